@@ -1,0 +1,172 @@
+//! The feature matrix, kept as narrow as its values allow.
+
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView2};
+
+/// Feature rows, one after the other.
+///
+/// Whole numbers from 0 to 255 without gaps in the data (images, counts, categories) are kept as bytes, a quarter of the
+/// memory of floats; the first value that is anything else widens the matrix to `f32`. Missing values are `NaN`.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Features {
+    /// Every value is a whole number from 0 to 255.
+    Bytes {
+        /// The values, row after row.
+        values: Vec<u8>,
+        /// Columns a row.
+        n_features: usize,
+    },
+    /// Any value.
+    Floats {
+        /// The values, row after row.
+        values: Vec<f32>,
+        /// Columns a row.
+        n_features: usize,
+    },
+}
+
+impl Features {
+    /// No rows yet.
+    pub fn new(n_features: usize) -> Self {
+        Self::Bytes { values: Vec::new(), n_features }
+    }
+
+    /// The rows of a matrix, narrowed to bytes where that loses nothing.
+    pub fn from_view(x: ArrayView2<'_, f32>) -> Self {
+        let mut features = Self::new(x.ncols());
+        features.extend(x);
+        features
+    }
+
+    /// Columns a row.
+    pub fn n_features(&self) -> usize {
+        match self {
+            Self::Bytes { n_features, .. } | Self::Floats { n_features, .. } => *n_features,
+        }
+    }
+
+    /// Number of rows.
+    pub fn n_rows(&self) -> usize {
+        let values = match self {
+            Self::Bytes { values, .. } => values.len(),
+            Self::Floats { values, .. } => values.len(),
+        };
+        values / self.n_features().max(1)
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        match self {
+            Self::Bytes { values, .. } => values.capacity(),
+            Self::Floats { values, .. } => values.capacity() * size_of::<f32>(),
+        }
+    }
+
+    /// One value.
+    pub fn value(&self, row: usize, column: usize) -> f32 {
+        let at = row * self.n_features() + column;
+        match self {
+            Self::Bytes { values, .. } => f32::from(values[at]),
+            Self::Floats { values, .. } => values[at],
+        }
+    }
+
+    /// Adds rows at the end.
+    pub fn extend(&mut self, x: ArrayView2<'_, f32>) {
+        for row in x.rows() {
+            match row.as_slice() {
+                Some(row) => self.push(row),
+                None => self.push(&row.to_vec()),
+            }
+        }
+    }
+
+    /// Adds rows of bytes at the end; `rows` holds whole rows.
+    pub fn extend_bytes(&mut self, rows: &[u8]) {
+        match self {
+            Self::Bytes { values, .. } => values.extend_from_slice(rows),
+            Self::Floats { values, .. } => values.extend(rows.iter().map(|&v| f32::from(v))),
+        }
+    }
+
+    /// Adds one row at the end.
+    pub fn push(&mut self, row: &[f32]) {
+        if let Self::Bytes { values, n_features } = self {
+            // A byte and back is the same number exactly when the value is a whole number in range; NaN becomes 0 and differs.
+            if row.iter().all(|&v| f32::from(v as u8) == v && v.is_sign_positive()) {
+                values.extend(row.iter().map(|&v| v as u8));
+                return;
+            }
+            let floats = values.iter().map(|&v| f32::from(v)).collect();
+            *self = Self::Floats { values: floats, n_features: *n_features };
+        }
+        if let Self::Floats { values, .. } = self {
+            values.extend_from_slice(row);
+        }
+    }
+
+    /// Copies rows into a row-major buffer that has room for them.
+    pub fn copy_rows(&self, rows: Range<usize>, out: &mut [f32]) {
+        let span = rows.start * self.n_features()..rows.end * self.n_features();
+        match self {
+            Self::Bytes { values, .. } => {
+                for (to, &from) in out.iter_mut().zip(&values[span]) {
+                    *to = f32::from(from);
+                }
+            }
+            Self::Floats { values, .. } => out[..span.len()].copy_from_slice(&values[span]),
+        }
+    }
+
+    /// The rows as a matrix of floats.
+    pub fn to_array(&self, rows: Range<usize>) -> Array2<f32> {
+        let mut out = Array2::zeros((rows.len(), self.n_features()));
+        if let Some(slice) = out.as_slice_mut() {
+            self.copy_rows(rows, slice);
+        }
+        out
+    }
+
+    /// The chosen rows, in the order given.
+    #[must_use]
+    pub fn select(&self, rows: &[usize]) -> Self {
+        let width = self.n_features();
+        match self {
+            Self::Bytes { values, n_features } => Self::Bytes {
+                values: rows.iter().flat_map(|&r| &values[r * width..(r + 1) * width]).copied().collect(),
+                n_features: *n_features,
+            },
+            Self::Floats { values, n_features } => Self::Floats {
+                values: rows.iter().flat_map(|&r| &values[r * width..(r + 1) * width]).copied().collect(),
+                n_features: *n_features,
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn stays_narrow_until_a_value_needs_more() {
+        let mut features = Features::from_view(array![[0.0_f32, 255.0], [1.0, 2.0]].view());
+        assert!(matches!(features, Features::Bytes { .. }));
+        features.push(&[0.5, 1.0]);
+        assert!(matches!(features, Features::Floats { .. }));
+        assert_eq!(features.to_array(0..3), array![[0.0, 255.0], [1.0, 2.0], [0.5, 1.0]]);
+        assert_eq!(features.select(&[2, 0]).to_array(0..2), array![[0.5, 1.0], [0.0, 255.0]]);
+    }
+
+    #[test]
+    fn missing_negative_and_large_values_widen() {
+        for value in [f32::NAN, -1.0, 256.0, 0.25, -0.0] {
+            let features = Features::from_view(array![[value]].view());
+            assert!(matches!(features, Features::Floats { .. }), "{value}");
+            assert_eq!(features.value(0, 0).to_bits(), value.to_bits());
+        }
+    }
+}

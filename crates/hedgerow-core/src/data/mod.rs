@@ -1,0 +1,11 @@
+//! Rows, labels and the schema that ties them to names.
+
+mod dataset;
+mod features;
+mod labels;
+mod schema;
+
+pub use dataset::Dataset;
+pub use features::Features;
+pub use labels::{ClassId, LabelTable, canonical_label};
+pub use schema::{Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Schema};

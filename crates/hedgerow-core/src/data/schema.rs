@@ -1,0 +1,137 @@
+//! What the columns are: names, kinds, categories, and the labels of the target.
+
+use serde::{Deserialize, Serialize};
+
+use super::LabelTable;
+
+/// The most feature columns a model can have: a tree's split keeps its column in 16 bits.
+pub const MAX_FEATURES: usize = 65_535;
+/// The most classes a model can have: a leaf keeps its class in 16 bits.
+pub const MAX_CLASSES: usize = 65_535;
+/// The most categories a column can have.
+pub const MAX_CATEGORIES: usize = 65_535;
+
+/// What a column holds. Whatever the kind, a row stores one `f32` a column, and a missing value is `NaN`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ColumnKind {
+    /// Numbers.
+    Numeric,
+    /// Two values, stored as 0 and 1; the words for them are kept for display.
+    Boolean {
+        /// How 0 is written in the data.
+        no: String,
+        /// How 1 is written in the data.
+        yes: String,
+    },
+    /// One of several names, stored as its place in the list. A name not in the list is stored as missing.
+    Categorical {
+        /// The names, in order of first appearance; the list only grows.
+        categories: Vec<String>,
+    },
+}
+
+impl ColumnKind {
+    /// The kind in one word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Numeric => "numeric",
+            Self::Boolean { .. } => "boolean",
+            Self::Categorical { .. } => "categorical",
+        }
+    }
+
+    /// How many categories there are; 0 for other kinds.
+    pub fn n_categories(&self) -> usize {
+        match self {
+            Self::Categorical { categories } => categories.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// A feature column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Column {
+    /// The name in the file, or the column's number where there is none.
+    pub name: String,
+    /// What it holds.
+    #[serde(flatten)]
+    pub kind: ColumnKind,
+}
+
+impl Column {
+    /// A column of numbers.
+    pub fn numeric(name: impl Into<String>) -> Self {
+        Self { name: name.into(), kind: ColumnKind::Numeric }
+    }
+}
+
+/// The columns and labels of a task. It is inferred from the first data, saved with the model, and enforced later.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Schema {
+    /// The feature columns, in the order of the features in every row.
+    pub columns: Vec<Column>,
+    /// Whether the names came from the data. Then later data are matched by name, otherwise by place.
+    pub named: bool,
+    /// The target column's name, where there is one.
+    #[serde(default)]
+    pub target: Option<String>,
+    /// The classes.
+    #[serde(default)]
+    pub labels: LabelTable,
+    /// Height and width where each row is a grey image, for showing rows as pictures.
+    #[serde(default)]
+    pub image: Option<[usize; 2]>,
+}
+
+impl Schema {
+    /// Columns of numbers called `0`, `1`, … and no classes yet, for data that come as a bare matrix.
+    pub fn unnamed(n_features: usize) -> Self {
+        Self {
+            columns: (0..n_features).map(|i| Column::numeric(i.to_string())).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// How many feature columns there are.
+    pub fn n_features(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// How many classes there are.
+    pub fn n_classes(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The names of the first columns, for messages.
+    pub fn column_list(&self) -> String {
+        name_list(self.columns.iter().map(|c| c.name.as_str()))
+    }
+
+    /// Whether two schemas describe the same feature columns (categories may be longer in one of them).
+    pub fn same_columns(&self, other: &Self) -> bool {
+        self.columns.len() == other.columns.len()
+            && self.columns.iter().zip(&other.columns).all(|(a, b)| {
+                let categories_agree = match (&a.kind, &b.kind) {
+                    (
+                        ColumnKind::Categorical { categories: x },
+                        ColumnKind::Categorical { categories: y },
+                    ) => x.iter().zip(y).all(|(x, y)| x == y),
+                    (x, y) => x.word() == y.word(),
+                };
+                a.name == b.name && categories_agree
+            })
+    }
+}
+
+/// The first names of a list, and how many more there are: `a, b, c and 12 more`.
+pub(crate) fn name_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    const SHOWN: usize = 12;
+    let names: Vec<&str> = names.collect();
+    let mut text = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
+    if names.len() > SHOWN {
+        text.push_str(&format!(" and {} more", names.len() - SHOWN));
+    }
+    text
+}

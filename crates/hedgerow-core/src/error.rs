@@ -1,0 +1,143 @@
+//! One error type for the whole project.
+//!
+//! Every message says what was wanted, what came, and where. [`DataError`] carries the place (file, row, line, column)
+//! apart from the problem, so that a reader can add what it knows on the way up.
+
+mod data;
+mod model;
+
+use std::path::{Path, PathBuf};
+
+pub use data::{DataError, DataProblem};
+pub use model::ModelProblem;
+
+/// The result of anything in Hedgerow that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that can go wrong, in the words a user should see.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter is outside its range.
+    #[error("parameter {name}: expected {expected}, got {got}")]
+    Param {
+        /// The field's name, as `--set` takes it.
+        name: String,
+        /// What would have been accepted.
+        expected: String,
+        /// What came.
+        got: String,
+    },
+    /// A parameter of this name does not exist.
+    #[error("no parameter is called {name:?}; there are: {known}")]
+    UnknownParam {
+        /// The name that was given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// Two things that must agree in size do not.
+    #[error("{what}: expected {expected}, got {got}")]
+    Shape {
+        /// Which size.
+        what: &'static str,
+        /// The size wanted.
+        expected: usize,
+        /// The size that came.
+        got: usize,
+    },
+    /// The data cannot be used; the place is inside.
+    #[error(transparent)]
+    Data(#[from] Box<DataError>),
+    /// A model file cannot be used.
+    #[error("{}: {problem}", .path.as_ref().map_or_else(|| "model".into(), |p| p.display().to_string()))]
+    ModelFile {
+        /// The file, where there is one.
+        path: Option<PathBuf>,
+        /// What is wrong with it.
+        problem: ModelProblem,
+    },
+    /// The models given to `merge` do not fit together.
+    #[error("cannot merge: {what} differ: {left} and {right}")]
+    Merge {
+        /// What must be the same.
+        what: &'static str,
+        /// The first model's.
+        left: String,
+        /// The other model's.
+        right: String,
+    },
+    /// A budget is too small for any answer at all.
+    #[error("{what} needs at least {needed}, the limit is {limit}")]
+    BudgetTooSmall {
+        /// What the budget was for.
+        what: String,
+        /// The least that would do.
+        needed: String,
+        /// What was allowed.
+        limit: String,
+    },
+    /// The work was interrupted before there was anything to return.
+    #[error("interrupted before a model existed")]
+    Interrupted,
+    /// The operating system refused to read or write.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file concerned.
+        path: PathBuf,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Threads could not be started.
+    #[error("cannot start {threads} threads: {reason}")]
+    Threads {
+        /// How many were wanted.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+}
+
+impl Error {
+    /// A parameter outside its range.
+    pub fn param(name: impl Into<String>, expected: impl Into<String>, got: impl ToString) -> Self {
+        Self::Param { name: name.into(), expected: expected.into(), got: got.to_string() }
+    }
+
+    /// An operating-system error at `path`.
+    pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        Self::Io { path: path.as_ref().to_path_buf(), source }
+    }
+
+    /// A problem with a model file that has not been given its path yet.
+    pub fn model(problem: ModelProblem) -> Self {
+        Self::ModelFile { path: None, problem }
+    }
+
+    /// The same error with the file's name, where it is one about a file that has none yet.
+    #[must_use]
+    pub fn in_file(self, file: &Path) -> Self {
+        match self {
+            Self::Data(mut data) => {
+                data.file.get_or_insert_with(|| file.to_path_buf());
+                Self::Data(data)
+            }
+            Self::ModelFile { path: None, problem } => {
+                Self::ModelFile { path: Some(file.to_path_buf()), problem }
+            }
+            other => other,
+        }
+    }
+}
+
+impl From<DataError> for Error {
+    fn from(error: DataError) -> Self {
+        Self::Data(Box::new(error))
+    }
+}
+
+impl From<DataProblem> for Error {
+    fn from(problem: DataProblem) -> Self {
+        DataError::from(problem).into()
+    }
+}

@@ -1,0 +1,258 @@
+//! What can be wrong with data, and where.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// A problem with its place. Rows count from 1 as a person counts them, without the header; lines count everything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DataError {
+    /// The file, where there is one.
+    pub file: Option<PathBuf>,
+    /// The row of data, from 1.
+    pub row: Option<u64>,
+    /// The line of the text file, from 1.
+    pub line: Option<u64>,
+    /// The column, by name (or number, from 0, where columns have no names).
+    pub column: Option<String>,
+    /// What is wrong there.
+    pub problem: DataProblem,
+}
+
+impl DataError {
+    /// The same problem in row `row` (from 1).
+    #[must_use]
+    pub fn at_row(mut self, row: u64) -> Self {
+        self.row = Some(row);
+        self
+    }
+
+    /// The same problem on line `line` (from 1).
+    #[must_use]
+    pub fn at_line(mut self, line: u64) -> Self {
+        self.line = Some(line);
+        self
+    }
+
+    /// The same problem in the column called `column`.
+    #[must_use]
+    pub fn in_column(mut self, column: impl Into<String>) -> Self {
+        self.column = Some(column.into());
+        self
+    }
+}
+
+impl From<DataProblem> for DataError {
+    fn from(problem: DataProblem) -> Self {
+        Self { file: None, row: None, line: None, column: None, problem }
+    }
+}
+
+impl fmt::Display for DataError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(file) = &self.file {
+            write!(f, "{}: ", file.display())?;
+        }
+        let mut place = Vec::new();
+        match (self.row, self.line) {
+            (Some(row), Some(line)) => place.push(format!("row {row} (line {line})")),
+            (Some(row), None) => place.push(format!("row {row}")),
+            (None, Some(line)) => place.push(format!("line {line}")),
+            (None, None) => {}
+        }
+        if let Some(column) = &self.column {
+            place.push(format!("column {column:?}"));
+        }
+        if !place.is_empty() {
+            write!(f, "{}: ", place.join(", "))?;
+        }
+        write!(f, "{}", self.problem)
+    }
+}
+
+impl std::error::Error for DataError {}
+
+/// What is wrong with the data.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum DataProblem {
+    /// No rows at all.
+    #[error("there are no rows of data in it")]
+    Empty,
+    /// A row with more or fewer fields than the others.
+    #[error("expected {expected} fields, as in the first row, got {got}")]
+    Ragged {
+        /// Fields of the first row.
+        expected: usize,
+        /// Fields of this row.
+        got: usize,
+    },
+    /// Text where a number should be.
+    #[error("expected a number, got {text:?} (if the column holds categories, name it with --categorical)")]
+    NotANumber {
+        /// The text.
+        text: String,
+    },
+    /// An infinite value, or one too large for 32-bit floats.
+    #[error("expected a finite number within 32-bit range, got {text}")]
+    Infinite {
+        /// The value as it stands in the file.
+        text: String,
+    },
+    /// The target column was named but is not there.
+    #[error("no column is called {wanted:?}; there are: {available}")]
+    NoSuchColumn {
+        /// The name or number given.
+        wanted: String,
+        /// The columns there are.
+        available: String,
+    },
+    /// Labels are needed and none were named.
+    #[error("it has no labels: name the target column with --target (columns: {available})")]
+    NoTarget {
+        /// The columns there are.
+        available: String,
+    },
+    /// A row to learn from without a label.
+    #[error("the label is missing")]
+    MissingLabel,
+    /// Only one class.
+    #[error("all {rows} rows have the same label {label:?}: at least two classes are needed")]
+    SingleClass {
+        /// The only label.
+        label: String,
+        /// How many rows carry it.
+        rows: usize,
+    },
+    /// A target that is a measurement, not a class.
+    #[error(
+        "the target looks continuous ({distinct} different values such as {example} in {rows} rows), classes are wanted; \
+         bin it into classes first"
+    )]
+    ContinuousTarget {
+        /// How many different values.
+        distinct: usize,
+        /// One of them.
+        example: String,
+        /// In how many rows.
+        rows: usize,
+    },
+    /// Rows of a class the model does not know, where it must.
+    #[error("the label {label:?} is unknown to the model; it knows: {known}")]
+    UnknownLabel {
+        /// The label.
+        label: String,
+        /// The labels known.
+        known: String,
+    },
+    /// A compressed file that ends early or is damaged.
+    #[error("the compressed data are damaged or cut off: {reason}")]
+    Compressed {
+        /// What the decompressor said.
+        reason: String,
+    },
+    /// Bytes that are not UTF-8.
+    #[error("the text is not valid UTF-8")]
+    InvalidUtf8,
+    /// More columns than a model can hold.
+    #[error("{got} columns, at most {limit} are supported")]
+    TooManyColumns {
+        /// The limit.
+        limit: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// More classes than a model can hold.
+    #[error("more than {limit} different labels: is this column really the target?")]
+    TooManyClasses {
+        /// The limit.
+        limit: usize,
+    },
+    /// More categories in one column than a model can hold.
+    #[error("more than {limit} categories: is this column a name or a key? Leave it out with --ignore")]
+    TooManyCategories {
+        /// The limit.
+        limit: usize,
+    },
+    /// Two columns of one name.
+    #[error("columns {first} and {second} (counted from 0) have the same name")]
+    DuplicateColumn {
+        /// The first one's number.
+        first: usize,
+        /// The other's.
+        second: usize,
+    },
+    /// A column the model needs is not in the data.
+    #[error("the column is missing; the model was trained with it (the data have: {available})")]
+    MissingColumn {
+        /// The columns there are.
+        available: String,
+    },
+    /// A column the model does not know.
+    #[error("the column is unknown to the model; leave it out with --ignore, or train again with it")]
+    ExtraColumn,
+    /// A different number of columns, where they have no names.
+    #[error("expected {expected} feature columns, as in training, got {got}")]
+    ColumnCount {
+        /// Columns in training.
+        expected: usize,
+        /// Columns that came.
+        got: usize,
+    },
+    /// A column of another kind than in training.
+    #[error("expected {expected}, as in training, got {got}")]
+    ColumnKind {
+        /// The kind in training.
+        expected: String,
+        /// The kind that came.
+        got: String,
+    },
+    /// A table without feature columns.
+    #[error("there is no column to learn from beside the target")]
+    NoFeatures,
+    /// The file does not follow its format.
+    #[error("not valid {format}: expected {expected}, got {got}")]
+    Malformed {
+        /// The format's name.
+        format: &'static str,
+        /// What should have stood there.
+        expected: String,
+        /// What stands there.
+        got: String,
+    },
+    /// Something the format allows and we do not read.
+    #[error("{what} in {format} is not supported; {instead}")]
+    Unsupported {
+        /// The format's name.
+        format: &'static str,
+        /// What is not supported.
+        what: String,
+        /// What to do instead.
+        instead: String,
+    },
+    /// The file's name does not tell its format.
+    #[error("cannot tell the format from the name; give --format (one of {known})")]
+    UnknownFormat {
+        /// The formats there are.
+        known: String,
+    },
+    /// Labels and rows do not match in number.
+    #[error("{rows} rows but {labels} labels")]
+    LabelCount {
+        /// Rows in the data.
+        rows: usize,
+        /// Labels beside them.
+        labels: usize,
+    },
+    /// A sample weight that is no weight.
+    #[error("expected a weight of zero or more, got {got}")]
+    BadWeight {
+        /// What came.
+        got: String,
+    },
+    /// The data do not fit into the memory allowed.
+    #[error("the data take more than {limit}, which --max-memory allows")]
+    OverMemory {
+        /// The limit.
+        limit: String,
+    },
+}

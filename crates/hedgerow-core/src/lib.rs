@@ -1,0 +1,22 @@
+//! The ground that every Hedgerow crate stands on.
+//!
+//! [`data`] holds rows, labels and the schema that ties them to names; [`params`], [`budget`] and [`par`] say how a
+//! model is trained; [`traits`] say what a model can be asked; [`metrics`] judge the answers; [`error`] explains what
+//! went wrong. This crate does no input or output and knows no model.
+
+pub mod budget;
+pub mod data;
+pub mod error;
+pub mod metrics;
+pub mod par;
+pub mod params;
+pub mod rng;
+pub mod testing;
+pub mod traits;
+
+pub use budget::{Budget, StopFlag, StopReason};
+pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema};
+pub use error::{DataError, DataProblem, Error, ModelProblem, Result};
+pub use par::Par;
+pub use params::{Checked, ParamInfo, Params, describe};
+pub use traits::{Classifier, Observer, Progress, Silent};

@@ -1,0 +1,76 @@
+//! How good the answers are: right or wrong, and how honest the probabilities.
+//!
+//! ```
+//! use hedgerow_core::{ClassId, metrics::Report};
+//! let proba = ndarray::array![[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]];
+//! let truth = [ClassId(0), ClassId(1), ClassId(1)];
+//! let report = Report::new(proba.view(), &truth, None)?;
+//! assert_eq!(report.confusion, [[1, 0], [1, 1]]);
+//! # Ok::<(), hedgerow_core::Error>(())
+//! ```
+
+mod confidence;
+mod ranking;
+mod scores;
+
+use ndarray::ArrayView2;
+use serde::Serialize;
+
+use crate::data::ClassId;
+use crate::error::{Error, Result};
+use crate::traits::most_probable;
+
+pub use confidence::{ReliabilityBin, ece, normalized_entropy, overconfidence, reliability, underconfidence};
+pub use ranking::{auc, binary_auc};
+pub use scores::{accuracy, balanced_accuracy, brier, confusion, log_loss};
+
+/// All figures about one set of answers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Share of rows answered right.
+    pub accuracy: f64,
+    /// Mean over the classes of the share of each class answered right.
+    pub balanced_accuracy: f64,
+    /// Mean of −ln of the probability given to the true class (natural logarithm, probabilities clipped at 1e-15).
+    pub log_loss: f64,
+    /// Mean over rows of the squared distance between the probabilities and the truth, summed over classes.
+    pub brier: f64,
+    /// Expected calibration error: 15 equal bins of the top probability.
+    pub ece: f64,
+    /// Mean of 1 − H over wrong answers, H the entropy of the answer to base "number of classes"; none if all are right.
+    pub overconfidence: Option<f64>,
+    /// Mean of H over right answers; none if all are wrong.
+    pub underconfidence: Option<f64>,
+    /// Area under the ROC curve (two classes) or its mean over one class against the rest.
+    pub auc: Option<f64>,
+    /// Rows are true classes, columns answers.
+    pub confusion: Vec<Vec<u64>>,
+}
+
+impl Report {
+    /// Judges probabilities against the truth, each row counting as much as its weight where there are weights.
+    pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f32]>) -> Result<Self> {
+        if proba.nrows() != truth.len() {
+            return Err(Error::Shape { what: "labels", expected: proba.nrows(), got: truth.len() });
+        }
+        if let Some(worst) = truth.iter().map(|c| c.index()).max().filter(|&c| c >= proba.ncols()) {
+            return Err(Error::Shape {
+                what: "classes in the answer",
+                expected: worst + 1,
+                got: proba.ncols(),
+            });
+        }
+        let answers = most_probable(proba);
+        Ok(Self {
+            accuracy: accuracy(&answers, truth, weights),
+            balanced_accuracy: balanced_accuracy(&answers, truth, proba.ncols(), weights),
+            log_loss: log_loss(proba, truth, weights),
+            brier: brier(proba, truth, weights),
+            ece: ece(proba, truth),
+            overconfidence: overconfidence(proba, truth),
+            underconfidence: underconfidence(proba, truth),
+            auc: auc(proba, truth),
+            confusion: confusion(&answers, truth, proba.ncols()),
+        })
+    }
+}

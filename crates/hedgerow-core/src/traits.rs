@@ -1,0 +1,91 @@
+//! What every model can be asked.
+
+use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+
+use crate::data::ClassId;
+use crate::error::{Error, Result};
+use crate::par::Par;
+
+/// A model that answers with a probability for every class.
+pub trait Classifier: Send + Sync {
+    /// Columns a row must have.
+    fn n_features(&self) -> usize;
+
+    /// Columns of the answer.
+    fn n_classes(&self) -> usize;
+
+    /// The answer for rows of the right width into a table of the right size. Implementers may rely on both.
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>);
+
+    /// Writes a probability for every class of every row; each row of the answer sums to 1.
+    fn predict_proba_into(
+        &self,
+        x: ArrayView2<'_, f32>,
+        par: &Par,
+        out: ArrayViewMut2<'_, f64>,
+    ) -> Result<()> {
+        let shapes = [
+            ("feature columns", self.n_features(), x.ncols()),
+            ("rows of the answer", x.nrows(), out.nrows()),
+            ("columns of the answer", self.n_classes(), out.ncols()),
+        ];
+        for (what, expected, got) in shapes {
+            if expected != got {
+                return Err(Error::Shape { what, expected, got });
+            }
+        }
+        self.predict_proba_impl(x, par, out);
+        Ok(())
+    }
+
+    /// A probability for every class of every row.
+    fn predict_proba(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
+        let mut out = Array2::zeros((x.nrows(), self.n_classes()));
+        self.predict_proba_into(x, par, out.view_mut())?;
+        Ok(out)
+    }
+
+    /// The most probable class of every row; of equals, the first.
+    fn predict(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<ClassId>> {
+        Ok(most_probable(self.predict_proba(x, par)?.view()))
+    }
+}
+
+/// The most probable class of every row of a probability table; of equals, the first.
+pub fn most_probable(proba: ArrayView2<'_, f64>) -> Vec<ClassId> {
+    let best = |row: ndarray::ArrayView1<'_, f64>| {
+        let mut best = 0;
+        for (class, &p) in row.iter().enumerate() {
+            if p > row[best] {
+                best = class;
+            }
+        }
+        ClassId(best as u32)
+    };
+    proba.rows().into_iter().map(best).collect()
+}
+
+/// How far a piece of work has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// Rounds done.
+    pub done: usize,
+    /// Rounds to do, where that is known.
+    pub total: Option<usize>,
+    /// Out-of-bag accuracy so far, where it is known.
+    pub accuracy: Option<f64>,
+}
+
+/// Somebody who watches a training run; the loops themselves never print.
+pub trait Observer: Sync {
+    /// Called after each round of work.
+    fn progress(&self, progress: Progress);
+}
+
+/// Nobody watches.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Silent;
+
+impl Observer for Silent {
+    fn progress(&self, _: Progress) {}
+}
