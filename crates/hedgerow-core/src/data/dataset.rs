@@ -36,9 +36,7 @@ impl Dataset {
         }
         if let Some(weights) = &weights {
             if weights.len() != labels.len() {
-                return Err(
-                    DataProblem::LabelCount { rows: features.n_rows(), labels: weights.len() }.into()
-                );
+                return Err(DataProblem::LabelCount { rows: features.n_rows(), labels: weights.len() }.into());
             }
             if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
                 let problem = DataProblem::BadWeight { got: weights[row].to_string() };

@@ -88,10 +88,7 @@ pub struct Schema {
 impl Schema {
     /// Columns of numbers called `0`, `1`, … and no classes yet, for data that come as a bare matrix.
     pub fn unnamed(n_features: usize) -> Self {
-        Self {
-            columns: (0..n_features).map(|i| Column::numeric(i.to_string())).collect(),
-            ..Self::default()
-        }
+        Self { columns: (0..n_features).map(|i| Column::numeric(i.to_string())).collect(), ..Self::default() }
     }
 
     /// How many feature columns there are.

@@ -255,4 +255,9 @@ pub enum DataProblem {
         /// The limit.
         limit: String,
     },
+    /// Rows in a format whose labels stand in a file of their own, which was not found.
+    #[error(
+        "no labels were found for it: give the file that holds them with --labels, or a column with --target"
+    )]
+    NoLabelFile,
 }

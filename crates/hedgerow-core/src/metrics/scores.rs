@@ -85,7 +85,9 @@ mod tests {
     fn proper_scores_by_hand() {
         let proba = array![[0.8, 0.2], [0.4, 0.6]];
         let truth = [ClassId(0), ClassId(0)];
-        assert!((log_loss(proba.view(), &truth, None) - (-(0.8_f64.ln()) - 0.4_f64.ln()) / 2.0).abs() < 1e-15);
+        assert!(
+            (log_loss(proba.view(), &truth, None) - (-(0.8_f64.ln()) - 0.4_f64.ln()) / 2.0).abs() < 1e-15
+        );
         assert!((brier(proba.view(), &truth, None) - (0.08 + 0.72) / 2.0).abs() < 1e-15);
         let impossible = array![[0.0, 1.0]];
         assert!((log_loss(impossible.view(), &truth[..1], None) - 34.538_776_394_910_684).abs() < 1e-9);

@@ -1,0 +1,159 @@
+//! The forest: trees, and how their answers become one.
+
+use hedgerow_core::{Classifier, Par};
+use ndarray::{ArrayView2, ArrayViewMut2};
+
+use crate::calibration::Calibration;
+use crate::params::{ForestParams, Probabilities};
+use crate::tree::Tree;
+use crate::tree::walk::{LANES, leaves_in};
+
+/// Rows predicted together: their floats and one tree at a time should fit the second-level cache.
+const BLOCK: usize = 128;
+
+/// A random forest.
+///
+/// A row of answers costs one walk a tree, about as many steps as the trees are high; each tree takes about 8 bytes a node.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Forest {
+    pub(crate) params: ForestParams,
+    pub(crate) n_features: usize,
+    pub(crate) n_classes: usize,
+    pub(crate) trees: Vec<Tree>,
+    pub(crate) calibration: Option<Calibration>,
+    /// For each column, how much impurity its splits removed, summed over trees.
+    pub(crate) gains: Vec<f64>,
+}
+
+impl Forest {
+    /// A forest from its parts, as they stand in a model file.
+    pub fn from_parts(
+        params: ForestParams,
+        n_classes: usize,
+        trees: Vec<Tree>,
+        calibration: Option<Calibration>,
+        gains: Vec<f64>,
+    ) -> Self {
+        Self { params, n_features: gains.len(), n_classes, trees, calibration, gains }
+    }
+
+    /// The parameters it was grown with.
+    pub fn params(&self) -> &ForestParams {
+        &self.params
+    }
+
+    /// The trees.
+    pub fn trees(&self) -> &[Tree] {
+        &self.trees
+    }
+
+    /// How raw shares become probabilities, if calibration helped.
+    pub fn calibration(&self) -> Option<&Calibration> {
+        self.calibration.as_ref()
+    }
+
+    /// For each column, how much impurity its splits removed, summed over trees.
+    pub fn gains(&self) -> &[f64] {
+        &self.gains
+    }
+
+    /// Splits and leaves of all trees.
+    pub fn n_nodes(&self) -> usize {
+        self.trees.iter().map(Tree::n_nodes).sum()
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        self.trees.iter().map(Tree::bytes).sum::<usize>() + self.gains.len() * size_of::<f64>()
+    }
+
+    /// Adds what each tree says about the rows (one after the other in `rows`) to the rows of `out`, in the order of the trees.
+    pub(crate) fn add_answers(&self, rows: &[f32], out: &mut [f64]) {
+        let row = |i: usize| &rows[i * self.n_features..(i + 1) * self.n_features];
+        let n_rows = rows.len() / self.n_features.max(1);
+        let together = n_rows - n_rows % LANES;
+        for tree in &self.trees {
+            for first in (0..together).step_by(LANES) {
+                let leaves = tree.leaves_of(std::array::from_fn(|lane| row(first + lane)));
+                let out = &mut out[first * self.n_classes..(first + LANES) * self.n_classes];
+                for (leaf, out) in leaves.into_iter().zip(out.chunks_mut(self.n_classes)) {
+                    self.add_answer(tree, leaf, out);
+                }
+            }
+        }
+        for i in together..n_rows {
+            self.add_row_answers(row(i), &mut out[i * self.n_classes..(i + 1) * self.n_classes]);
+        }
+    }
+
+    /// The same for one row, several trees at a time.
+    fn add_row_answers(&self, row: &[f32], out: &mut [f64]) {
+        let mut groups = self.trees.chunks_exact(LANES);
+        for trees in &mut groups {
+            let trees: [&Tree; LANES] = std::array::from_fn(|lane| &trees[lane]);
+            for (leaf, tree) in leaves_in(trees, row).into_iter().zip(trees) {
+                self.add_answer(tree, leaf, out);
+            }
+        }
+        for tree in groups.remainder() {
+            self.add_answer(tree, tree.leaf(row), out);
+        }
+    }
+
+    #[inline]
+    fn add_answer(&self, tree: &Tree, leaf: crate::tree::Link, out: &mut [f64]) {
+        match self.params.probabilities {
+            Probabilities::Leaf => tree.add_shares(leaf, out),
+            Probabilities::Votes => tree.add_vote(leaf, out),
+        }
+    }
+
+    /// Turns summed answers of all trees into probabilities.
+    fn finish(&self, out: &mut [f64]) {
+        if self.trees.is_empty() || self.n_classes == 0 {
+            out.fill(1.0 / self.n_classes.max(1) as f64);
+            return;
+        }
+        for row in out.chunks_mut(self.n_classes) {
+            match &self.calibration {
+                Some(calibration) => calibration.apply(row, self.trees.len() as f64),
+                None => {
+                    let sum: f64 = row.iter().sum();
+                    row.iter_mut().for_each(|p| *p /= sum);
+                }
+            }
+        }
+    }
+}
+
+impl Classifier for Forest {
+    fn n_features(&self) -> usize {
+        self.n_features
+    }
+
+    fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+        let x = x.as_standard_layout();
+        let Some(rows) = x.as_slice() else { return };
+        let answer = |first: usize, out: &mut [f64]| {
+            let n_rows = out.len() / self.n_classes.max(1);
+            out.fill(0.0);
+            self.add_answers(&rows[first * self.n_features..(first + n_rows) * self.n_features], out);
+            self.finish(out);
+        };
+        if let Some(out) = out.as_slice_mut() {
+            par.for_chunks(out, BLOCK * self.n_classes.max(1), |block, out| answer(block * BLOCK, out));
+        } else {
+            let mut dense = vec![0.0; x.nrows() * self.n_classes];
+            par.for_chunks(&mut dense, BLOCK * self.n_classes.max(1), |block, out| {
+                answer(block * BLOCK, out)
+            });
+            for (to, from) in out.iter_mut().zip(dense) {
+                *to = from;
+            }
+        }
+    }
+}

@@ -1,0 +1,396 @@
+//! Growing one tree.
+//!
+//! The rows of a node are a run of one index array, grouped by class: the bag starts grouped, and splitting keeps the
+//! order. So the class counts of a node are the lengths of its groups, and the class counts left of a threshold are
+//! plain counts over short runs of codes, which the compiler turns into vector instructions.
+//!
+//! Nodes wait on a stack, the larger child on top, so its splits come right behind its parent's.
+//!
+//! Rows that the bag leaves out travel along: behind the bag's rows in each node's run. They take no part in the search for
+//! splits until the bag has nothing left to split. There the leaf says what it thinks of them, which is the out-of-bag
+//! answer, and then they are learnt too: leaf and growth go on with all rows. So every tree is judged on rows it had not
+//! seen and still ends up knowing all of them.
+
+mod candidate;
+mod columns;
+mod score;
+mod search;
+mod task;
+mod verdicts;
+
+use hedgerow_core::Budget;
+use hedgerow_core::rng::Rng;
+
+use crate::codes::{Code, ColumnCodes};
+use crate::params::ForestParams;
+use crate::tree::{Link, Split, Tree};
+use candidate::{Candidate, Question, Side};
+use columns::ColumnOrder;
+use search::Search;
+use task::{Group, Groups, Task};
+
+pub(crate) use verdicts::Verdicts;
+
+/// What all trees of a forest share while they grow.
+pub(crate) struct Ground<'a> {
+    pub(crate) columns: &'a [ColumnCodes],
+    /// Row numbers grouped by class, and the class of each row.
+    pub(crate) by_class: &'a [u32],
+    pub(crate) classes: &'a [u16],
+    pub(crate) row_weights: Option<&'a [f32]>,
+    /// What a row of each class counts.
+    pub(crate) class_weights: &'a [f64],
+    pub(crate) params: &'a ForestParams,
+    pub(crate) budget: &'a Budget,
+    /// Bytes the tree may have.
+    pub(crate) max_bytes: usize,
+    /// Whether rows left out are to be judged.
+    pub(crate) judge: bool,
+}
+
+impl Ground<'_> {
+    /// Whether a row has any weight.
+    fn counts(&self, row: u32) -> bool {
+        self.row_weights.is_none_or(|weights| weights[row as usize] > 0.0)
+    }
+}
+
+/// A tree fresh from the ground.
+pub(crate) struct Grown {
+    pub(crate) tree: Tree,
+    /// For each column, how much impurity its splits removed, as a share of the tree's rows.
+    pub(crate) gains: Vec<f64>,
+    /// What the tree said about the rows it had not seen.
+    pub(crate) verdicts: Verdicts,
+    /// Whether a limit ended the work before the tree was done.
+    pub(crate) cut_short: bool,
+}
+
+/// Grows a tree on the rows of a bag: `times[row]` says how often a row is in it.
+pub(crate) fn grow<C: Code>(ground: &Ground<'_>, matrix: &[C], times: &[u8], rng: Rng) -> Grown {
+    let mut grower = Grower::new(ground, matrix, times, rng);
+    grower.run();
+    let mut tree = grower.tree;
+    tree.splits.shrink_to_fit();
+    tree.leaves.shrink_to_fit();
+    Grown { tree, gains: grower.gains, verdicts: grower.verdicts, cut_short: grower.cut_short }
+}
+
+struct Grower<'a, C> {
+    ground: &'a Ground<'a>,
+    matrix: &'a [C],
+    times: &'a [u8],
+    rng: Rng,
+    /// For each node the rows of the bag, then those left out; both grouped by class.
+    rows: Vec<u32>,
+    /// Rows going right, while a node is split.
+    aside: Vec<u32>,
+    columns: ColumnOrder,
+    /// The same for nodes that have taken in the rows left out: what was constant in the bag may not be so any more.
+    columns_of_all: ColumnOrder,
+    search: Search<C>,
+    stack: Vec<Task>,
+    groups: Groups,
+    tree: Tree,
+    gains: Vec<f64>,
+    verdicts: Verdicts,
+    total_weight: f64,
+    rows_since_look: usize,
+    cut_short: bool,
+}
+
+impl<'a, C: Code> Grower<'a, C> {
+    fn new(ground: &'a Ground<'a>, matrix: &'a [C], times: &'a [u8], rng: Rng) -> Self {
+        let follows = |row: u32| ground.judge && times[row as usize] == 0;
+        let n_held = if ground.judge { times.iter().filter(|&&t| t == 0).count() } else { 0 };
+        let mut rows = Vec::with_capacity(n_held + times.iter().map(|&t| usize::from(t)).sum::<usize>());
+        let mut groups = Groups::default();
+        let mut root = Vec::new();
+        for &row in ground.by_class {
+            if !ground.counts(row) {
+                continue;
+            }
+            for _ in 0..times[row as usize] {
+                rows.push(row);
+                let class = ground.classes[row as usize];
+                match root.last_mut() {
+                    Some(Group { class: last, len, .. }) if *last == class => *len += 1,
+                    _ => root.push(Group { class, len: 1 }),
+                }
+            }
+        }
+        let len = rows.len();
+        rows.extend(ground.by_class.iter().copied().filter(|&row| follows(row) && ground.counts(row)));
+        let n_features = ground.columns.len();
+        groups.push(&root);
+        let task = Task {
+            start: 0,
+            len,
+            n_held: rows.len() - len,
+            n_groups: root.len(),
+            depth: 0,
+            n_constant: 0,
+            parent: None,
+            knows_all: false,
+        };
+        let mut grower = Self {
+            ground,
+            matrix,
+            times,
+            rng,
+            aside: Vec::with_capacity(rows.len()),
+            columns: ColumnOrder::new(n_features),
+            columns_of_all: ColumnOrder::new(n_features),
+            search: Search::new(ground),
+            stack: vec![task],
+            groups,
+            tree: Tree::default(),
+            gains: vec![0.0; n_features],
+            verdicts: Verdicts::default(),
+            total_weight: 0.0,
+            rows_since_look: 0,
+            cut_short: false,
+            rows,
+        };
+        grower.total_weight = grower.weights(&task, &root).iter().map(|w| w.1).sum();
+        grower
+    }
+
+    fn run(&mut self) {
+        while let Some(mut task) = self.stack.pop() {
+            let mut groups = self.groups.pop(task.n_groups);
+            self.look_at_the_clock(&task);
+            let mut link = self.try_split(task, &groups);
+            if link.is_none() && task.n_held > 0 {
+                let weights = self.weights(&task, &groups);
+                let held = &self.rows[task.start + task.len..task.start + task.len + task.n_held];
+                self.verdicts.add(held, &weights, self.ground.params.probabilities);
+                if self.ground.params.learn_left_out {
+                    self.take_in(&mut task, &mut groups);
+                    link = self.try_split(task, &groups);
+                }
+            }
+            let link = link.unwrap_or_else(|| {
+                let weights = self.weights(&task, &groups);
+                self.tree.add_leaf(&weights)
+            });
+            match task.parent {
+                None => self.tree.root = link,
+                Some((parent, false)) => self.tree.splits[parent].left = link,
+                Some((parent, true)) => self.tree.splits[parent].right = link,
+            }
+            self.groups.recycle(groups);
+        }
+    }
+
+    fn try_split(&mut self, task: Task, groups: &[Group]) -> Option<Link> {
+        let (candidate, n_constant) = self.find_split(&task, groups)?;
+        self.split(task, groups, &candidate, n_constant)
+    }
+
+    /// Makes the rows left out rows of the node like the others, all grouped by class again.
+    fn take_in(&mut self, task: &mut Task, groups: &mut Vec<Group>) {
+        let classes = self.ground.classes;
+        let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+        // Two runs in class order: the sort is a merge of them.
+        rows.sort_by_key(|&row| classes[row as usize]);
+        groups.clear();
+        for &row in rows.iter() {
+            match groups.last_mut() {
+                Some(group) if group.class == classes[row as usize] => group.len += 1,
+                _ => groups.push(Group { class: classes[row as usize], len: 1 }),
+            }
+        }
+        task.len = rows.len();
+        task.n_held = 0;
+        task.n_groups = groups.len();
+        task.n_constant = 0;
+        task.knows_all = true;
+    }
+
+    /// The best split of a node, and how many columns are now known to be constant in it; none if it must be a leaf.
+    fn find_split(&mut self, task: &Task, groups: &[Group]) -> Option<(Candidate, usize)> {
+        let params = self.ground.params;
+        let done = groups.len() < 2
+            || task.len < 2 * params.min_leaf_rows
+            || (params.max_height > 0 && task.depth >= params.max_height)
+            || self.cut_short;
+        if done {
+            return None;
+        }
+        let rows = &self.rows[task.start..task.start + task.len];
+        self.search.start(rows, groups, self.ground, &mut self.rng);
+        let columns = if task.knows_all { &mut self.columns_of_all } else { &mut self.columns };
+        let mut known = columns.constant(task.n_constant);
+        let mut wanted = self.search.max_features;
+        while wanted > 0 && !self.search.is_perfect() {
+            let Some(column) = columns.draw(&mut known, &mut self.rng) else { break };
+            if self.search.try_column(column, self.matrix, self.ground, &mut self.rng) {
+                wanted -= 1;
+            } else if self.search.sees_all_rows() {
+                columns.mark_constant(&mut known);
+            }
+        }
+        self.search.best().map(|best| (best, known.n_constant))
+    }
+
+    /// Splits a node; none if the split turns out to leave too few rows on a side.
+    fn split(
+        &mut self,
+        task: Task,
+        groups: &[Group],
+        candidate: &Candidate,
+        n_constant: usize,
+    ) -> Option<Link> {
+        let mut left_lens = self.groups.lens();
+        let (n_left, held_left) = self.partition(&task, groups, candidate, &mut left_lens);
+        let n_right = task.len - n_left;
+        let least = self.ground.params.min_leaf_rows;
+        if n_left < least || n_right < least {
+            self.regroup(&task);
+            self.groups.keep_lens(left_lens);
+            return None;
+        }
+        let index = self.tree.splits.len();
+        let feature = candidate.column as u16;
+        let mut split =
+            Split::from_parts(0.0, feature, u16::from(candidate.missing_left), [Link::default(); 2]);
+        match &candidate.question {
+            Question::UpTo(code) => {
+                split.threshold = self.ground.columns[candidate.column].threshold_above(*code)
+            }
+            Question::In(set) => split.set_categories(set, &mut self.tree.sets),
+        }
+        self.tree.splits.push(split);
+        let share = self.search.weight_of(task.len) / self.total_weight;
+        self.gains[candidate.column] += candidate.gain * share;
+
+        let child = |start, len, n_held, right| Task {
+            start,
+            len,
+            n_held,
+            n_groups: 0,
+            depth: task.depth + 1,
+            n_constant,
+            parent: Some((index, right)),
+            knows_all: task.knows_all,
+        };
+        let children = [
+            child(task.start, n_left, held_left, false),
+            child(task.start + n_left + held_left, n_right, task.n_held - held_left, true),
+        ];
+        // The larger child goes on top of the stack and is split next.
+        let order = if n_left > n_right { [1, 0] } else { [0, 1] };
+        for side in order {
+            let mut task = children[side];
+            let lens = groups.iter().zip(&left_lens);
+            task.n_groups = self.groups.push_with(lens.filter_map(|(group, &left)| {
+                let len = if side == 0 { left } else { group.len - left };
+                (len > 0).then_some(Group { class: group.class, len })
+            }));
+            self.stack.push(task);
+        }
+        self.groups.keep_lens(left_lens);
+        Some(Link::to_split(index))
+    }
+
+    /// Moves the rows that go left to the front, keeping the order on both sides, and counts them group by group. Rows left
+    /// out end up behind the rows of their side. Returns how many of both went left.
+    fn partition(
+        &mut self,
+        task: &Task,
+        groups: &[Group],
+        candidate: &Candidate,
+        left_lens: &mut Vec<u32>,
+    ) -> (usize, usize) {
+        match candidate.side_of_code::<C>(&self.ground.columns[candidate.column]) {
+            Side::UpTo { last, missing: None } => {
+                self.partition_by(task, groups, candidate.column, left_lens, |c| c <= last)
+            }
+            Side::UpTo { last, missing: Some(missing) } => {
+                let goes_left = |c| if c == C::MISSING { missing } else { c <= last };
+                self.partition_by(task, groups, candidate.column, left_lens, goes_left)
+            }
+            Side::In { left } => {
+                self.partition_by(task, groups, candidate.column, left_lens, |c: C| left[c.wide()])
+            }
+        }
+    }
+
+    #[inline]
+    fn partition_by(
+        &mut self,
+        task: &Task,
+        groups: &[Group],
+        column: usize,
+        left_lens: &mut Vec<u32>,
+        goes_left: impl Fn(C) -> bool,
+    ) -> (usize, usize) {
+        let width = self.ground.columns.len();
+        let matrix = self.matrix;
+        let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+        let aside = &mut self.aside;
+        aside.resize(rows.len(), 0);
+        let (mut n_left, mut n_right, mut at) = (0, 0, 0);
+        let lens = groups.iter().map(|group| group.len as usize).chain([task.n_held]);
+        for len in lens {
+            let before = n_left;
+            for i in at..at + len {
+                let row = rows[i];
+                let left = goes_left(matrix[row as usize * width + column]);
+                // Both writes always happen; only the counters depend on the answer, so there is no branch to guess.
+                rows[n_left] = row;
+                aside[n_right] = row;
+                n_left += usize::from(left);
+                n_right += usize::from(!left);
+            }
+            at += len;
+            left_lens.push((n_left - before) as u32);
+        }
+        rows[n_left..].copy_from_slice(&aside[..n_right]);
+        let held_left = left_lens.pop().unwrap_or(0) as usize;
+        (n_left - held_left, held_left)
+    }
+
+    /// Puts the rows of a node back into groups after a partition that was not wanted.
+    fn regroup(&mut self, task: &Task) {
+        // Rare: only where a sample promised sides that the whole node does not have. With rows left out, both runs were
+        // mixed; which row belongs to which run is told by their number in the bag.
+        let classes = self.ground.classes;
+        let times = self.times;
+        let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+        rows.sort_by_key(|&row| {
+            let held = !task.knows_all && times[row as usize] == 0;
+            (held, classes[row as usize])
+        });
+    }
+
+    /// The classes of a node with their weights, classes rising.
+    fn weights(&self, task: &Task, groups: &[Group]) -> Vec<(usize, f64)> {
+        let mut at = task.start;
+        groups
+            .iter()
+            .map(|group| {
+                let rows = &self.rows[at..at + group.len as usize];
+                at += group.len as usize;
+                let weight = match self.ground.row_weights {
+                    None => group.len as f64,
+                    Some(weights) => rows.iter().map(|&r| f64::from(weights[r as usize])).sum(),
+                };
+                (usize::from(group.class), weight * self.ground.class_weights[usize::from(group.class)])
+            })
+            .filter(|&(_, weight)| weight > 0.0)
+            .collect()
+    }
+
+    /// Every hundred thousand rows, sees whether a limit has been reached; then what is left becomes leaves.
+    fn look_at_the_clock(&mut self, task: &Task) {
+        const ROWS: usize = 100_000;
+        self.rows_since_look += task.len + 16;
+        if self.rows_since_look > ROWS {
+            self.rows_since_look = 0;
+            let bytes = self.tree.splits.capacity() * size_of::<Split>();
+            self.cut_short |= self.ground.budget.spent().is_some() || bytes > self.ground.max_bytes;
+        }
+    }
+}

@@ -1,0 +1,445 @@
+//! The search for a node's split, on a sample of its rows.
+
+use hedgerow_core::rng::Rng;
+
+use super::Ground;
+use super::candidate::{Candidate, Question};
+use super::score::Scorer;
+use super::task::Group;
+use crate::codes::{Code, Meaning};
+use crate::params::{Criterion, SplitRule};
+use crate::tree::CategorySet;
+
+/// Working space of the search, reused from node to node.
+pub(super) struct Search<C> {
+    pub(super) max_features: usize,
+    scorer: Scorer,
+    /// The rows looked at, grouped by class.
+    sample: Vec<u32>,
+    groups: Vec<Group>,
+    sees_all: bool,
+    n_rows: usize,
+    /// Their codes in the column at hand.
+    codes: Vec<C>,
+    /// The weight of each row looked at; empty when rows count 1.
+    weights: Vec<f64>,
+    /// Per group: weight of all rows, of those left, of those missing.
+    all: Vec<f64>,
+    left: Vec<f64>,
+    missing: Vec<f64>,
+    total: f64,
+    node_cost: f64,
+    /// Codes in order with their group and weight, for the exhaustive search.
+    sorted: Vec<(C, u32, f64)>,
+    /// Rows all count the same, so that class weights are plain counts.
+    is_plain: bool,
+    best: Option<Candidate>,
+}
+
+impl<C: Code> Search<C> {
+    pub(super) fn new(ground: &Ground<'_>) -> Self {
+        let most = match ground.params.sample_rows {
+            0 => ground.by_class.len(),
+            rows => rows,
+        };
+        Self {
+            max_features: ground.params.max_features.of(ground.columns.len()),
+            scorer: Scorer::new(ground.params.criterion, most),
+            sample: Vec::new(),
+            groups: Vec::new(),
+            sees_all: true,
+            n_rows: 0,
+            codes: Vec::new(),
+            weights: Vec::new(),
+            all: Vec::new(),
+            left: Vec::new(),
+            missing: Vec::new(),
+            total: 0.0,
+            node_cost: 0.0,
+            sorted: Vec::new(),
+            is_plain: ground.row_weights.is_none()
+                && ground.class_weights.iter().all(|&w| w == 1.0)
+                && ground.params.splits == SplitRule::Random
+                && ground.params.criterion == Criterion::Gini,
+            best: None,
+        }
+    }
+
+    /// Begins with a new node.
+    pub(super) fn start(&mut self, rows: &[u32], groups: &[Group], ground: &Ground<'_>, rng: &mut Rng) {
+        self.best = None;
+        self.n_rows = rows.len();
+        let most = ground.params.sample_rows;
+        self.sees_all = most == 0 || rows.len() <= most;
+        self.sample.clear();
+        self.groups.clear();
+        if self.sees_all {
+            self.sample.extend_from_slice(rows);
+            self.groups.extend_from_slice(groups);
+        } else {
+            self.draw_sample(rows, groups, most, rng);
+        }
+        self.weigh(ground);
+    }
+
+    /// One row from each of `most` equal stretches of the node: spread over all classes, and still grouped by class.
+    fn draw_sample(&mut self, rows: &[u32], groups: &[Group], most: usize, rng: &mut Rng) {
+        let stretch = rows.len() as f64 / most as f64;
+        let mut end = 0;
+        let mut groups = groups.iter();
+        for i in 0..most {
+            let at = ((i as f64 + rng.unit()) * stretch) as usize;
+            let at = at.min(rows.len() - 1);
+            while at >= end {
+                let Some(group) = groups.next() else { break };
+                end += group.len as usize;
+                self.groups.push(Group { class: group.class, len: 0 });
+            }
+            self.sample.push(rows[at]);
+            if let Some(group) = self.groups.last_mut() {
+                group.len += 1;
+            }
+        }
+        self.groups.retain(|group| group.len > 0);
+    }
+
+    fn weigh(&mut self, ground: &Ground<'_>) {
+        self.weights.clear();
+        self.all.clear();
+        let mut at = 0;
+        for group in &self.groups {
+            let class_weight = ground.class_weights[usize::from(group.class)];
+            let rows = &self.sample[at..at + group.len as usize];
+            at += rows.len();
+            self.all.push(match ground.row_weights {
+                None => group.len as f64 * class_weight,
+                Some(weights) => {
+                    let before = self.weights.len();
+                    self.weights.extend(rows.iter().map(|&r| f64::from(weights[r as usize]) * class_weight));
+                    self.weights[before..].iter().sum()
+                }
+            });
+        }
+        self.total = self.all.iter().sum();
+        self.node_cost = self.scorer.cost(self.all.iter().copied());
+    }
+
+    /// Whether the sample is the whole node.
+    pub(super) fn sees_all_rows(&self) -> bool {
+        self.sees_all
+    }
+
+    /// The weight of the node, taking its sample for the whole.
+    pub(super) fn weight_of(&self, n_rows: usize) -> f64 {
+        self.total * n_rows as f64 / self.sample.len().max(1) as f64
+    }
+
+    /// Whether the best split found leaves nothing to wish for: both sides are pure. No other can be better.
+    pub(super) fn is_perfect(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.gain * self.total >= self.node_cost * (1.0 - 1e-12))
+    }
+
+    /// The best split found.
+    pub(super) fn best(&mut self) -> Option<Candidate> {
+        self.best.take()
+    }
+
+    /// Looks for splits in a column. Says no if all rows looked at have the same value there.
+    pub(super) fn try_column(
+        &mut self,
+        column: usize,
+        matrix: &[C],
+        ground: &Ground<'_>,
+        rng: &mut Rng,
+    ) -> bool {
+        let info = &ground.columns[column];
+        if self.is_plain && !info.has_missing && !matches!(info.meaning, Meaning::Category(_)) {
+            return self.try_plain(column, matrix, ground, rng);
+        }
+        self.gather(column, matrix, ground.columns.len());
+        let n_missing =
+            if info.has_missing { self.codes.iter().filter(|&&c| c == C::MISSING).count() } else { 0 };
+        if n_missing == self.codes.len() {
+            return false;
+        }
+        let (low, high) = self.range(n_missing > 0);
+        if low == high && n_missing == 0 {
+            return false;
+        }
+        if n_missing > 0 {
+            Self::count(
+                &self.codes,
+                &self.groups,
+                &self.weights,
+                &self.all,
+                |c| c == C::MISSING,
+                &mut self.missing,
+            );
+        } else {
+            self.missing.clear();
+            self.missing.resize(self.groups.len(), 0.0);
+        }
+        let least = self.least_rows(ground.params.min_leaf_rows);
+        if low == high {
+            // One value and missing ones: the only question left is which.
+            self.consider(column, Question::UpTo(high.wide()), least);
+        } else {
+            match (&info.meaning, ground.params.splits) {
+                (Meaning::Category(n), SplitRule::Random) => {
+                    for _ in 0..ground.params.n_thresholds {
+                        self.random_set(column, *n, least, rng);
+                    }
+                }
+                (Meaning::Category(n), SplitRule::Best) => self.best_set(column, *n, least, rng),
+                (_, SplitRule::Random) => {
+                    for _ in 0..ground.params.n_thresholds {
+                        let code = low.wide() + rng.below((high.wide() - low.wide()) as u32) as usize;
+                        self.consider(column, Question::UpTo(code), least);
+                    }
+                }
+                (_, SplitRule::Best) => self.best_threshold(column, least),
+            }
+        }
+        true
+    }
+
+    /// Reads the codes of the rows looked at and returns the smallest and the largest.
+    #[inline]
+    fn gather(&mut self, column: usize, matrix: &[C], width: usize) -> (C, C) {
+        self.codes.clear();
+        self.codes.extend(self.sample.iter().map(|&row| matrix[row as usize * width + column]));
+        let first = self.codes.first().copied().unwrap_or_default();
+        self.codes.iter().fold((first, first), |(low, high), &code| (low.min(code), high.max(code)))
+    }
+
+    /// The common case, in whole numbers: Gini, random thresholds, no missing values, rows that count the same.
+    ///
+    /// Minimizing W − Σw²/W over both sides is maximizing Σl²/L + Σr²/R.
+    fn try_plain(&mut self, column: usize, matrix: &[C], ground: &Ground<'_>, rng: &mut Rng) -> bool {
+        let (low, high) = self.gather(column, matrix, ground.columns.len());
+        if low == high {
+            return false;
+        }
+        let (low, high) = (low.wide(), high.wide());
+        let least = self.least_rows(ground.params.min_leaf_rows);
+        for _ in 0..ground.params.n_thresholds {
+            let code = low + rng.below((high - low) as u32) as usize;
+            let last = C::narrow(code);
+            let (mut n_left, mut left_squares, mut right_squares, mut at) = (0_u64, 0_u64, 0_u64, 0);
+            for group in &self.groups {
+                let codes = &self.codes[at..at + group.len as usize];
+                at += codes.len();
+                let left = u64::from(count_yes(codes, |c| c <= last));
+                let right = u64::from(group.len) - left;
+                n_left += left;
+                left_squares += left * left;
+                right_squares += right * right;
+            }
+            let (n_left, n_right) = (n_left as f64, self.total - n_left as f64);
+            if n_left < least || n_right < least {
+                continue;
+            }
+            let cost = self.total - left_squares as f64 / n_left - right_squares as f64 / n_right;
+            let gain = (self.node_cost - cost) / self.total;
+            if self.best.as_ref().is_none_or(|best| gain > best.gain) {
+                let missing_left = n_left > n_right;
+                self.best = Some(Candidate { column, question: Question::UpTo(code), missing_left, gain });
+            }
+        }
+        true
+    }
+
+    /// The smallest and the largest code that is not missing.
+    fn range(&self, skip_missing: bool) -> (C, C) {
+        let first = self.codes.iter().copied().find(|&c| !skip_missing || c != C::MISSING);
+        let mut low = first.unwrap_or_default();
+        let mut high = low;
+        if skip_missing {
+            for &code in self.codes.iter().filter(|&&c| c != C::MISSING) {
+                low = low.min(code);
+                high = high.max(code);
+            }
+        } else {
+            for &code in &self.codes {
+                low = low.min(code);
+                high = high.max(code);
+            }
+        }
+        (low, high)
+    }
+
+    /// Rows of the sample that stand for `min_leaf_rows` of the node.
+    fn least_rows(&self, min_leaf_rows: usize) -> f64 {
+        if min_leaf_rows <= 1 {
+            return 0.0;
+        }
+        min_leaf_rows as f64 * self.codes.len() as f64 / self.n_rows as f64
+    }
+
+    /// Weighs the rows of each group whose code the question says yes to.
+    #[inline]
+    fn count(
+        codes: &[C],
+        groups: &[Group],
+        weights: &[f64],
+        all: &[f64],
+        yes: impl Fn(C) -> bool,
+        out: &mut Vec<f64>,
+    ) {
+        out.clear();
+        let mut at = 0;
+        for (group, &all) in groups.iter().zip(all) {
+            let end = at + group.len as usize;
+            out.push(if weights.is_empty() {
+                count_yes(&codes[at..end], &yes) as f64 * (all / group.len as f64)
+            } else {
+                codes[at..end].iter().zip(&weights[at..end]).filter(|&(&c, _)| yes(c)).map(|(_, w)| w).sum()
+            });
+            at = end;
+        }
+    }
+
+    /// Counts the left side of a question (missing values apart) and keeps it if it is the best so far.
+    fn consider(&mut self, column: usize, question: Question, least: f64) {
+        let (codes, groups) = (&self.codes, &self.groups);
+        let mut left = std::mem::take(&mut self.left);
+        match &question {
+            Question::UpTo(code) => {
+                let last = C::narrow(*code);
+                Self::count(codes, groups, &self.weights, &self.all, |c| c <= last, &mut left);
+            }
+            Question::In(set) => {
+                Self::count(codes, groups, &self.weights, &self.all, |c| set.contains(c.wide()), &mut left);
+            }
+        }
+        self.left = left;
+        let rows_left = if least > 0.0 { self.rows_left(&question) } else { 0.0 };
+        if least > 0.0 && (rows_left < least || self.codes.len() as f64 - rows_left < least) {
+            return;
+        }
+        self.keep_if_better(column, || question);
+    }
+
+    fn rows_left(&self, question: &Question) -> f64 {
+        let yes = |code: &&C| match question {
+            Question::UpTo(last) => code.wide() <= *last,
+            Question::In(set) => set.contains(code.wide()),
+        };
+        self.codes.iter().filter(yes).count() as f64
+    }
+
+    /// Scores `self.left` with the missing rows on either side and keeps the better if it is the best so far.
+    fn keep_if_better(&mut self, column: usize, question: impl FnOnce() -> Question) {
+        let has_missing = self.missing.iter().any(|&m| m > 0.0);
+        let cost_with = |missing_left: bool| {
+            let left = |i: usize| self.left[i] + if missing_left { self.missing[i] } else { 0.0 };
+            let n = self.all.len();
+            self.scorer.cost((0..n).map(left)) + self.scorer.cost((0..n).map(|i| self.all[i] - left(i)))
+        };
+        let (cost, missing_left) = if has_missing {
+            let (left, right) = (cost_with(true), cost_with(false));
+            if left < right { (left, true) } else { (right, false) }
+        } else {
+            // Nothing is known about missing values here: they follow the crowd.
+            (cost_with(false), self.left.iter().sum::<f64>() * 2.0 > self.total)
+        };
+        let gain = (self.node_cost - cost) / self.total;
+        if self.best.as_ref().is_none_or(|best| gain > best.gain) {
+            self.best = Some(Candidate { column, question: question(), missing_left, gain });
+        }
+    }
+
+    /// A random set of the categories present, neither empty nor all.
+    fn random_set(&mut self, column: usize, n_categories: usize, least: f64, rng: &mut Rng) {
+        let present = self.present(n_categories);
+        let mut chosen: Vec<usize> = present.iter().copied().filter(|_| rng.below(2) == 1).collect();
+        if chosen.is_empty() || chosen.len() == present.len() {
+            chosen = vec![present[rng.index(present.len())]];
+        }
+        let set = CategorySet::new(n_categories, |c| chosen.contains(&c));
+        self.consider(column, Question::In(set), least);
+    }
+
+    fn present(&self, n_categories: usize) -> Vec<usize> {
+        let mut seen = vec![false; n_categories];
+        for code in self.codes.iter().map(|c| c.wide()) {
+            if let Some(seen) = seen.get_mut(code) {
+                *seen = true;
+            }
+        }
+        (0..n_categories).filter(|&c| seen[c]).collect()
+    }
+
+    /// Every threshold between two values, in one sweep over the sorted codes.
+    fn best_threshold(&mut self, column: usize, least: f64) {
+        self.sort_codes(|code| code);
+        self.sweep(least, |search, last| search.keep_if_better(column, || Question::UpTo(last.wide())));
+    }
+
+    /// Categories in the order of their share of one class (for two classes this finds the best set of all), then every cut.
+    fn best_set(&mut self, column: usize, n_categories: usize, least: f64, rng: &mut Rng) {
+        let pivot = rng.index(self.groups.len());
+        let mut hits = vec![0.0; n_categories];
+        let mut all = vec![0.0; n_categories];
+        self.sort_codes(|code| code);
+        for &(code, group, weight) in &self.sorted {
+            all[code.wide()] += weight;
+            if group as usize == pivot {
+                hits[code.wide()] += weight;
+            }
+        }
+        let mut order: Vec<usize> = (0..n_categories).collect();
+        let share = |c: usize| if all[c] > 0.0 { hits[c] / all[c] } else { f64::INFINITY };
+        order.sort_by(|&a, &b| share(a).total_cmp(&share(b)).then(a.cmp(&b)));
+        let mut rank = vec![0; n_categories];
+        for (place, &category) in order.iter().enumerate() {
+            rank[category] = place;
+        }
+        self.sort_codes(|code| C::narrow(rank[code.wide()]));
+        self.sweep(least, |search, last| {
+            search.keep_if_better(column, || {
+                Question::In(CategorySet::new(n_categories, |c| rank[c] <= last.wide()))
+            });
+        });
+    }
+
+    fn sort_codes(&mut self, key: impl Fn(C) -> C) {
+        self.sorted.clear();
+        let mut at = 0;
+        let skip_missing = self.missing.iter().any(|&m| m > 0.0);
+        for (g, group) in self.groups.iter().enumerate() {
+            let each = self.all[g] / group.len as f64;
+            for i in at..at + group.len as usize {
+                if !(skip_missing && self.codes[i] == C::MISSING) {
+                    let weight = self.weights.get(i).copied().unwrap_or(each);
+                    self.sorted.push((key(self.codes[i]), g as u32, weight));
+                }
+            }
+            at += group.len as usize;
+        }
+        // Stable, so that sums of weights run in one order.
+        self.sorted.sort_by_key(|&(code, ..)| code);
+    }
+
+    /// Moves the codes left one after the other and calls `keep` between any two that differ.
+    fn sweep(&mut self, least: f64, keep: impl Fn(&mut Self, C)) {
+        self.left.clear();
+        self.left.resize(self.groups.len(), 0.0);
+        let sorted = std::mem::take(&mut self.sorted);
+        for (i, &(code, group, weight)) in sorted.iter().enumerate() {
+            self.left[group as usize] += weight;
+            let Some(&(next, ..)) = sorted.get(i + 1) else { break };
+            let enough = i as f64 + 1.0 >= least && (sorted.len() - i - 1) as f64 >= least;
+            if next != code && enough {
+                keep(self, code);
+            }
+        }
+        self.sorted = sorted;
+    }
+}
+
+/// How many codes the question says yes to, in runs short enough for a byte to count.
+#[inline]
+fn count_yes<C: Code>(codes: &[C], yes: impl Fn(C) -> bool) -> u32 {
+    codes.chunks(128).map(|run| u32::from(run.iter().map(|&c| u8::from(yes(c))).sum::<u8>())).sum()
+}

@@ -1,0 +1,44 @@
+//! What a tree said about rows it had not seen.
+
+use crate::params::Probabilities;
+
+/// Leaf by leaf: the rows that fell into it and the class shares it answered with.
+#[derive(Debug, Default)]
+pub(crate) struct Verdicts {
+    rows: Vec<u32>,
+    shares: Vec<(u16, f32)>,
+    /// Where rows and shares of each leaf end.
+    ends: Vec<(u32, u32)>,
+}
+
+impl Verdicts {
+    /// Notes the answer of a leaf with these class weights for some rows.
+    pub(super) fn add(&mut self, rows: &[u32], weights: &[(usize, f64)], probabilities: Probabilities) {
+        self.rows.extend_from_slice(rows);
+        match probabilities {
+            Probabilities::Leaf => {
+                let total: f64 = weights.iter().map(|w| w.1).sum();
+                self.shares.extend(weights.iter().map(|&(class, w)| (class as u16, (w / total) as f32)));
+            }
+            Probabilities::Votes => {
+                let mut favorite = (0, f64::NEG_INFINITY);
+                for &(class, weight) in weights {
+                    if weight > favorite.1 {
+                        favorite = (class, weight);
+                    }
+                }
+                self.shares.push((favorite.0 as u16, 1.0));
+            }
+        }
+        self.ends.push((self.rows.len() as u32, self.shares.len() as u32));
+    }
+
+    /// Hands each leaf's rows and shares to `visit`.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u32], &[(u16, f32)])) {
+        let (mut row, mut share) = (0, 0);
+        for &(row_end, share_end) in &self.ends {
+            visit(&self.rows[row..row_end as usize], &self.shares[share..share_end as usize]);
+            (row, share) = (row_end as usize, share_end as usize);
+        }
+    }
+}

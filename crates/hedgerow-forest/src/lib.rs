@@ -1,0 +1,39 @@
+//! Random forests of deep trees: fast to grow, small to keep, quick to ask.
+//!
+//! [`Forest::fit`] grows trees from a [`Dataset`](hedgerow_core::Dataset). Rows become small integer codes
+//! (`codes`), each tree gets its rows (`bag`), searches splits on a bounded sample of each node (`grow`) and
+//! keeps 16 bytes a split ([`tree`]). Rows left out of a tree judge it (`train`) and calibrate the probabilities
+//! ([`calibration`]).
+//!
+//! ```
+//! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, testing::blobs};
+//! use hedgerow_forest::{Forest, ForestParams, Training};
+//!
+//! let data = blobs(300, 4, 3, 1);
+//! let params = ForestParams { n_trees: 20, ..Default::default() }.check()?;
+//! let par = Par::sequential();
+//! let fitted = Forest::fit(&data, &params, &Training { par: &par, budget: &Budget::open(), observer: &Silent })?;
+//! let proba = fitted.forest.predict_proba(data.features.to_array(0..5).view(), &par)?;
+//! assert_eq!(proba.dim(), (5, 3));
+//! # Ok::<(), hedgerow_core::Error>(())
+//! ```
+
+mod bag;
+pub mod calibration;
+mod codes;
+mod forest;
+mod grow;
+pub mod importance;
+mod merge;
+mod params;
+pub mod proximity;
+mod train;
+pub mod tree;
+
+pub use bag::Bagging;
+pub use calibration::Calibration;
+pub use forest::Forest;
+pub use merge::merge;
+
+pub use params::{ClassWeights, Criterion, ForestParams, MaxFeatures, Probabilities, SplitRule};
+pub use train::{Fitted, OutOfBag, Training};

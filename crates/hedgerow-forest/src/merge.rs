@@ -1,0 +1,124 @@
+//! One forest out of several that were grown apart.
+
+use hedgerow_core::{ColumnKind, Error, LabelTable, Result, Schema};
+
+use crate::calibration::Calibration;
+use crate::forest::Forest;
+use crate::tree::{CategorySet, Link, Target, Tree};
+
+/// Puts forests together, trees in the order given. Their columns must be the same; classes and categories may differ, and
+/// the result knows the union of them (those of the first forest keep their place).
+///
+/// Where the forests know different classes, a tree speaks only for the classes it has seen.
+pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
+    let Some(((schema, first), rest)) = forests.split_first() else {
+        return Err(Error::Merge {
+            what: "numbers of models",
+            left: "at least one is needed".into(),
+            right: "none".into(),
+        });
+    };
+    let mut union = (*schema).clone();
+    let mut merged = (*first).clone();
+    let mut calibrations = vec![(first.calibration, first.trees.len())];
+    for (schema, forest) in rest {
+        check_columns(&union, schema)?;
+        let classes = add_labels(&mut union.labels, &schema.labels)?;
+        let categories = add_categories(&mut union, schema);
+        merged.trees.extend(forest.trees.iter().map(|tree| translate(tree, &classes, &categories)));
+        for (sum, gain) in merged.gains.iter_mut().zip(&forest.gains) {
+            *sum += gain;
+        }
+        calibrations.push((forest.calibration, forest.trees.len()));
+    }
+    merged.n_classes = union.n_classes();
+    merged.params.n_trees = merged.trees.len();
+    merged.calibration = mean_calibration(&calibrations);
+    Ok((union, merged))
+}
+
+fn check_columns(ours: &Schema, theirs: &Schema) -> Result<()> {
+    let differ = |what, left: String, right: String| Err(Error::Merge { what, left, right });
+    if ours.n_features() != theirs.n_features() {
+        return differ("numbers of columns", ours.n_features().to_string(), theirs.n_features().to_string());
+    }
+    for (a, b) in ours.columns.iter().zip(&theirs.columns) {
+        if a.name != b.name {
+            return differ("columns", format!("{:?}", a.name), format!("{:?}", b.name));
+        }
+        if a.kind.word() != b.kind.word() {
+            let with_name = |word| format!("{word} {:?}", a.name);
+            return differ("kinds of columns", with_name(a.kind.word()), with_name(b.kind.word()));
+        }
+    }
+    Ok(())
+}
+
+/// Adds labels that are new and returns for each of `theirs` its class in the union.
+fn add_labels(union: &mut LabelTable, theirs: &LabelTable) -> Result<Vec<usize>> {
+    theirs.names().iter().map(|name| union.get_or_add(name).map(|class| class.index())).collect()
+}
+
+/// Adds categories that are new and returns for each column and each of their categories its place in the union.
+fn add_categories(union: &mut Schema, theirs: &Schema) -> Vec<Vec<usize>> {
+    let pairs = union.columns.iter_mut().zip(&theirs.columns);
+    pairs
+        .map(|(ours, theirs)| match (&mut ours.kind, &theirs.kind) {
+            (
+                ColumnKind::Categorical { categories: ours },
+                ColumnKind::Categorical { categories: theirs },
+            ) => theirs
+                .iter()
+                .map(|name| {
+                    ours.iter().position(|o| o == name).unwrap_or_else(|| {
+                        ours.push(name.clone());
+                        ours.len() - 1
+                    })
+                })
+                .collect(),
+            _ => Vec::new(),
+        })
+        .collect()
+}
+
+/// The same tree in the union's classes and categories.
+fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree {
+    let mut out = Tree { splits: Vec::with_capacity(tree.splits.len()), ..Tree::default() };
+    let move_link = |out: &mut Tree, link: Link| match link.target() {
+        Target::Split(_) => link,
+        Target::Pure { class, rows } => Link::pure(classes[class], rows).unwrap_or_default(),
+        Target::Listed(_) => {
+            let mut weights = Vec::new();
+            tree.visit_leaf(link, |class, weight| weights.push((classes[class], f64::from(weight))));
+            weights.sort_by_key(|w| w.0);
+            out.add_leaf(&weights)
+        }
+    };
+    out.root = move_link(&mut out, tree.root);
+    for split in &tree.splits {
+        let mut moved = *split;
+        moved.left = move_link(&mut out, split.left);
+        moved.right = move_link(&mut out, split.right);
+        if let Some(set) = split.categories(&tree.sets) {
+            let places = &categories[usize::from(split.feature)];
+            let n = places.iter().map(|&p| p + 1).max().unwrap_or(0);
+            let mut left = vec![false; n];
+            for (theirs, &ours) in places.iter().enumerate() {
+                left[ours] = set.contains(theirs);
+            }
+            moved.set_categories(&CategorySet::new(n, |c| left[c]), &mut out.sets);
+        }
+        out.splits.push(moved);
+    }
+    out
+}
+
+/// The geometric mean of the parts' numbers, each part counting as much as it has trees; none unless all have them.
+fn mean_calibration(parts: &[(Option<Calibration>, usize)]) -> Option<Calibration> {
+    let trees: f64 = parts.iter().map(|&(_, n)| n as f64).sum();
+    let mean = |of: fn(Calibration) -> f64| -> Option<f64> {
+        let logs: Option<f64> = parts.iter().map(|&(c, n)| c.map(|c| n as f64 * libm::log(of(c)))).sum();
+        logs.filter(|_| trees > 0.0).map(|sum| libm::exp(sum / trees))
+    };
+    Some(Calibration { pseudo_votes: mean(|c| c.pseudo_votes)?, sharpness: mean(|c| c.sharpness)? })
+}

@@ -1,0 +1,333 @@
+//! The parameters of a forest.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use hedgerow_core::{Error, Params, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::bag::Bagging;
+
+/// How a forest is grown and how it answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForestParams {
+    /// Number of trees; 0 grows as many as the time, memory or patience given allows.
+    pub n_trees: usize,
+    /// How a threshold is found: `random` draws it (extremely randomized trees), `best` tries every one (random forest).
+    pub splits: SplitRule,
+    /// What makes a split good: `gini`, `entropy` or `misclassification`.
+    pub criterion: Criterion,
+    /// Columns tried at each node: `sqrt`, `log2`, `all`, a whole number, or a share such as 0.3.
+    pub max_features: MaxFeatures,
+    /// Random thresholds tried in each column, 1 or more; ignored by `splits=best`.
+    pub n_thresholds: usize,
+    /// Rows of a node that the search for its split looks at, 2 or more; 0 looks at all of them.
+    pub sample_rows: usize,
+    /// Greatest height of a tree; 0 sets no limit.
+    pub max_height: usize,
+    /// Fewest rows in a leaf, 1 or more.
+    pub min_leaf_rows: usize,
+    /// Rows each tree sees: `all`, `bootstrap`, `fraction:F`, `amount:N` or `stride:S` (steps of 1 to S).
+    pub bagging: Bagging,
+    /// Let each tree learn the rows its bag left out, after they have judged it.
+    pub learn_left_out: bool,
+    /// Weight of each class: `none`, `balanced` (all classes count the same), or a JSON object such as `{"spam": 2}`.
+    pub class_weights: ClassWeights,
+    /// What a tree contributes: `leaf` (the shares in its leaf) or `votes` (its favorite class).
+    pub probabilities: Probabilities,
+    /// Calibrate probabilities on out-of-bag rows where that lowers their log-loss; needs a bagging that leaves rows out.
+    pub calibrate: bool,
+    /// Stop when out-of-bag accuracy has not risen for this many rounds of 10 trees; 0 never stops early.
+    pub patience: usize,
+    /// Seed of all random choices: same seed, same data, same model.
+    pub seed: u64,
+}
+
+impl Default for ForestParams {
+    fn default() -> Self {
+        Self {
+            n_trees: 100,
+            splits: SplitRule::Random,
+            criterion: Criterion::Gini,
+            max_features: MaxFeatures::Sqrt,
+            n_thresholds: 1,
+            sample_rows: 256,
+            max_height: 0,
+            min_leaf_rows: 1,
+            bagging: Bagging::Fraction(0.8),
+            learn_left_out: true,
+            class_weights: ClassWeights::None,
+            probabilities: Probabilities::Leaf,
+            calibrate: true,
+            patience: 0,
+            seed: 0,
+        }
+    }
+}
+
+impl Params for ForestParams {
+    fn rules(&self) -> Result<()> {
+        let least = |name: &str, value: usize, least: usize| {
+            if value < least {
+                return Err(Error::param(name, format!("{least} or more"), value));
+            }
+            Ok(())
+        };
+        least("n_thresholds", self.n_thresholds, 1)?;
+        least("min_leaf_rows", self.min_leaf_rows, 1)?;
+        if self.sample_rows == 1 {
+            return Err(Error::param("sample_rows", "2 or more, or 0 for all rows", 1));
+        }
+        if self.n_trees > 10_000_000 {
+            return Err(Error::param("n_trees", "at most 10,000,000", self.n_trees));
+        }
+        if self.patience > 0 && self.bagging == Bagging::All {
+            return Err(Error::param(
+                "patience",
+                "0 with bagging=all, which leaves no row out",
+                self.patience,
+            ));
+        }
+        if let ClassWeights::Each(weights) = &self.class_weights
+            && let Some((label, weight)) = weights.iter().find(|(_, w)| !w.is_finite() || **w < 0.0)
+        {
+            return Err(Error::param(
+                "class_weights",
+                "weights of zero or more",
+                format!("{weight} for {label:?}"),
+            ));
+        }
+        self.max_features.rules()?;
+        self.bagging.rules()
+    }
+}
+
+/// How thresholds are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SplitRule {
+    /// Drawn at random between the smallest and the largest value of the node.
+    Random,
+    /// The best of all that separate two values of the node.
+    Best,
+}
+
+/// What makes a split good (spec 000, A2): the impurity of the two sides, weighted by their size, should be small.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Criterion {
+    /// Σ π(1 − π).
+    Gini,
+    /// −Σ π ln π.
+    Entropy,
+    /// 1 − max π.
+    Misclassification,
+}
+
+/// What a tree contributes to the probabilities.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Probabilities {
+    /// The class shares of the leaf.
+    Leaf,
+    /// One vote for the leaf's most frequent class.
+    Votes,
+}
+
+/// How many columns are tried at a node.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "CountOrText", into = "CountOrText")]
+#[schemars(with = "String")]
+pub enum MaxFeatures {
+    /// The square root of their number.
+    Sqrt,
+    /// The logarithm to base 2 of their number.
+    Log2,
+    /// All of them.
+    All,
+    /// So many.
+    Count(usize),
+    /// Such a share of them.
+    Share(f64),
+}
+
+impl MaxFeatures {
+    /// The number for a table of `n_features` columns: at least 1, at most all.
+    pub fn of(self, n_features: usize) -> usize {
+        let n = n_features as f64;
+        let count = match self {
+            Self::Sqrt => libm::round(libm::sqrt(n)) as usize,
+            Self::Log2 => libm::round(libm::log2(n.max(1.0))) as usize,
+            Self::All => n_features,
+            Self::Count(count) => count,
+            Self::Share(share) => libm::round(share * n) as usize,
+        };
+        count.clamp(1, n_features.max(1))
+    }
+
+    fn rules(self) -> Result<()> {
+        match self {
+            Self::Count(0) => Err(Error::param("max_features", "1 or more", 0)),
+            Self::Share(s) if !(s > 0.0 && s <= 1.0) => {
+                Err(Error::param("max_features", "a share above 0, at most 1", s))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A number or a word, as JSON has them.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum CountOrText {
+    Count(u64),
+    Share(f64),
+    Text(String),
+}
+
+impl TryFrom<CountOrText> for MaxFeatures {
+    type Error = String;
+
+    fn try_from(value: CountOrText) -> Result<Self, String> {
+        match value {
+            CountOrText::Count(count) => Ok(Self::Count(count as usize)),
+            CountOrText::Share(share) => Ok(Self::Share(share)),
+            CountOrText::Text(text) => match text.as_str() {
+                "sqrt" => Ok(Self::Sqrt),
+                "log2" => Ok(Self::Log2),
+                "all" => Ok(Self::All),
+                _ => Err("expected sqrt, log2, all, a whole number or a share such as 0.3".into()),
+            },
+        }
+    }
+}
+
+impl From<MaxFeatures> for CountOrText {
+    fn from(value: MaxFeatures) -> Self {
+        match value {
+            MaxFeatures::Sqrt => Self::Text("sqrt".into()),
+            MaxFeatures::Log2 => Self::Text("log2".into()),
+            MaxFeatures::All => Self::Text("all".into()),
+            MaxFeatures::Count(count) => Self::Count(count as u64),
+            MaxFeatures::Share(share) => Self::Share(share),
+        }
+    }
+}
+
+/// How much each class counts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "WeightsOrText", into = "WeightsOrText")]
+#[schemars(with = "String")]
+pub enum ClassWeights {
+    /// Every row counts 1.
+    None,
+    /// Every class counts the same, however many rows it has.
+    Balanced,
+    /// By label; labels not named count 1.
+    Each(BTreeMap<String, f64>),
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum WeightsOrText {
+    Each(BTreeMap<String, f64>),
+    Text(String),
+}
+
+impl TryFrom<WeightsOrText> for ClassWeights {
+    type Error = String;
+
+    fn try_from(value: WeightsOrText) -> Result<Self, String> {
+        match value {
+            WeightsOrText::Each(weights) => Ok(Self::Each(weights)),
+            WeightsOrText::Text(text) if text == "none" => Ok(Self::None),
+            WeightsOrText::Text(text) if text == "balanced" => Ok(Self::Balanced),
+            WeightsOrText::Text(_) => {
+                Err("expected none, balanced, or a JSON object of labels and weights".into())
+            }
+        }
+    }
+}
+
+impl From<ClassWeights> for WeightsOrText {
+    fn from(value: ClassWeights) -> Self {
+        match value {
+            ClassWeights::None => Self::Text("none".into()),
+            ClassWeights::Balanced => Self::Text("balanced".into()),
+            ClassWeights::Each(weights) => Self::Each(weights),
+        }
+    }
+}
+
+/// Reads `word` or `word:number`.
+pub(crate) fn word_and_number<N: FromStr>(text: &str) -> Option<(&str, Option<N>)> {
+    match text.split_once(':') {
+        None => Some((text, None)),
+        Some((word, number)) => Some((word, Some(number.parse().ok()?))),
+    }
+}
+
+impl fmt::Display for Criterion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Gini => "gini",
+            Self::Entropy => "entropy",
+            Self::Misclassification => "misclassification",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_read_as_people_write_them() {
+        let params = ForestParams::default()
+            .with_settings([
+                ("n_trees", "7"),
+                ("max_features", "0.5"),
+                ("bagging", "stride:3"),
+                ("criterion", "entropy"),
+                ("class_weights", r#"{"a": 2}"#),
+            ])
+            .unwrap();
+        assert_eq!((params.n_trees, params.max_features), (7, MaxFeatures::Share(0.5)));
+        assert_eq!(params.bagging, Bagging::Stride(3));
+        assert!(params.check().is_ok());
+    }
+
+    #[test]
+    fn wrong_settings_are_explained() {
+        let message = |name, value| {
+            let params = ForestParams::default().with_settings([(name, value)]);
+            params.and_then(Params::check).unwrap_err().to_string()
+        };
+        assert_eq!(message("n_trees", "many"), r#"parameter n_trees: expected a whole number, got "many""#);
+        assert!(
+            message("n_tree", "3").starts_with(r#"no parameter is called "n_tree"; there are: n_trees, "#)
+        );
+        assert_eq!(message("min_leaf_rows", "0"), "parameter min_leaf_rows: expected 1 or more, got 0");
+        assert!(message("bagging", "bootstraps").contains("fraction:F"));
+        assert!(message("bagging", "fraction:1.5").contains("above 0"));
+        assert!(message("criterion", "ginni").contains("gini"));
+    }
+
+    #[test]
+    fn every_field_is_described() {
+        for info in hedgerow_core::describe::<ForestParams>() {
+            assert!(info.meaning.len() > 10, "{} has no description", info.name);
+        }
+    }
+
+    #[test]
+    fn numbers_of_columns() {
+        assert_eq!(MaxFeatures::Sqrt.of(784), 28);
+        assert_eq!(MaxFeatures::Log2.of(1), 1);
+        assert_eq!(MaxFeatures::Count(99).of(10), 10);
+        assert_eq!(MaxFeatures::Share(0.01).of(10), 1);
+    }
+}

@@ -1,0 +1,105 @@
+//! Keeping to a number of bytes, and knowing when it no longer pays.
+
+use hedgerow_core::{Budget, Dataset, Error, Result};
+
+use super::OutOfBag;
+use crate::params::ForestParams;
+use crate::tree::Tree;
+
+/// Watches the bytes.
+pub(super) struct Limiter {
+    /// Bytes for trees; none if there is no limit.
+    for_trees: Option<u64>,
+    threads: usize,
+    has_deadline: bool,
+    oob_fits: bool,
+}
+
+impl Limiter {
+    /// Sets working space aside; fails if nothing is left for trees.
+    pub(super) fn new(
+        budget: &Budget,
+        data: &Dataset,
+        params: &ForestParams,
+        threads: usize,
+    ) -> Result<Self> {
+        let n_rows = data.n_rows() as u64;
+        let n_classes = data.schema.n_classes();
+        let values = n_rows * data.schema.n_features() as u64;
+        let is_bytes = matches!(data.features, hedgerow_core::Features::Bytes { .. });
+        // Codes, class order and classes; for each thread the bag (rows, rows set aside, how often, seen).
+        let codes = if is_bytes { 0 } else { 2 * values };
+        let shared = codes + n_rows * (4 + 2);
+        let each = n_rows * (4 + 4 + 1 + 1) + (1 << 20);
+        let working = shared + each * threads as u64;
+        let oob = OutOfBag::bytes(data.n_rows(), n_classes);
+        let mut limiter =
+            Self { for_trees: None, threads, has_deadline: budget.deadline.is_some(), oob_fits: true };
+        if let Some(limit) = budget.bytes {
+            let left = limit.saturating_sub(working);
+            limiter.oob_fits = oob < left / 4 || params.patience > 0;
+            let left = left.saturating_sub(if limiter.oob_fits { oob } else { 0 });
+            if left < 64 << 10 {
+                return Err(Error::BudgetTooSmall {
+                    what: "growing a tree".into(),
+                    needed: format!("{:.1} MB beside the data", (limit - left + (64 << 10)) as f64 / 1e6),
+                    limit: format!("{:.1} MB", limit as f64 / 1e6),
+                });
+            }
+            limiter.for_trees = Some(left);
+        }
+        Ok(limiter)
+    }
+
+    /// Whether out-of-bag tables fit.
+    pub(super) fn allows_oob(&self) -> bool {
+        self.oob_fits
+    }
+
+    /// Whether limits must be looked at often.
+    pub(super) fn is_tight(&self) -> bool {
+        self.for_trees.is_some() || self.has_deadline
+    }
+
+    /// How many more trees of the size of those so far still fit; none if not one.
+    pub(super) fn affordable(&self, trees: &[Tree]) -> Option<usize> {
+        let Some(limit) = self.for_trees else { return Some(usize::MAX) };
+        if trees.is_empty() {
+            return Some(1);
+        }
+        let used: u64 = trees.iter().map(|t| t.bytes() as u64).sum();
+        let largest = trees.iter().map(|t| t.bytes() as u64).max().unwrap_or(1);
+        // While a tree grows its arrays may be twice as long as they end up.
+        let fits = limit.saturating_sub(used) / (2 * largest);
+        (fits > 0).then_some(fits as usize)
+    }
+
+    /// Bytes that one of the trees grown side by side may take.
+    pub(super) fn bytes_for_a_tree(&self, trees: &[Tree]) -> usize {
+        let Some(limit) = self.for_trees else { return usize::MAX };
+        let used: u64 = trees.iter().map(|t| t.bytes() as u64).sum();
+        let side_by_side = if trees.is_empty() { 1 } else { self.threads as u64 };
+        (limit.saturating_sub(used) / side_by_side / 2) as usize
+    }
+}
+
+/// Says when out-of-bag accuracy has stopped rising.
+pub(super) struct Patience {
+    rounds: usize,
+    best: f64,
+    best_at: usize,
+}
+
+impl Patience {
+    pub(super) fn new(rounds: usize) -> Self {
+        Self { rounds, best: -1.0, best_at: 0 }
+    }
+
+    pub(super) fn is_over(&mut self, n_trees: usize, accuracy: Option<f64>) -> bool {
+        let Some(accuracy) = accuracy.filter(|_| self.rounds > 0) else { return false };
+        if accuracy > self.best {
+            (self.best, self.best_at) = (accuracy, n_trees);
+        }
+        n_trees - self.best_at >= self.rounds * super::ROUND
+    }
+}

@@ -1,0 +1,225 @@
+//! Growing a whole forest within its limits.
+
+mod limits;
+mod oob;
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Budget, Checked, Dataset, Error, Observer, Par, Progress, Result, StopReason};
+
+use crate::bag::Bagging;
+use crate::calibration::Calibration;
+use crate::codes::{CodeMatrix, Codes};
+use crate::forest::Forest;
+use crate::grow::{Ground, Grown, grow};
+use crate::params::{ClassWeights, ForestParams};
+use crate::tree::Tree;
+use limits::{Limiter, Patience};
+
+pub use oob::OutOfBag;
+
+/// What a training run is given beside data and parameters.
+pub struct Training<'a> {
+    /// The threads.
+    pub par: &'a Par,
+    /// The limits.
+    pub budget: &'a Budget,
+    /// Who watches.
+    pub observer: &'a dyn Observer,
+}
+
+/// A fitted forest and what was learnt on the way.
+#[derive(Debug, Clone)]
+pub struct Fitted {
+    /// The forest.
+    pub forest: Forest,
+    /// What the trees that had not seen a row said about it, where bagging leaves rows out.
+    pub oob: Option<OutOfBag>,
+    /// Why growing ended.
+    pub stop: StopReason,
+}
+
+/// Trees between two looks at out-of-bag accuracy.
+const ROUND: usize = 10;
+
+impl Forest {
+    /// Grows a forest. Same seed, data and number of trees give the same forest, whatever the threads.
+    pub fn fit(data: &Dataset, params: &Checked<ForestParams>, training: &Training<'_>) -> Result<Fitted> {
+        data.check_trainable()?;
+        let params = params.get();
+        let limited = training.budget.deadline.is_some() || training.budget.bytes.is_some();
+        if params.n_trees == 0 && params.patience == 0 && !limited && training.budget.rounds.is_none() {
+            return Err(Error::param(
+                "n_trees",
+                "1 or more, unless time, memory or patience is limited",
+                params.n_trees,
+            ));
+        }
+        Trainer::new(data, params, training)?.run()
+    }
+}
+
+struct Trainer<'a> {
+    data: &'a Dataset,
+    params: &'a ForestParams,
+    training: &'a Training<'a>,
+    codes: Codes<'a>,
+    by_class: Vec<u32>,
+    classes: Vec<u16>,
+    class_weights: Vec<f64>,
+    limiter: Limiter,
+    oob: Option<OutOfBag>,
+    trees: Vec<Tree>,
+    gains: Vec<f64>,
+}
+
+impl<'a> Trainer<'a> {
+    fn new(data: &'a Dataset, params: &'a ForestParams, training: &'a Training<'a>) -> Result<Self> {
+        let n_rows = data.n_rows();
+        if n_rows > u32::MAX as usize {
+            return Err(Error::Shape { what: "rows (at most)", expected: u32::MAX as usize, got: n_rows });
+        }
+        let n_classes = data.schema.n_classes();
+        let mut by_class: Vec<u32> = (0..n_rows as u32).collect();
+        by_class.sort_by_key(|&row| data.labels[row as usize]);
+        let limiter = Limiter::new(training.budget, data, params, training.par.threads())?;
+        let wants_oob = params.bagging != Bagging::All && limiter.allows_oob();
+        Ok(Self {
+            data,
+            params,
+            training,
+            codes: Codes::new(data, training.par),
+            by_class,
+            classes: data.labels.iter().map(|c| c.0 as u16).collect(),
+            class_weights: class_weights(data, params)?,
+            limiter,
+            oob: wants_oob.then(|| OutOfBag::new(n_rows, n_classes)),
+            trees: Vec::new(),
+            gains: vec![0.0; data.schema.n_features()],
+        })
+    }
+
+    fn run(mut self) -> Result<Fitted> {
+        let goal = match (self.params.n_trees, self.training.budget.rounds) {
+            (0, rounds) => rounds.unwrap_or(usize::MAX),
+            (trees, rounds) => trees.min(rounds.unwrap_or(trees)),
+        };
+        let mut patience = Patience::new(self.params.patience);
+        let stop = loop {
+            if self.trees.len() >= goal {
+                break StopReason::Done;
+            }
+            if let Some(reason) = self.training.budget.spent().filter(|_| !self.trees.is_empty()) {
+                break reason;
+            }
+            let Some(affordable) = self.limiter.affordable(&self.trees) else { break StopReason::Memory };
+            let round = self.round_len().min(goal - self.trees.len()).min(affordable);
+            let cut_short = self.grow_round(round);
+            let accuracy = self.oob.as_ref().map(|oob| oob.accuracy(&self.data.labels));
+            let total = (goal < usize::MAX).then_some(goal);
+            self.training.observer.progress(Progress { done: self.trees.len(), total, accuracy });
+            if cut_short {
+                break self.training.budget.spent().unwrap_or(StopReason::Memory);
+            }
+            if patience.is_over(self.trees.len(), accuracy) {
+                break StopReason::Converged;
+            }
+        };
+        Ok(self.finish(stop))
+    }
+
+    /// Trees grown before the next look around. It changes neither trees nor sums, only how often limits are seen.
+    fn round_len(&self) -> usize {
+        let threads = self.training.par.threads();
+        if self.params.patience > 0 {
+            ROUND - self.trees.len() % ROUND
+        } else if self.limiter.is_tight() || self.trees.is_empty() {
+            threads
+        } else {
+            (4 * threads).max(ROUND)
+        }
+    }
+
+    /// Grows some trees and lets each judge the rows it did not see. Says whether a limit cut the work short.
+    fn grow_round(&mut self, n_trees: usize) -> bool {
+        let first = self.trees.len();
+        let max_bytes = self.limiter.bytes_for_a_tree(&self.trees);
+        let grown = self.training.par.map(n_trees, |i| self.grow_tree(first + i, max_bytes));
+        // A tree that was cut short is kept only when there is no other.
+        let whole = grown.iter().take_while(|grown| !grown.cut_short).count();
+        let cut_short = whole < grown.len();
+        let keep = if first == 0 && whole == 0 { grown.len() } else { whole };
+        for grown in grown.into_iter().take(keep) {
+            for (sum, gain) in self.gains.iter_mut().zip(&grown.gains) {
+                *sum += gain;
+            }
+            self.trees.push(grown.tree);
+            if let Some(oob) = &mut self.oob {
+                oob.add(&grown.verdicts);
+            }
+        }
+        cut_short
+    }
+
+    fn grow_tree(&self, index: usize, max_bytes: usize) -> Grown {
+        let seed = self.params.seed;
+        let times =
+            self.params.bagging.draw(self.data.n_rows(), &mut Rng::new(seed, Purpose::Bag, index as u64));
+        let ground = Ground {
+            columns: &self.codes.columns,
+            by_class: &self.by_class,
+            classes: &self.classes,
+            row_weights: self.data.weights.as_deref(),
+            class_weights: &self.class_weights,
+            params: self.params,
+            budget: self.training.budget,
+            max_bytes,
+            judge: self.oob.is_some(),
+        };
+        let rng = Rng::new(seed, Purpose::Tree, index as u64);
+        match &self.codes.matrix {
+            CodeMatrix::Bytes(matrix) => grow(&ground, matrix, &times, rng),
+            CodeMatrix::Words(matrix) => grow(&ground, matrix, &times, rng),
+        }
+    }
+
+    fn finish(self, stop: StopReason) -> Fitted {
+        let calibration = match &self.oob {
+            Some(oob) if self.params.calibrate => {
+                Calibration::fit(oob, &self.data.labels, self.params.seed, self.training.par)
+            }
+            _ => None,
+        };
+        let forest = Forest {
+            params: self.params.clone(),
+            n_features: self.data.schema.n_features(),
+            n_classes: self.data.schema.n_classes(),
+            trees: self.trees,
+            calibration,
+            gains: self.gains,
+        };
+        Fitted { forest, oob: self.oob, stop }
+    }
+}
+
+/// What a row of each class counts. Rows of weight 0 and classes of weight 0 take no part.
+fn class_weights(data: &Dataset, params: &ForestParams) -> Result<Vec<f64>> {
+    let n_classes = data.schema.n_classes();
+    match &params.class_weights {
+        ClassWeights::None => Ok(vec![1.0; n_classes]),
+        ClassWeights::Balanced => {
+            let counts = data.class_counts();
+            let present = counts.iter().filter(|&&n| n > 0).count() as f64;
+            Ok(counts.iter().map(|&n| data.n_rows() as f64 / (present * n.max(1) as f64)).collect())
+        }
+        ClassWeights::Each(by_label) => {
+            let mut weights = vec![1.0; n_classes];
+            for (label, &weight) in by_label {
+                let class = data.schema.labels.get(label).ok_or_else(|| {
+                    Error::param("class_weights", format!("one of {:?}", data.schema.labels.names()), label)
+                })?;
+                weights[class.index()] = weight;
+            }
+            Ok(weights)
+        }
+    }
+}

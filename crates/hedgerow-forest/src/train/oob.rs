@@ -1,0 +1,66 @@
+//! What the trees that did not see a row say about it.
+
+use hedgerow_core::ClassId;
+use ndarray::{Array2, Axis};
+
+use crate::grow::Verdicts;
+
+/// Out-of-bag answers: an honest estimate from the training rows themselves.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutOfBag {
+    /// For each row, class shares summed over the trees that did not see it.
+    pub shares: Array2<f32>,
+    /// How many trees those were.
+    pub n_trees: Vec<u32>,
+}
+
+impl OutOfBag {
+    pub(super) fn new(n_rows: usize, n_classes: usize) -> Self {
+        Self { shares: Array2::zeros((n_rows, n_classes)), n_trees: vec![0; n_rows] }
+    }
+
+    /// Bytes of the tables.
+    pub(super) fn bytes(n_rows: usize, n_classes: usize) -> u64 {
+        (n_rows as u64) * (n_classes as u64 + 1) * size_of::<f32>() as u64
+    }
+
+    /// Adds what one tree said about the rows it had not seen. Trees must come in order: sums of floats depend on it.
+    pub(super) fn add(&mut self, verdicts: &Verdicts) {
+        let n_classes = self.shares.ncols();
+        let Some(table) = self.shares.as_slice_mut() else { return };
+        verdicts.visit(|rows, shares| {
+            for &row in rows {
+                self.n_trees[row as usize] += 1;
+                let table = &mut table[row as usize * n_classes..];
+                for &(class, share) in shares {
+                    table[usize::from(class)] += share;
+                }
+            }
+        });
+    }
+
+    /// Share of the rows with out-of-bag answers that those answers get right.
+    pub fn accuracy(&self, labels: &[ClassId]) -> f64 {
+        let mut judged = 0_usize;
+        let mut right = 0_usize;
+        for ((shares, &n), label) in self.shares.axis_iter(Axis(0)).zip(&self.n_trees).zip(labels) {
+            if n > 0 {
+                judged += 1;
+                let own = shares[label.index()];
+                let beaten =
+                    shares.iter().enumerate().any(|(c, &s)| s > own || (s == own && c < label.index()));
+                right += usize::from(!beaten);
+            }
+        }
+        right as f64 / judged.max(1) as f64
+    }
+
+    /// Mean shares for each row; rows that every tree has seen get `NaN`.
+    pub fn mean_shares(&self) -> Array2<f64> {
+        let mut mean = self.shares.mapv(f64::from);
+        for (mut row, &n) in mean.axis_iter_mut(Axis(0)).zip(&self.n_trees) {
+            row /= if n > 0 { f64::from(n) } else { f64::NAN };
+        }
+        mean
+    }
+}

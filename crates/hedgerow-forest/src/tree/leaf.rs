@@ -1,0 +1,99 @@
+//! Leaves that hold more than one class, or weights.
+//!
+//! A leaf is a run of entries: the first holds the number of classes and their total weight, the others a class and its
+//! weight each, classes rising.
+
+use super::{Link, Target, Tree};
+
+/// A class and its weight in a leaf; in the first entry of a leaf, the number of classes and the total weight.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LeafEntry {
+    /// The class, or in the first entry the number of classes that follow.
+    pub class: u32,
+    /// The weight of the class, or in the first entry the total.
+    pub weight: f32,
+}
+
+impl Tree {
+    /// Makes a leaf of the classes and weights given (classes rising, weights above 0) and returns the link to it.
+    pub(crate) fn add_leaf(&mut self, classes: &[(usize, f64)]) -> Link {
+        if let [(class, weight)] = classes
+            && weight.fract() == 0.0
+            && *weight < f64::from(u32::MAX)
+            && let Some(link) = Link::pure(*class, *weight as u32)
+        {
+            return link;
+        }
+        let total: f64 = classes.iter().map(|(_, w)| w).sum();
+        let at = self.leaves.len();
+        let Some(link) = Link::listed(at) else {
+            // 2^30 entries are 8 GiB in one tree: out of reach of any real data, and still an honest answer.
+            let favorite = classes.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |c| c.0);
+            return Link::pure(favorite, 1).unwrap_or_default();
+        };
+        self.leaves.push(LeafEntry { class: classes.len() as u32, weight: total as f32 });
+        self.leaves.extend(
+            classes.iter().map(|&(class, weight)| LeafEntry { class: class as u32, weight: weight as f32 }),
+        );
+        link
+    }
+
+    /// The classes and weights of the leaf behind a link, each handed to `visit`; nothing for a split.
+    #[inline]
+    pub(crate) fn visit_leaf(&self, leaf: Link, mut visit: impl FnMut(usize, f32)) {
+        match leaf.target() {
+            Target::Split(_) => {}
+            Target::Pure { class, rows } => visit(class, rows as f32),
+            Target::Listed(at) => {
+                for entry in listed(&self.leaves, at) {
+                    visit(entry.class as usize, entry.weight);
+                }
+            }
+        }
+    }
+
+    /// Adds the class shares of a leaf to `out`.
+    #[inline]
+    pub(crate) fn add_shares(&self, leaf: Link, out: &mut [f64]) {
+        match leaf.target() {
+            Target::Split(_) => {}
+            Target::Pure { class, .. } => out[class] += 1.0,
+            Target::Listed(at) => {
+                let total = f64::from(self.leaves[at].weight);
+                for entry in listed(&self.leaves, at) {
+                    out[entry.class as usize] += f64::from(entry.weight) / total;
+                }
+            }
+        }
+    }
+
+    /// Adds one vote for the favorite class of a leaf (of equals, the first) to `out`.
+    #[inline]
+    pub(crate) fn add_vote(&self, leaf: Link, out: &mut [f64]) {
+        let (mut favorite, mut most) = (0, f32::NEG_INFINITY);
+        self.visit_leaf(leaf, |class, weight| {
+            if weight > most {
+                (favorite, most) = (class, weight);
+            }
+        });
+        out[favorite] += 1.0;
+    }
+}
+
+fn listed(leaves: &[LeafEntry], at: usize) -> &[LeafEntry] {
+    &leaves[at + 1..at + 1 + leaves[at].class as usize]
+}
+
+/// Whether a leaf really stands at a place of the list.
+pub(super) fn check(leaves: &[LeafEntry], at: usize, n_classes: usize) -> bool {
+    let Some(head) = leaves.get(at) else { return false };
+    let Some(entries) = leaves.get(at + 1..).and_then(|rest| rest.get(..head.class as usize)) else {
+        return false;
+    };
+    let weights_ok = entries.iter().all(|e| e.weight.is_finite() && e.weight >= 0.0);
+    let total: f64 = entries.iter().map(|e| f64::from(e.weight)).sum();
+    let total_ok = head.weight.is_finite()
+        && head.weight > 0.0
+        && (f64::from(head.weight) - total).abs() <= 1e-3 * total.max(1e-30);
+    weights_ok && total_ok && entries.iter().all(|e| (e.class as usize) < n_classes)
+}

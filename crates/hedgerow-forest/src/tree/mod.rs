@@ -1,0 +1,131 @@
+//! One tree: a flat array of splits, links between them, and leaves folded into the links.
+//!
+//! A split is 16 bytes: threshold, column, flags and two [`Link`]s. A link is the number of the next split or a leaf. Most
+//! leaves of a deep tree are pure, and a pure leaf is written into the link itself (class and number of rows), so it
+//! costs no memory of its own and no memory access at prediction. Other leaves are lists of class weights in a second
+//! array. A tree of n leaves has n − 1 splits: about 8 bytes for each node in the usual sense (splits and leaves).
+//!
+//! The larger child of a split is stored right behind it. Following the crowd therefore walks forward through memory, and
+//! a path leaves that line at most log2(n) times.
+
+mod leaf;
+mod link;
+mod split;
+pub(crate) mod walk;
+
+pub use leaf::LeafEntry;
+pub use link::{Link, Target};
+pub use split::{CategorySet, Split};
+pub use walk::Place;
+
+use hedgerow_core::{Error, ModelProblem, Result};
+
+/// A decision tree.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Tree {
+    /// Where a walk starts.
+    pub(crate) root: Link,
+    /// The splits, each before its children, the larger child next.
+    pub(crate) splits: Vec<Split>,
+    /// Leaves that do not fit a link.
+    pub(crate) leaves: Vec<LeafEntry>,
+    /// Sets of more than 32 categories: for each, its number of words, then the words.
+    pub(crate) sets: Vec<u32>,
+}
+
+impl Tree {
+    /// Puts a tree together from its arrays, as they stand in a model file, after checking that every link leads somewhere.
+    pub fn from_parts(
+        root: Link,
+        splits: Vec<Split>,
+        leaves: Vec<LeafEntry>,
+        sets: Vec<u32>,
+        limits: Limits,
+    ) -> Result<Self> {
+        let tree = Self { root, splits, leaves, sets };
+        tree.check(limits)?;
+        Ok(tree)
+    }
+
+    /// The link to the root.
+    pub fn root(&self) -> Link {
+        self.root
+    }
+
+    /// The splits.
+    pub fn splits(&self) -> &[Split] {
+        &self.splits
+    }
+
+    /// The list of leaves that do not fit a link.
+    pub fn leaf_entries(&self) -> &[LeafEntry] {
+        &self.leaves
+    }
+
+    /// The list of category sets that do not fit a split.
+    pub fn category_sets(&self) -> &[u32] {
+        &self.sets
+    }
+
+    /// Splits and leaves.
+    pub fn n_nodes(&self) -> usize {
+        2 * self.splits.len() + 1
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.splits.capacity() * size_of::<Split>()
+            + self.leaves.capacity() * size_of::<LeafEntry>()
+            + self.sets.capacity() * size_of::<u32>()
+    }
+
+    /// The greatest number of splits on a way from the root to a leaf.
+    pub fn height(&self) -> usize {
+        let mut heights = vec![0_u32; self.splits.len()];
+        let of = |heights: &[u32], link: Link| link.as_split().map_or(0, |i| heights[i]);
+        for i in (0..self.splits.len()).rev() {
+            let split = &self.splits[i];
+            heights[i] = 1 + of(&heights, split.left).max(of(&heights, split.right));
+        }
+        of(&heights, self.root) as usize
+    }
+
+    /// Checks that every link leads to a later split or a real leaf, and every split asks for a column that exists.
+    fn check(&self, limits: Limits) -> Result<()> {
+        let wrong = |detail: String| Err(Error::model(ModelProblem::Inconsistent { detail }));
+        let link_ok = |from: Option<usize>, link: Link| match link.target() {
+            // Children come after their parents: no walk can go round in circles.
+            Target::Split(to) => to < self.splits.len() && from.is_none_or(|from| to > from),
+            Target::Pure { class, .. } => class < limits.n_classes,
+            Target::Listed(at) => leaf::check(&self.leaves, at, limits.n_classes),
+        };
+        if !link_ok(None, self.root) {
+            return wrong("the root of a tree leads nowhere".into());
+        }
+        for (i, split) in self.splits.iter().enumerate() {
+            if !link_ok(Some(i), split.left) || !link_ok(Some(i), split.right) {
+                return wrong(format!("a link of split {i} leads nowhere"));
+            }
+            if usize::from(split.feature) >= limits.n_features {
+                return wrong(format!(
+                    "split {i} asks for column {} of {}",
+                    split.feature, limits.n_features
+                ));
+            }
+            if !split.set_ok(&self.sets) {
+                return wrong(format!("the category set of split {i} does not exist"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What a tree may refer to.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Columns of the data.
+    pub n_features: usize,
+    /// Classes.
+    pub n_classes: usize,
+}

@@ -1,0 +1,176 @@
+//! One question: is this row's value of a column below a threshold, or in a set of categories?
+
+use super::Link;
+
+/// A split: 16 bytes. A walk goes left if `x[feature] < threshold`, or if the category is in the set.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[repr(C)]
+pub struct Split {
+    /// The threshold; for categories the bits of the set, or its place in the tree's list of sets.
+    pub(crate) threshold: f32,
+    /// The column.
+    pub(crate) feature: u16,
+    /// [`MISSING_LEFT`], [`CATEGORIES`], [`LONG_SET`].
+    pub(crate) flags: u16,
+    /// Where a yes leads.
+    pub(crate) left: Link,
+    /// Where a no leads.
+    pub(crate) right: Link,
+}
+
+/// A missing value goes left.
+pub(crate) const MISSING_LEFT: u16 = 1;
+/// The split asks for a category.
+pub(crate) const CATEGORIES: u16 = 2;
+/// The set of categories is in the tree's list.
+pub(crate) const LONG_SET: u16 = 4;
+
+/// Categories that go left.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct CategorySet(Vec<u32>);
+
+impl CategorySet {
+    /// A set of the categories for which `left` says yes.
+    pub fn new(n_categories: usize, left: impl Fn(usize) -> bool) -> Self {
+        let mut words = vec![0; n_categories.div_ceil(32).max(1)];
+        for category in (0..n_categories).filter(|&c| left(c)) {
+            words[category / 32] |= 1 << (category % 32);
+        }
+        Self(words)
+    }
+
+    /// Whether a category is in the set.
+    pub fn contains(&self, category: usize) -> bool {
+        self.0.get(category / 32).is_some_and(|word| word >> (category % 32) & 1 == 1)
+    }
+
+    /// The categories the set can speak of.
+    pub fn capacity(&self) -> usize {
+        self.0.len() * 32
+    }
+}
+
+impl Split {
+    /// A split from the numbers in a model file.
+    pub fn from_parts(threshold: f32, feature: u16, flags: u16, links: [Link; 2]) -> Self {
+        Self { threshold, feature, flags, left: links[0], right: links[1] }
+    }
+
+    /// The threshold (for categories the bits of the set, or its place in the list).
+    pub fn threshold(&self) -> f32 {
+        self.threshold
+    }
+
+    /// The column.
+    pub fn feature(&self) -> u16 {
+        self.feature
+    }
+
+    /// The flags: 1 missing goes left, 2 categories, 4 a set in the list.
+    pub fn flags(&self) -> u16 {
+        self.flags
+    }
+
+    /// The links: yes, no.
+    pub fn links(&self) -> [Link; 2] {
+        [self.left, self.right]
+    }
+
+    /// Where a row goes. `sets` is the tree's list of category sets.
+    #[inline]
+    pub(crate) fn next(&self, row: &[f32], sets: &[u32]) -> Link {
+        if self.goes_left(row, sets) { self.left } else { self.right }
+    }
+
+    /// Whether a row goes left.
+    #[inline]
+    pub(crate) fn goes_left(&self, row: &[f32], sets: &[u32]) -> bool {
+        let value = row[usize::from(self.feature)];
+        let missing_left = self.flags & MISSING_LEFT != 0;
+        if self.flags & CATEGORIES == 0 {
+            (value < self.threshold) | (value.is_nan() & missing_left)
+        } else {
+            self.category_goes_left(value, sets).unwrap_or(missing_left)
+        }
+    }
+
+    #[cold]
+    fn category_goes_left(&self, value: f32, sets: &[u32]) -> Option<bool> {
+        if !(value >= 0.0 && value < 65_536.0) {
+            return None;
+        }
+        let bits = [self.threshold.to_bits()];
+        let word = self.set_words(&bits, sets).get(value as usize / 32)?;
+        Some(word >> (value as usize % 32) & 1 == 1)
+    }
+
+    fn set_words<'a>(&self, own: &'a [u32; 1], sets: &'a [u32]) -> &'a [u32] {
+        if self.flags & LONG_SET == 0 {
+            return own;
+        }
+        let at = own[0] as usize;
+        let n_words = sets.get(at).map_or(0, |&n| n as usize);
+        sets.get(at + 1..).and_then(|rest| rest.get(..n_words)).unwrap_or(&[])
+    }
+
+    /// The set of categories that go left, if the split asks for one.
+    pub(crate) fn categories(&self, sets: &[u32]) -> Option<CategorySet> {
+        let own = [self.threshold.to_bits()];
+        (self.flags & CATEGORIES != 0).then(|| CategorySet(self.set_words(&own, sets).to_vec()))
+    }
+
+    /// Makes this a split on a set of categories.
+    pub(crate) fn set_categories(&mut self, set: &CategorySet, sets: &mut Vec<u32>) {
+        self.flags = self.flags & MISSING_LEFT | CATEGORIES;
+        if let [word] = set.0[..] {
+            self.threshold = f32::from_bits(word);
+        } else {
+            self.flags |= LONG_SET;
+            self.threshold = f32::from_bits(sets.len() as u32);
+            sets.push(set.0.len() as u32);
+            sets.extend_from_slice(&set.0);
+        }
+    }
+
+    /// Whether the flags are known and the set, if any, exists.
+    pub(super) fn set_ok(&self, sets: &[u32]) -> bool {
+        let known = self.flags & !(MISSING_LEFT | CATEGORIES | LONG_SET) == 0;
+        let own = [self.threshold.to_bits()];
+        known && (self.flags & LONG_SET == 0 || !self.set_words(&own, sets).is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_split_is_sixteen_bytes() {
+        assert_eq!(size_of::<Split>(), 16);
+    }
+
+    #[test]
+    fn sets_short_and_long() {
+        for n in [3, 32, 33, 500] {
+            let set = CategorySet::new(n, |c| c % 3 == 1);
+            let mut split = Split::from_parts(0.0, 0, MISSING_LEFT, [Link::to_split(1), Link::to_split(2)]);
+            let mut sets = vec![9, 9];
+            split.set_categories(&set, &mut sets);
+            assert_eq!(split.categories(&sets).as_ref(), Some(&set));
+            for c in 0..n {
+                assert_eq!(split.next(&[c as f32], &sets) == split.left, c % 3 == 1);
+            }
+            assert_eq!(split.next(&[f32::NAN], &sets), split.left);
+            assert_eq!(split.next(&[9999.0], &sets), split.left, "a category from later counts as missing");
+        }
+    }
+
+    #[test]
+    fn equal_goes_right_and_missing_where_it_is_told() {
+        let split = |flags| Split::from_parts(1.0, 0, flags, [Link::to_split(1), Link::to_split(2)]);
+        assert_eq!(split(0).next(&[1.0], &[]), split(0).right);
+        assert_eq!(split(0).next(&[0.9], &[]), split(0).left);
+        assert_eq!(split(0).next(&[f32::NAN], &[]), split(0).right);
+        assert_eq!(split(MISSING_LEFT).next(&[f32::NAN], &[]), split(0).left);
+    }
+}

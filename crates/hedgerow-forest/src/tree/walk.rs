@@ -1,0 +1,77 @@
+//! From the root to a leaf.
+
+use super::{Link, Tree};
+
+/// A place in a tree that a walk can end at: twice the number of the last split, plus one if it went right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Place(pub u32);
+
+impl Place {
+    /// The root, where no split was asked.
+    pub const ROOT: Self = Self(u32::MAX);
+}
+
+/// How many walks run side by side. Each step waits for memory; several at once share the wait.
+pub(crate) const LANES: usize = 8;
+
+impl Tree {
+    /// The leaf of a row.
+    #[inline]
+    pub(crate) fn leaf(&self, row: &[f32]) -> Link {
+        let mut at = self.root;
+        while let Some(split) = at.as_split() {
+            at = self.splits[split].next(row, &self.sets);
+        }
+        at
+    }
+
+    /// The leaves of several rows, their walks side by side.
+    #[inline]
+    pub(crate) fn leaves_of(&self, rows: [&[f32]; LANES]) -> [Link; LANES] {
+        let mut at = [self.root; LANES];
+        loop {
+            let mut moved = false;
+            for (at, row) in at.iter_mut().zip(rows) {
+                if let Some(split) = at.as_split() {
+                    *at = self.splits[split].next(row, &self.sets);
+                    moved = true;
+                }
+            }
+            if !moved {
+                return at;
+            }
+        }
+    }
+
+    /// The place a row reaches after at most `height` splits.
+    pub(crate) fn place(&self, row: &[f32], height: usize) -> Place {
+        let mut at = self.root;
+        let mut place = Place::ROOT;
+        for _ in 0..height {
+            let Some(index) = at.as_split() else { break };
+            let split = &self.splits[index];
+            let left = split.goes_left(row, &self.sets);
+            at = if left { split.left } else { split.right };
+            place = Place(2 * index as u32 + u32::from(!left));
+        }
+        place
+    }
+}
+
+/// The leaves of one row in several trees, their walks side by side.
+#[inline]
+pub(crate) fn leaves_in(trees: [&Tree; LANES], row: &[f32]) -> [Link; LANES] {
+    let mut at = trees.map(|tree| tree.root);
+    loop {
+        let mut moved = false;
+        for (at, tree) in at.iter_mut().zip(trees) {
+            if let Some(split) = at.as_split() {
+                *at = tree.splits[split].next(row, &tree.sets);
+                moved = true;
+            }
+        }
+        if !moved {
+            return at;
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! A whole file in memory, ready to fit a model to.
+
+use std::path::Path;
+
+use hedgerow_core::{ClassId, DataProblem, Dataset, Error, Features, Result};
+use ndarray::ArrayView2;
+
+use crate::labels::continuous_problem;
+use crate::options::ReadOptions;
+use crate::reader::{RowReader, Rows};
+
+/// Reads a whole file of labelled rows. The classes come in order: numbers by value, then text.
+///
+/// `max_bytes` bounds the feature matrix. Fails on a row without a label, on a target that looks continuous, and on data
+/// that no model can be fitted to.
+pub fn read_dataset(path: &Path, options: &ReadOptions, max_bytes: Option<u64>) -> Result<Dataset> {
+    let mut reader = RowReader::open(path, options)?;
+    reader.require_labels()?;
+    let shown = reader.shown().to_path_buf();
+    let n_features = reader.schema().n_features();
+    let mut features = Features::new(n_features);
+    let mut labels = Vec::new();
+    let mut weights: Option<Vec<f32>> = None;
+    while let Some(rows) = reader.next_rows()? {
+        let more = match rows {
+            Rows::Bytes(bytes, more) => {
+                features.extend_bytes(bytes);
+                more
+            }
+            Rows::Encoded(mut more) => {
+                let x = std::mem::take(&mut more.x);
+                let x = ArrayView2::from_shape((more.n_rows, n_features), &x).map_err(|_| Error::Shape {
+                    what: "values in a block",
+                    expected: more.n_rows * n_features,
+                    got: x.len(),
+                })?;
+                features.extend(x);
+                more
+            }
+        };
+        labels.extend(more.labels.into_iter().flatten().flatten());
+        if let Some(more) = more.weights {
+            weights.get_or_insert_default().extend(more);
+        }
+        if max_bytes.is_some_and(|limit| used_bytes(&features) > limit) {
+            let limit = shown_bytes(max_bytes.unwrap_or_default());
+            return Err(Error::from(DataProblem::OverMemory { limit }).in_file(&shown));
+        }
+    }
+    shrink(&mut features);
+    let mut schema = reader.into_schema();
+    if let Some(problem) = continuous_problem(&schema.labels, labels.len() as u64) {
+        let mut error = hedgerow_core::DataError::from(problem);
+        error.column.clone_from(&schema.target);
+        return Err(Error::from(error).in_file(&shown));
+    }
+    let new_of_old = schema.labels.sort();
+    let labels: Vec<ClassId> = labels.into_iter().map(|c| new_of_old[c.index()]).collect();
+    let checked = Dataset::new(schema, features, labels, weights)
+        .and_then(|data| data.check_trainable().map(|()| data));
+    checked.map_err(|e| e.in_file(&shown))
+}
+
+/// Bytes of the values, without the room for more.
+fn used_bytes(features: &Features) -> u64 {
+    match features {
+        Features::Bytes { values, .. } => values.len() as u64,
+        Features::Floats { values, .. } => 4 * values.len() as u64,
+    }
+}
+
+fn shrink(features: &mut Features) {
+    match features {
+        Features::Bytes { values, .. } => values.shrink_to_fit(),
+        Features::Floats { values, .. } => values.shrink_to_fit(),
+    }
+}
+
+fn shown_bytes(bytes: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    for (unit, size) in UNITS {
+        if bytes >= size {
+            return format!("{:.1} {unit}", bytes as f64 / size as f64);
+        }
+    }
+    format!("{bytes} bytes")
+}

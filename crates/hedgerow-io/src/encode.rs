@@ -1,0 +1,332 @@
+//! From cells to numbers, by the schema.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use hedgerow_core::data::{MAX_CATEGORIES, canonical_label};
+use hedgerow_core::{ClassId, ColumnKind, DataProblem, Error, Result, Schema};
+
+use crate::block::{Block, Cells, ColumnCells, LabelCells, SourceColumn};
+use crate::labels::{LabelEncoder, number_text};
+use crate::located::located;
+use crate::number::{Parsed, is_missing, is_missing_number, parse, trim};
+use crate::plan::{Plan, Role, Target};
+
+/// What becomes of a category that is not in the list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Growth {
+    /// It is added.
+    Add,
+    /// It counts as missing.
+    Missing,
+    /// It is an error, because the file itself declares the list.
+    Refuse,
+}
+
+/// Rows that have been encoded.
+#[derive(Debug, Default)]
+pub(crate) struct Encoded {
+    pub n_rows: usize,
+    pub x: Vec<f32>,
+    pub labels: Option<Vec<Option<ClassId>>>,
+    pub weights: Option<Vec<f32>>,
+}
+
+/// Encodes blocks by a schema, which may grow on the way.
+#[derive(Debug)]
+pub(crate) struct Encoder {
+    pub schema: Schema,
+    pub plan: Plan,
+    pub labels: LabelEncoder,
+    /// Whether a row without a label is an error.
+    pub require_labels: bool,
+    codes: Vec<Codes>,
+    names: Vec<String>,
+}
+
+impl Encoder {
+    pub(crate) fn new(schema: Schema, plan: Plan, columns: &[SourceColumn], growth: &[Growth]) -> Self {
+        let codes = schema.columns.iter().zip(growth).map(|(c, g)| Codes::new(&c.kind, *g)).collect();
+        let names = columns.iter().map(|c| c.name.clone()).collect();
+        Self { schema, plan, labels: LabelEncoder::default(), require_labels: false, codes, names }
+    }
+
+    /// Whether a block of numbers can be used as features as it is.
+    pub(crate) fn takes_numbers(&self) -> bool {
+        self.plan.is_identity() && self.schema.columns.iter().all(|c| c.kind == ColumnKind::Numeric)
+    }
+
+    /// Encodes some rows of a block and adds them to `out`.
+    pub(crate) fn encode(&mut self, block: &Block, rows: Range<usize>, out: &mut Encoded) -> Result<()> {
+        self.encode_labels(block, rows.clone(), out)?;
+        self.encode_features(block, rows.clone(), out)?;
+        out.n_rows += rows.len();
+        Ok(())
+    }
+
+    /// Encodes the labels and weights only.
+    pub(crate) fn encode_labels(
+        &mut self,
+        block: &Block,
+        rows: Range<usize>,
+        out: &mut Encoded,
+    ) -> Result<()> {
+        if let Some(column) = self.plan.weight {
+            let weights = out.weights.get_or_insert_default();
+            for row in rows.clone() {
+                let weight = weight_at(block, row, column)
+                    .map_err(|problem| in_cell(problem.into(), block, row, &self.names[column]))?;
+                weights.push(weight);
+            }
+        }
+        if self.plan.target == Target::Absent {
+            return Ok(());
+        }
+        let labels = out.labels.get_or_insert_default();
+        labels.reserve(rows.len());
+        for row in rows {
+            let class = match self.label_at(block, row) {
+                Ok(None) if self.require_labels => Err(DataProblem::MissingLabel.into()),
+                other => other,
+            };
+            let class = class.map_err(|error| {
+                let name = match self.plan.target {
+                    Target::Column(i) => self.names[i].as_str(),
+                    _ => self.schema.target.as_deref().unwrap_or("label"),
+                };
+                in_cell(error, block, row, name)
+            })?;
+            labels.push(class);
+        }
+        Ok(())
+    }
+
+    fn label_at(&mut self, block: &Block, row: usize) -> Result<Option<ClassId>> {
+        let (table, labels) = (&mut self.schema.labels, &mut self.labels);
+        let n = block.first_row + row as u64 + 1;
+        if let Target::Column(column) = self.plan.target {
+            let width = self.names.len();
+            return match &block.cells {
+                Cells::Text(cells) => labels.text(table, cells.field(row, column), n),
+                Cells::Bytes(values) => labels.int(table, i64::from(values[row * width + column]), n),
+                Cells::Numbers(values) => labels.number(table, f64::from(values[row * width + column]), n),
+                Cells::Columns(columns) => match &columns[column] {
+                    ColumnCells::Numbers(values) => labels.number(table, values[row], n),
+                    ColumnCells::Text(cells, valid) if valid[row] => {
+                        labels.text(table, cells.field(row, 0), n)
+                    }
+                    _ => Ok(None),
+                },
+            };
+        }
+        match &block.labels {
+            Some(LabelCells::Ints(values)) => labels.int(table, values[row], n),
+            Some(LabelCells::Floats(values)) => labels.number(table, values[row], n),
+            Some(LabelCells::Text(cells)) => labels.text(table, cells.field(row, 0), n),
+            None => Ok(None),
+        }
+    }
+
+    fn encode_features(&mut self, block: &Block, rows: Range<usize>, out: &mut Encoded) -> Result<()> {
+        let start = out.x.len();
+        match &block.cells {
+            Cells::Columns(columns) => {
+                out.x.resize(start + rows.len() * self.plan.n_features, f32::NAN);
+                self.encode_columns(columns, block, rows, &mut out.x[start..])
+            }
+            Cells::Bytes(values) if self.takes_numbers() => {
+                let width = self.plan.n_features;
+                out.x.extend(values[rows.start * width..rows.end * width].iter().map(|&v| f32::from(v)));
+                Ok(())
+            }
+            // Where a value is infinite, the way below finds its place.
+            Cells::Numbers(values) if self.takes_numbers() && !values.iter().any(|v| v.is_infinite()) => {
+                let width = self.plan.n_features;
+                out.x.extend_from_slice(&values[rows.start * width..rows.end * width]);
+                Ok(())
+            }
+            _ => {
+                out.x.resize(start + rows.len() * self.plan.n_features, f32::NAN);
+                self.encode_rows(block, rows, &mut out.x[start..])
+            }
+        }
+    }
+
+    fn encode_rows(&mut self, block: &Block, rows: Range<usize>, x: &mut [f32]) -> Result<()> {
+        let (width, n_features) = (self.names.len(), self.plan.n_features);
+        for (row, to) in rows.zip(x.chunks_exact_mut(n_features.max(1))) {
+            for (i, role) in self.plan.roles.iter().enumerate() {
+                let Role::Feature(k) = *role else { continue };
+                let (codes, kind) = (&mut self.codes[k], &mut self.schema.columns[k].kind);
+                let value = match &block.cells {
+                    Cells::Text(cells) => codes.text(kind, cells.field(row, i)),
+                    Cells::Bytes(values) => codes.number(kind, f64::from(values[row * width + i])),
+                    Cells::Numbers(values) => codes.number(kind, f64::from(values[row * width + i])),
+                    Cells::Columns(_) => Ok(f32::NAN),
+                };
+                to[k] = match value {
+                    Ok(value) => value,
+                    Err(problem) => return Err(in_cell(problem.into(), block, row, &self.names[i])),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn encode_columns(
+        &mut self,
+        columns: &[ColumnCells],
+        block: &Block,
+        rows: Range<usize>,
+        x: &mut [f32],
+    ) -> Result<()> {
+        for (i, role) in self.plan.roles.iter().enumerate() {
+            let Role::Feature(k) = *role else { continue };
+            let (codes, kind) = (&mut self.codes[k], &mut self.schema.columns[k].kind);
+            for (row, to) in rows.clone().zip(x.chunks_exact_mut(self.plan.n_features.max(1))) {
+                let value = match &columns[i] {
+                    ColumnCells::Numbers(values) => codes.number(kind, values[row]),
+                    ColumnCells::Text(cells, valid) if valid[row] => codes.text(kind, cells.field(row, 0)),
+                    _ => Ok(f32::NAN),
+                };
+                to[k] = value.map_err(|problem| in_cell(problem.into(), block, row, &self.names[i]))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The categories of a column by name.
+#[derive(Debug)]
+struct Codes {
+    of_name: HashMap<String, u32>,
+    growth: Growth,
+}
+
+impl Codes {
+    fn new(kind: &ColumnKind, growth: Growth) -> Self {
+        let of_name = match kind {
+            ColumnKind::Categorical { categories } => {
+                categories.iter().enumerate().map(|(i, name)| (name.clone(), i as u32)).collect()
+            }
+            _ => HashMap::new(),
+        };
+        Self { of_name, growth }
+    }
+
+    /// A field of text as a number.
+    fn text(&mut self, kind: &mut ColumnKind, field: &[u8]) -> Result<f32, DataProblem> {
+        let field = trim(field);
+        match kind {
+            ColumnKind::Numeric => match parse(field) {
+                Parsed::Number(value) if value.is_finite() => Ok(value),
+                Parsed::Number(_) => Err(DataProblem::Infinite { text: utf8(field)?.to_string() }),
+                Parsed::Missing => Ok(f32::NAN),
+                Parsed::Text => Err(DataProblem::NotANumber { text: utf8(field)?.to_string() }),
+            },
+            ColumnKind::Boolean { no, yes } => {
+                if field.eq_ignore_ascii_case(no.as_bytes()) || field == b"0" {
+                    Ok(0.0)
+                } else if field.eq_ignore_ascii_case(yes.as_bytes()) || field == b"1" {
+                    Ok(1.0)
+                } else if is_missing(field) || self.growth != Growth::Add {
+                    Ok(f32::NAN)
+                } else {
+                    // A third word makes it a list of names in which the first two keep their numbers.
+                    let categories = vec![no.clone(), yes.clone()];
+                    *kind = ColumnKind::Categorical { categories };
+                    *self = Self::new(kind, self.growth);
+                    self.text(kind, field)
+                }
+            }
+            ColumnKind::Categorical { categories } => {
+                let text = utf8(field)?;
+                if let Some(&code) = self.of_name.get(text) {
+                    return Ok(code as f32);
+                }
+                if is_missing(field) {
+                    return Ok(f32::NAN);
+                }
+                self.category(categories, text)
+            }
+        }
+    }
+
+    /// A number, in a column of whatever kind.
+    fn number(&mut self, kind: &mut ColumnKind, value: f64) -> Result<f32, DataProblem> {
+        let narrow = value as f32;
+        if narrow.is_infinite() {
+            return Err(DataProblem::Infinite { text: value.to_string() });
+        }
+        match kind {
+            ColumnKind::Categorical { categories } if !value.is_nan() => {
+                let text = number_text(value);
+                match self.of_name.get(&text) {
+                    Some(&code) => Ok(code as f32),
+                    None => self.category(categories, &text),
+                }
+            }
+            ColumnKind::Boolean { .. } if value != 0.0 && value != 1.0 => Ok(f32::NAN),
+            _ => Ok(narrow),
+        }
+    }
+
+    /// The code of a name that was not found as it stands.
+    fn category(&mut self, categories: &mut Vec<String>, text: &str) -> Result<f32, DataProblem> {
+        let name = canonical_label(text);
+        if let Some(&code) = self.of_name.get(name.as_ref()) {
+            return Ok(code as f32);
+        }
+        match self.growth {
+            Growth::Missing => Ok(f32::NAN),
+            Growth::Refuse => Err(DataProblem::Malformed {
+                format: "arff",
+                expected: format!("one of the {} values declared", categories.len()),
+                got: format!("{text:?}"),
+            }),
+            Growth::Add if categories.len() >= MAX_CATEGORIES => {
+                Err(DataProblem::TooManyCategories { limit: MAX_CATEGORIES })
+            }
+            Growth::Add => {
+                let code = categories.len() as u32;
+                self.of_name.insert(name.to_string(), code);
+                categories.push(name.into_owned());
+                Ok(code as f32)
+            }
+        }
+    }
+}
+
+fn utf8(field: &[u8]) -> Result<&str, DataProblem> {
+    std::str::from_utf8(field).map_err(|_| DataProblem::InvalidUtf8)
+}
+
+fn weight_at(block: &Block, row: usize, column: usize) -> Result<f32, DataProblem> {
+    let width = |n: usize| n / block.n_rows.max(1);
+    let value = match &block.cells {
+        Cells::Text(cells) => {
+            let field = trim(cells.field(row, column));
+            let bad = || DataProblem::BadWeight { got: format!("{:?}", String::from_utf8_lossy(field)) };
+            match parse(field) {
+                Parsed::Number(value) if !is_missing_number(field) => value,
+                _ => return Err(bad()),
+            }
+        }
+        Cells::Bytes(values) => f32::from(values[row * width(values.len()) + column]),
+        Cells::Numbers(values) => values[row * width(values.len()) + column],
+        Cells::Columns(columns) => match &columns[column] {
+            ColumnCells::Numbers(values) => values[row] as f32,
+            _ => return Err(DataProblem::BadWeight { got: "text".into() }),
+        },
+    };
+    if value.is_finite() && value >= 0.0 {
+        Ok(value)
+    } else {
+        Err(DataProblem::BadWeight { got: value.to_string() })
+    }
+}
+
+/// Adds the place to an error about one cell.
+fn in_cell(error: Error, block: &Block, row: usize, column: &str) -> Error {
+    located(error, Some(block.first_row + row as u64 + 1), block.lines.get(row).copied(), Some(column))
+}

@@ -1,0 +1,18 @@
+//! Where an error happened.
+
+use hedgerow_core::Error;
+
+/// Adds to an error about data what is known of its place and not said yet. Rows count from 1.
+pub(crate) fn located(error: Error, row: Option<u64>, line: Option<u64>, column: Option<&str>) -> Error {
+    match error {
+        Error::Data(mut data) => {
+            data.row = data.row.or(row);
+            data.line = data.line.or(line);
+            if data.column.is_none() {
+                data.column = column.map(String::from);
+            }
+            Error::Data(data)
+        }
+        other => other,
+    }
+}

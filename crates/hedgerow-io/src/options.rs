@@ -1,0 +1,92 @@
+//! What a caller can say about a file.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use hedgerow_core::{DataProblem, Result};
+
+use crate::block::SourceColumn;
+use crate::format::Format;
+
+/// A column as a user names it.
+///
+/// Text parses to a name. A name that no column has, but that is a whole number, means the column at that place,
+/// counted from 0 over all columns of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum ColumnRef {
+    /// By name.
+    Name(String),
+    /// By place, from 0.
+    Index(usize),
+}
+
+impl ColumnRef {
+    /// The place of the column meant, if there is one.
+    pub(crate) fn find(&self, columns: &[SourceColumn]) -> Option<usize> {
+        let place = match self {
+            Self::Index(place) => Some(*place),
+            Self::Name(name) => match columns.iter().position(|c| c.name == *name) {
+                Some(place) => Some(place),
+                None => name.parse().ok(),
+            },
+        };
+        place.filter(|&p| p < columns.len())
+    }
+
+    /// The place of the column meant, or an error that lists the columns there are.
+    pub(crate) fn resolve(&self, columns: &[SourceColumn]) -> Result<usize> {
+        self.find(columns).ok_or_else(|| {
+            DataProblem::NoSuchColumn { wanted: self.to_string(), available: column_names(columns) }.into()
+        })
+    }
+}
+
+impl FromStr for ColumnRef {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        Ok(Self::Name(text.to_string()))
+    }
+}
+
+impl fmt::Display for ColumnRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name) => f.write_str(name),
+            Self::Index(place) => write!(f, "{place}"),
+        }
+    }
+}
+
+/// How to read a file. The default leaves everything to the file's name and content.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// The format of the content; `None` goes by the file's name.
+    pub format: Option<Format>,
+    /// The column that holds the labels.
+    pub target: Option<ColumnRef>,
+    /// Whether the first line of a CSV, TSV or whitespace table names the columns. `None`: in CSV and TSV it does unless
+    /// it consists of numbers only; in whitespace tables it does if none of its fields is a number while the second
+    /// line has one.
+    pub header: Option<bool>,
+    /// A file of labels, in the NPY or IDX format, one for each row.
+    pub labels: Option<PathBuf>,
+    /// The column that holds the weight of each row.
+    pub weight: Option<ColumnRef>,
+    /// Columns to take as categories even if they hold numbers.
+    pub categorical: Vec<ColumnRef>,
+    /// Columns to leave out.
+    pub ignore: Vec<ColumnRef>,
+}
+
+/// The first names of the columns, and how many more there are.
+pub(crate) fn column_names(columns: &[SourceColumn]) -> String {
+    const SHOWN: usize = 12;
+    let text = columns.iter().take(SHOWN).map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
+    match columns.len().checked_sub(SHOWN) {
+        None | Some(0) => text,
+        Some(more) => format!("{text} and {more} more"),
+    }
+}

@@ -1,0 +1,264 @@
+//! Rows in batches.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use hedgerow_core::{ClassId, DataProblem, Error, Result, Schema};
+use ndarray::Array2;
+
+use crate::block::{Block, Cells, Declared};
+use crate::encode::{Encoded, Encoder, Growth};
+use crate::format::Format;
+use crate::infer::{SAMPLE_ROWS, infer_schema};
+use crate::labels::LabelStream;
+use crate::open::Place;
+use crate::options::{ReadOptions, column_names};
+use crate::plan::{Plan, Target};
+use crate::source::{self, Source};
+
+/// Some rows of a file, ready for a model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The number of the first row, from 0.
+    pub first_row: u64,
+    /// The features, one row a row; `NaN` is missing.
+    pub x: Array2<f32>,
+    /// The class of each row where the file has labels; `None` for one that is missing or unknown to the model.
+    pub labels: Option<Vec<Option<ClassId>>>,
+    /// The weight of each row where a weight column was named.
+    pub weights: Option<Vec<f32>>,
+}
+
+/// Reads a file batch by batch; memory is bounded by the batch.
+pub struct RowReader {
+    shown: PathBuf,
+    format: Format,
+    source: Box<dyn Source>,
+    beside: Option<LabelStream>,
+    encoder: Encoder,
+    block: Block,
+    /// Rows of the block that have been handed out.
+    n_used: usize,
+    /// Rows handed out or in the block.
+    n_read: u64,
+}
+
+/// Rows that the reader hands on: either bytes that need no encoding, or encoded rows.
+pub(crate) enum Rows<'a> {
+    /// Feature rows as bytes, with the labels and weights.
+    Bytes(&'a [u8], Encoded),
+    /// Encoded rows.
+    Encoded(Encoded),
+}
+
+impl RowReader {
+    /// Opens a file whose schema is inferred from its first 1,000 rows. Categories and classes are added as they come.
+    pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
+        Self::start(path, options, None)
+    }
+
+    /// Opens a file for a model, whose schema the file must fit.
+    ///
+    /// Columns are matched by name where both sides have names, otherwise by place. A category that the model does not
+    /// know counts as missing, a label that it does not know is counted in [`unknown_labels`](Self::unknown_labels).
+    pub fn open_with(path: &Path, options: &ReadOptions, schema: &Schema) -> Result<Self> {
+        Self::start(path, options, Some(schema))
+    }
+
+    /// The format the file is read as.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What the columns and classes are. After [`open`](Self::open) it grows while rows are read.
+    pub fn schema(&self) -> &Schema {
+        &self.encoder.schema
+    }
+
+    /// Labels seen that the model does not know, and how often each came.
+    pub fn unknown_labels(&self) -> &BTreeMap<String, u64> {
+        &self.encoder.labels.unknown
+    }
+
+    /// The next rows, at most `max_rows` (at least 1) and fewer only at the end; `None` after the last.
+    pub fn next_batch(&mut self, max_rows: usize) -> Result<Option<Batch>> {
+        let shown = self.shown.clone();
+        self.next_batch_impl(max_rows.max(1)).map_err(|e| e.in_file(&shown))
+    }
+
+    /// Fails unless there are labels.
+    pub(crate) fn require_labels(&mut self) -> Result<()> {
+        if self.encoder.plan.target == Target::Absent {
+            let problem = if self.source.wants_label_file() {
+                DataProblem::NoLabelFile
+            } else {
+                DataProblem::NoTarget { available: column_names(self.source.columns()) }
+            };
+            return Err(Error::from(problem).in_file(&self.shown));
+        }
+        self.encoder.require_labels = true;
+        Ok(())
+    }
+
+    /// The path as it should stand in messages.
+    pub(crate) fn shown(&self) -> &Path {
+        &self.shown
+    }
+
+    /// The next rows in whatever number and form is cheapest, for those who put all rows together anyway.
+    pub(crate) fn next_rows(&mut self) -> Result<Option<Rows<'_>>> {
+        let shown = self.shown.clone();
+        self.next_rows_impl().map_err(|e| e.in_file(&shown))
+    }
+
+    /// The schema, when all rows have been read.
+    pub(crate) fn into_schema(self) -> Schema {
+        self.encoder.schema
+    }
+
+    fn start(path: &Path, options: &ReadOptions, model: Option<&Schema>) -> Result<Self> {
+        let place = Place::new(path);
+        let shown = place.shown();
+        Self::start_impl(&place, options, model).map_err(|e| e.in_file(&shown))
+    }
+
+    fn start_impl(place: &Place, options: &ReadOptions, model: Option<&Schema>) -> Result<Self> {
+        let by_name = || Format::of_path(place.path()).map(|(format, _)| format);
+        let format = options.format.or_else(by_name).ok_or_else(Format::unknown)?;
+        if let (Some(labels), Some(target)) = (&options.labels, &options.target) {
+            let got = format!("both {} and {target}", labels.display());
+            return Err(Error::param("labels", "a file of labels or a target column", got));
+        }
+        let mut source = source::open(place, format, options, model)?;
+        let beside = match &options.labels {
+            Some(path) => Some(LabelStream::open(path, None)?),
+            None => source.take_labels(),
+        };
+        if let (Some(rows), Some(labels)) = (source.declared_rows(), &beside)
+            && rows != labels.n_labels()
+        {
+            let (rows, labels) = (rows as usize, labels.n_labels() as usize);
+            return Err(DataProblem::LabelCount { rows, labels }.into());
+        }
+        let label_name = beside.as_ref().map(LabelStream::name).or(source.label_name()).map(String::from);
+        let plan = match model {
+            Some(model) => Plan::enforce(&*source, options, label_name.as_deref(), model)?,
+            None => Plan::infer(&*source, options, label_name.as_deref())?,
+        };
+        let mut block = Block::new();
+        source.read(SAMPLE_ROWS, &mut block)?;
+        if block.n_rows == 0 {
+            return Err(DataProblem::Empty.into());
+        }
+        let encoder = match model {
+            Some(model) => enforcing_encoder(&*source, plan, model),
+            None => inferring_encoder(&*source, plan, options, label_name, &block)?,
+        };
+        let mut reader =
+            Self { shown: place.shown(), format, source, beside, encoder, block, n_used: 0, n_read: 0 };
+        reader.finish_block()?;
+        Ok(reader)
+    }
+
+    fn next_batch_impl(&mut self, max_rows: usize) -> Result<Option<Batch>> {
+        let mut out = Encoded::default();
+        let mut first_row = None;
+        while out.n_rows < max_rows && self.fill(max_rows - out.n_rows)? {
+            first_row.get_or_insert(self.block.first_row + self.n_used as u64);
+            let end = self.block.n_rows.min(self.n_used.saturating_add(max_rows - out.n_rows));
+            self.encoder.encode(&self.block, self.n_used..end, &mut out)?;
+            self.n_used = end;
+        }
+        let Some(first_row) = first_row else { return Ok(None) };
+        let n_features = self.encoder.plan.n_features;
+        let n_values = out.x.len();
+        let x = Array2::from_shape_vec((out.n_rows, n_features), out.x).map_err(|_| Error::Shape {
+            what: "values in a batch",
+            expected: out.n_rows * n_features,
+            got: n_values,
+        })?;
+        Ok(Some(Batch { first_row, x, labels: out.labels, weights: out.weights }))
+    }
+
+    fn next_rows_impl(&mut self) -> Result<Option<Rows<'_>>> {
+        // About a million values: few enough to stay in the cache, enough to make the work between blocks vanish.
+        let max_rows = (1 << 20) / self.encoder.plan.n_features.max(1);
+        if !self.fill(max_rows.max(1))? {
+            return Ok(None);
+        }
+        let mut out = Encoded::default();
+        let rows = self.n_used..self.block.n_rows;
+        self.n_used = self.block.n_rows;
+        if let Cells::Bytes(values) = &self.block.cells
+            && self.encoder.takes_numbers()
+        {
+            self.encoder.encode_labels(&self.block, rows.clone(), &mut out)?;
+            out.n_rows = rows.len();
+            let width = self.encoder.plan.n_features;
+            return Ok(Some(Rows::Bytes(&values[rows.start * width..rows.end * width], out)));
+        }
+        self.encoder.encode(&self.block, rows, &mut out)?;
+        Ok(Some(Rows::Encoded(out)))
+    }
+
+    /// Makes sure that the block has rows left; `false` at the end of the file.
+    fn fill(&mut self, max_rows: usize) -> Result<bool> {
+        if self.n_used < self.block.n_rows {
+            return Ok(true);
+        }
+        self.n_used = 0;
+        // Should the read fail, the old rows must not come again.
+        self.block.n_rows = 0;
+        self.source.read(max_rows, &mut self.block)?;
+        self.finish_block()?;
+        Ok(self.block.n_rows > 0)
+    }
+
+    /// Numbers the rows of a fresh block and puts the labels beside them.
+    fn finish_block(&mut self) -> Result<()> {
+        self.block.first_row = self.n_read;
+        self.n_read += self.block.n_rows as u64;
+        if let Some(stream) = &mut self.beside {
+            let is_end = self.block.n_rows == 0;
+            let labels = stream.read(if is_end { 1 } else { self.block.n_rows })?;
+            if labels.len() != self.block.n_rows {
+                let rows = if is_end { self.n_read } else { self.n_read.max(stream.n_labels() + 1) };
+                let n_labels = stream.n_labels() as usize;
+                return Err(DataProblem::LabelCount { rows: rows as usize, labels: n_labels }.into());
+            }
+            self.block.labels = Some(labels);
+        }
+        Ok(())
+    }
+}
+
+fn enforcing_encoder(source: &dyn Source, plan: Plan, model: &Schema) -> Encoder {
+    let growth = vec![Growth::Missing; model.n_features()];
+    Encoder::new(model.clone(), plan, source.columns(), &growth)
+}
+
+fn inferring_encoder(
+    source: &dyn Source,
+    plan: Plan,
+    options: &ReadOptions,
+    label_name: Option<String>,
+    sample: &Block,
+) -> Result<Encoder> {
+    let columns = source.columns();
+    let mut schema = infer_schema(columns, source.is_named(), &plan, options, sample)?;
+    schema.target = match plan.target {
+        Target::Absent => None,
+        Target::Column(i) => Some(columns[i].name.clone()),
+        Target::Beside => label_name,
+    };
+    schema.image = source.image().filter(|_| plan.is_identity());
+    let growth: Vec<Growth> = columns
+        .iter()
+        .zip(&plan.roles)
+        .filter(|(_, role)| matches!(role, crate::plan::Role::Feature(_)))
+        .map(|(c, _)| if matches!(c.declared, Declared::Nominal(_)) { Growth::Refuse } else { Growth::Add })
+        .collect();
+    let mut encoder = Encoder::new(schema, plan, columns, &growth);
+    encoder.labels.grow = true;
+    Ok(encoder)
+}

@@ -1,0 +1,42 @@
+//! Arrow IPC, as a file (which Feather is) or as a stream.
+
+use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
+
+use arrow::error::ArrowError;
+use arrow::ipc::reader::{FileReader, StreamReader};
+use hedgerow_core::{DataProblem, Error, Result};
+
+use super::lines::malformed;
+use super::record::{Batches, RecordSource, guarded};
+use crate::open::Place;
+
+const FORMAT: &str = "arrow";
+
+/// Opens an IPC file or stream, told apart by the first bytes.
+pub(crate) fn open(place: &Place) -> Result<RecordSource> {
+    let mut file = place.open_seekable()?;
+    let mut start = Vec::new();
+    (&mut file).take(6).read_to_end(&mut start).map_err(|e| place.error(e))?;
+    file.seek(SeekFrom::Start(0)).map_err(|e| place.error(e))?;
+    if start.is_empty() {
+        return Err(DataProblem::Empty.into());
+    }
+    if start.starts_with(b"FEA1") {
+        return Err(DataProblem::Unsupported {
+            format: FORMAT,
+            what: "Feather version 1".into(),
+            instead: "save it as version 2".into(),
+        }
+        .into());
+    }
+    let bad = |e: ArrowError| Error::from(malformed(FORMAT, "an Arrow IPC file", e.to_string()));
+    let input = BufReader::new(file);
+    let (schema, batches): (_, Batches) = if start == *b"ARROW1" {
+        let reader = guarded(FORMAT, || FileReader::try_new(input, None))?.map_err(bad)?;
+        (reader.schema(), Box::new(reader))
+    } else {
+        let reader = guarded(FORMAT, || StreamReader::try_new(input, None))?.map_err(bad)?;
+        (reader.schema(), Box::new(reader))
+    };
+    RecordSource::new(FORMAT, &schema, batches)
+}

@@ -1,0 +1,89 @@
+//! Lines of text, one at a time, with their numbers.
+
+use std::io::{BufRead as _, Read as _};
+
+use hedgerow_core::{DataError, DataProblem, Error, Result};
+
+use crate::open::{Input, Place, io_error};
+
+/// A line longer than this is no table but a mistake, and must not fill the memory.
+pub(crate) const MAX_LINE: u64 = 256 << 20;
+
+/// The lines of a text file.
+pub(crate) struct Lines {
+    place: Place,
+    input: Input,
+    buffer: Vec<u8>,
+    /// The number of the line in the buffer, from 1.
+    number: u64,
+    format: &'static str,
+}
+
+impl Lines {
+    pub(crate) fn open(place: &Place, format: &'static str) -> Result<Self> {
+        Ok(Self::new(place, place.open_text()?, format))
+    }
+
+    pub(crate) fn new(place: &Place, input: Input, format: &'static str) -> Self {
+        Self { place: place.clone(), input, buffer: Vec::new(), number: 0, format }
+    }
+
+    /// The number of the line read last, from 1.
+    pub(crate) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The line read last, without blanks around it.
+    pub(crate) fn line(&self) -> &[u8] {
+        self.buffer.trim_ascii()
+    }
+
+    /// Moves to the next line that is not blank; `false` at the end. `row` is the row that is being read, from 1.
+    pub(crate) fn advance(&mut self, row: u64) -> Result<bool> {
+        loop {
+            self.buffer.clear();
+            let n = (&mut self.input)
+                .take(MAX_LINE)
+                .read_until(b'\n', &mut self.buffer)
+                .map_err(|e| place_io_error(&self.place, e, row))?;
+            if n == 0 {
+                return Ok(false);
+            }
+            self.number += 1;
+            if n as u64 == MAX_LINE {
+                return Err(self.malformed("lines of at most 256 MiB", "a longer one").into());
+            }
+            if !self.line().is_empty() {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// The problem of a line that does not follow the format.
+    pub(crate) fn malformed(&self, expected: &str, got: impl Into<String>) -> DataError {
+        malformed(self.format, expected, got).at_line(self.number)
+    }
+}
+
+/// A file that does not follow its format.
+pub(crate) fn malformed(format: &'static str, expected: &str, got: impl Into<String>) -> DataError {
+    DataProblem::Malformed { format, expected: expected.into(), got: got.into() }.into()
+}
+
+/// An I/O error while a row was read, with the row where the data are to blame.
+pub(crate) fn place_io_error(place: &Place, error: std::io::Error, row: u64) -> Error {
+    match io_error(error) {
+        Ok(data) => data.at_row(row).into(),
+        Err(error) => Error::io(place.shown(), error),
+    }
+}
+
+/// A piece of text for a message, cut where it is long.
+pub(crate) fn shown(text: &[u8]) -> String {
+    const LONGEST: usize = 60;
+    let lossy = String::from_utf8_lossy(text);
+    if lossy.chars().count() <= LONGEST {
+        return format!("{lossy:?}");
+    }
+    format!("{:?} …", lossy.chars().take(LONGEST).collect::<String>())
+}

@@ -1,0 +1,150 @@
+//! Record batches as a source, for the formats of the Arrow family.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use arrow::array::{Array, ArrayRef, AsArray as _, RecordBatch};
+use arrow::compute::cast;
+use arrow::datatypes::{DataType, Float64Type, Schema};
+use arrow::error::ArrowError;
+use hedgerow_core::{DataProblem, Error, Result};
+
+use super::lines::malformed;
+use super::{MAX_COLUMNS, Source, too_many};
+use crate::block::{BLOCK_BYTES, Block, Cells, ColumnCells, Declared, SourceColumn, TextCells};
+
+/// What the readers of the formats give.
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+/// Rows out of record batches.
+pub(crate) struct RecordSource {
+    format: &'static str,
+    columns: Vec<SourceColumn>,
+    batches: Batches,
+    current: Option<RecordBatch>,
+    n_read: u64,
+}
+
+impl RecordSource {
+    pub(crate) fn new(format: &'static str, schema: &Arc<Schema>, batches: Batches) -> Result<Self> {
+        if schema.fields().len() > MAX_COLUMNS {
+            return Err(too_many(schema.fields().len()));
+        }
+        let columns = schema
+            .fields()
+            .iter()
+            .map(|field| SourceColumn {
+                name: field.name().clone(),
+                declared: declared(format, field.data_type()),
+            })
+            .collect();
+        Ok(Self { format, columns, batches, current: None, n_read: 0 })
+    }
+
+    /// Rows of one read, so that a block stays small however many columns there are.
+    pub(crate) fn rows_of_block(n_columns: usize) -> usize {
+        (BLOCK_BYTES / (8 * n_columns.max(1))).clamp(1, 8192)
+    }
+
+    fn cells(&self, i: usize, array: &ArrayRef) -> Result<ColumnCells> {
+        let problem = |e: ArrowError| {
+            Error::from(
+                malformed(self.format, "a readable column", e.to_string())
+                    .in_column(self.columns[i].name.clone()),
+            )
+        };
+        Ok(match self.columns[i].declared {
+            Declared::Numeric | Declared::Boolean => {
+                let array = cast(array, &DataType::Float64).map_err(problem)?;
+                let values = array.as_primitive::<Float64Type>();
+                ColumnCells::Numbers(values.iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+            }
+            Declared::Text => {
+                let array = cast(array, &DataType::LargeUtf8).map_err(problem)?;
+                let mut cells = TextCells::column();
+                let mut valid = Vec::with_capacity(array.len());
+                for text in array.as_string::<i64>() {
+                    cells.push(text.unwrap_or("").as_bytes());
+                    valid.push(text.is_some());
+                }
+                ColumnCells::Text(cells, valid)
+            }
+            _ => ColumnCells::Skipped,
+        })
+    }
+
+    /// The next rows as they come from the format's reader.
+    fn next_slice(&mut self, max_rows: usize) -> Result<Option<RecordBatch>> {
+        loop {
+            let batch = match self.current.take() {
+                Some(batch) => batch,
+                None => match guarded(self.format, || self.batches.next())? {
+                    Some(Ok(batch)) => batch,
+                    Some(Err(e)) => {
+                        let error = malformed(self.format, "a batch of rows", e.to_string());
+                        return Err(error.at_row(self.n_read + 1).into());
+                    }
+                    None => return Ok(None),
+                },
+            };
+            if batch.num_columns() != self.columns.len() {
+                let expected = format!("{} columns, as in its schema", self.columns.len());
+                return Err(malformed(self.format, &expected, batch.num_columns().to_string()).into());
+            }
+            let n = batch.num_rows().min(max_rows).min(Self::rows_of_block(self.columns.len()));
+            if n < batch.num_rows() {
+                self.current = Some(batch.slice(n, batch.num_rows() - n));
+            }
+            if n > 0 {
+                return Ok(Some(batch.slice(0, n)));
+            }
+        }
+    }
+}
+
+impl Source for RecordSource {
+    fn columns(&self) -> &[SourceColumn] {
+        &self.columns
+    }
+
+    fn is_named(&self) -> bool {
+        true
+    }
+
+    fn read(&mut self, max_rows: usize, block: &mut Block) -> Result<()> {
+        block.n_rows = 0;
+        block.lines.clear();
+        block.labels = None;
+        if let Some(batch) = self.next_slice(max_rows.max(1))? {
+            let convert = || -> Result<Vec<ColumnCells>> {
+                batch.columns().iter().enumerate().map(|(i, array)| self.cells(i, array)).collect()
+            };
+            block.cells = Cells::Columns(guarded(self.format, convert)??);
+            block.n_rows = batch.num_rows();
+            self.n_read += batch.num_rows() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a reader of the Arrow family, some of which panic on damaged files, and turns that into an error.
+pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> T) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(read))
+        .map_err(|_| malformed(format, "a sound file", "one on which the reader gives up").into())
+}
+
+/// What a column's type means for us.
+fn declared(format: &'static str, data_type: &DataType) -> Declared {
+    match data_type {
+        DataType::Boolean => Declared::Boolean,
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Declared::Text,
+        DataType::Dictionary(_, values) => declared(format, values),
+        DataType::Null => Declared::Numeric,
+        kind if kind.is_integer() || kind.is_floating() => Declared::Numeric,
+        other => Declared::Unsupported(DataProblem::Unsupported {
+            format,
+            what: format!("a column of type {other}"),
+            instead: "make it numbers or text, or leave it out with --ignore".into(),
+        }),
+    }
+}
