@@ -106,6 +106,14 @@ impl<'a> Codes<'a> {
         }
     }
 
+    /// Columns in which all rows have the same code, in rising order.
+    pub(crate) fn constant_columns(&self) -> Vec<u32> {
+        match &self.matrix {
+            CodeMatrix::Bytes(matrix) => constant_columns(matrix, self.columns.len()),
+            CodeMatrix::Words(matrix) => constant_columns(matrix, self.columns.len()),
+        }
+    }
+
     fn ranked(features: &Features, kinds: &[&ColumnKind], par: &Par) -> Codes<'static> {
         let columns: Vec<ColumnCodes> = par.map(kinds.len(), |f| match kinds[f] {
             ColumnKind::Categorical { categories } => ColumnCodes {
@@ -145,6 +153,17 @@ fn ranks(features: &Features, column: usize) -> ColumnCodes {
         distinct.dedup();
     }
     ColumnCodes { meaning: Meaning::Rank(distinct), has_missing }
+}
+
+fn constant_columns<C: Code>(matrix: &[C], width: usize) -> Vec<u32> {
+    let mut varies = vec![false; width];
+    let first = &matrix[..width];
+    for row in matrix.chunks_exact(width) {
+        for ((varies, a), b) in varies.iter_mut().zip(row).zip(first) {
+            *varies |= a != b;
+        }
+    }
+    (0..width as u32).filter(|&column| !varies[column as usize]).collect()
 }
 
 fn encode<C: Code>(features: &Features, columns: &[ColumnCodes], par: &Par) -> Vec<C> {

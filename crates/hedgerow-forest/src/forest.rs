@@ -5,11 +5,13 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::calibration::Calibration;
 use crate::params::{ForestParams, Probabilities};
-use crate::tree::Tree;
 use crate::tree::walk::{LANES, leaves_in};
+use crate::tree::{Tree, Value};
 
-/// Rows predicted together: their floats and one tree at a time should fit the second-level cache.
-const BLOCK: usize = 128;
+/// Rows predicted together. One tree and the rows, as bytes where they fit, should stay in the second-level cache.
+const BLOCK: usize = 256;
+/// The same for rows of floats.
+const FLOAT_BLOCK: usize = 128;
 
 /// A random forest.
 ///
@@ -68,7 +70,7 @@ impl Forest {
     }
 
     /// Adds what each tree says about the rows (one after the other in `rows`) to the rows of `out`, in the order of the trees.
-    pub(crate) fn add_answers(&self, rows: &[f32], out: &mut [f64]) {
+    fn add_answers<V: Value>(&self, rows: &[V], out: &mut [f64]) {
         let row = |i: usize| &rows[i * self.n_features..(i + 1) * self.n_features];
         let n_rows = rows.len() / self.n_features.max(1);
         let together = n_rows - n_rows % LANES;
@@ -87,7 +89,7 @@ impl Forest {
     }
 
     /// The same for one row, several trees at a time.
-    fn add_row_answers(&self, row: &[f32], out: &mut [f64]) {
+    fn add_row_answers<V: Value>(&self, row: &[V], out: &mut [f64]) {
         let mut groups = self.trees.chunks_exact(LANES);
         for trees in &mut groups {
             let trees: [&Tree; LANES] = std::array::from_fn(|lane| &trees[lane]);
@@ -126,6 +128,13 @@ impl Forest {
     }
 }
 
+/// The values as bytes, if all of them are whole numbers from 0 to 255.
+fn narrow(values: &[f32]) -> Option<Vec<u8>> {
+    let first = values.get(..values.len().min(64))?;
+    let fits = |values: &[f32]| values.iter().fold(true, |fits, &v| fits & (f32::from(v as u8) == v));
+    (fits(first) && fits(values)).then(|| values.iter().map(|&v| v as u8).collect())
+}
+
 impl Classifier for Forest {
     fn n_features(&self) -> usize {
         self.n_features
@@ -141,7 +150,16 @@ impl Classifier for Forest {
         let answer = |first: usize, out: &mut [f64]| {
             let n_rows = out.len() / self.n_classes.max(1);
             out.fill(0.0);
-            self.add_answers(&rows[first * self.n_features..(first + n_rows) * self.n_features], out);
+            let rows = &rows[first * self.n_features..(first + n_rows) * self.n_features];
+            match narrow(rows).filter(|_| n_rows >= LANES) {
+                Some(bytes) => self.add_answers(&bytes, out),
+                None => {
+                    let parts = rows.chunks(FLOAT_BLOCK * self.n_features);
+                    for (rows, out) in parts.zip(out.chunks_mut(FLOAT_BLOCK * self.n_classes)) {
+                        self.add_answers(rows, out);
+                    }
+                }
+            }
             self.finish(out);
         };
         if let Some(out) = out.as_slice_mut() {

@@ -97,8 +97,7 @@ fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree 
     out.root = move_link(&mut out, tree.root);
     for split in &tree.splits {
         let mut moved = *split;
-        moved.left = move_link(&mut out, split.left);
-        moved.right = move_link(&mut out, split.right);
+        moved.links = split.links.map(|link| move_link(&mut out, link));
         if let Some(set) = split.categories(&tree.sets) {
             let places = &categories[usize::from(split.feature)];
             let n = places.iter().map(|&p| p + 1).max().unwrap_or(0);

@@ -25,7 +25,7 @@ pub(super) struct Candidate {
 /// The same question, prepared to be asked of many codes.
 pub(super) enum Side<C> {
     UpTo { last: C, missing: Option<bool> },
-    In { left: Vec<bool> },
+    In { left: Vec<bool>, missing: bool },
 }
 
 impl Candidate {
@@ -38,12 +38,10 @@ impl Candidate {
                     Meaning::Category(n) => n,
                     _ => 0,
                 };
-                let mut left: Vec<bool> =
-                    (0..n_categories.max(C::MISSING.wide() + 1)).map(|c| set.contains(c)).collect();
-                if let Some(missing_left) = missing {
-                    left[C::MISSING.wide()] = missing_left;
+                Side::In {
+                    left: (0..n_categories).map(|c| set.contains(c)).collect(),
+                    missing: self.missing_left,
                 }
-                Side::In { left }
             }
         }
     }

@@ -19,8 +19,11 @@ pub(super) struct Known {
 }
 
 impl ColumnOrder {
-    pub(super) fn new(n_columns: usize) -> Self {
-        Self { columns: (0..n_columns as u32).collect() }
+    /// All columns, those of `constant` at the front.
+    pub(super) fn new(n_columns: usize, constant: &[u32]) -> Self {
+        let mut columns = constant.to_vec();
+        columns.extend((0..n_columns as u32).filter(|c| constant.binary_search(c).is_err()));
+        Self { columns }
     }
 
     /// Begins the draw in a node whose first columns are known to be constant.
@@ -56,7 +59,7 @@ mod tests {
 
     #[test]
     fn each_column_once_and_constant_ones_stay_in_front() {
-        let mut order = ColumnOrder::new(20);
+        let mut order = ColumnOrder::new(20, &[]);
         let mut rng = Rng::new(3, Purpose::Tree, 0);
         let mut known = order.constant(0);
         let mut seen = Vec::new();

@@ -34,6 +34,8 @@ pub(crate) use verdicts::Verdicts;
 /// What all trees of a forest share while they grow.
 pub(crate) struct Ground<'a> {
     pub(crate) columns: &'a [ColumnCodes],
+    /// Columns that have one value in all rows of the data.
+    pub(crate) constant: &'a [u32],
     /// Row numbers grouped by class, and the class of each row.
     pub(crate) by_class: &'a [u32],
     pub(crate) classes: &'a [u16],
@@ -129,7 +131,7 @@ impl<'a, C: Code> Grower<'a, C> {
             n_held: rows.len() - len,
             n_groups: root.len(),
             depth: 0,
-            n_constant: 0,
+            n_constant: ground.constant.len(),
             parent: None,
             knows_all: false,
         };
@@ -139,8 +141,8 @@ impl<'a, C: Code> Grower<'a, C> {
             times,
             rng,
             aside: Vec::with_capacity(rows.len()),
-            columns: ColumnOrder::new(n_features),
-            columns_of_all: ColumnOrder::new(n_features),
+            columns: ColumnOrder::new(n_features, ground.constant),
+            columns_of_all: ColumnOrder::new(n_features, ground.constant),
             search: Search::new(ground),
             stack: vec![task],
             groups,
@@ -148,7 +150,7 @@ impl<'a, C: Code> Grower<'a, C> {
             gains: vec![0.0; n_features],
             verdicts: Verdicts::default(),
             total_weight: 0.0,
-            rows_since_look: 0,
+            rows_since_look: usize::MAX / 2,
             cut_short: false,
             rows,
         };
@@ -176,8 +178,7 @@ impl<'a, C: Code> Grower<'a, C> {
             });
             match task.parent {
                 None => self.tree.root = link,
-                Some((parent, false)) => self.tree.splits[parent].left = link,
-                Some((parent, true)) => self.tree.splits[parent].right = link,
+                Some((parent, right)) => self.tree.splits[parent].links[usize::from(right)] = link,
             }
             self.groups.recycle(groups);
         }
@@ -204,7 +205,7 @@ impl<'a, C: Code> Grower<'a, C> {
         task.len = rows.len();
         task.n_held = 0;
         task.n_groups = groups.len();
-        task.n_constant = 0;
+        task.n_constant = self.ground.constant.len();
         task.knows_all = true;
     }
 
@@ -311,8 +312,9 @@ impl<'a, C: Code> Grower<'a, C> {
                 let goes_left = |c| if c == C::MISSING { missing } else { c <= last };
                 self.partition_by(task, groups, candidate.column, left_lens, goes_left)
             }
-            Side::In { left } => {
-                self.partition_by(task, groups, candidate.column, left_lens, |c: C| left[c.wide()])
+            Side::In { left, missing } => {
+                let goes_left = |c: C| left.get(c.wide()).copied().unwrap_or(missing);
+                self.partition_by(task, groups, candidate.column, left_lens, goes_left)
             }
         }
     }

@@ -14,8 +14,9 @@ use crate::tree::CategorySet;
 pub(super) struct Search<C> {
     pub(super) max_features: usize,
     scorer: Scorer,
-    /// The rows looked at, grouped by class.
+    /// The rows looked at, grouped by class, and where they start in the matrix.
     sample: Vec<u32>,
+    starts: Vec<usize>,
     groups: Vec<Group>,
     sees_all: bool,
     n_rows: usize,
@@ -46,6 +47,7 @@ impl<C: Code> Search<C> {
             max_features: ground.params.max_features.of(ground.columns.len()),
             scorer: Scorer::new(ground.params.criterion, most),
             sample: Vec::new(),
+            starts: Vec::new(),
             groups: Vec::new(),
             sees_all: true,
             n_rows: 0,
@@ -79,6 +81,9 @@ impl<C: Code> Search<C> {
         } else {
             self.draw_sample(rows, groups, most, rng);
         }
+        let width = ground.columns.len();
+        self.starts.clear();
+        self.starts.extend(self.sample.iter().map(|&row| row as usize * width));
         self.weigh(ground);
     }
 
@@ -156,7 +161,7 @@ impl<C: Code> Search<C> {
         if self.is_plain && !info.has_missing && !matches!(info.meaning, Meaning::Category(_)) {
             return self.try_plain(column, matrix, ground, rng);
         }
-        self.gather(column, matrix, ground.columns.len());
+        self.gather(column, matrix);
         let n_missing =
             if info.has_missing { self.codes.iter().filter(|&&c| c == C::MISSING).count() } else { 0 };
         if n_missing == self.codes.len() {
@@ -205,9 +210,9 @@ impl<C: Code> Search<C> {
 
     /// Reads the codes of the rows looked at and returns the smallest and the largest.
     #[inline]
-    fn gather(&mut self, column: usize, matrix: &[C], width: usize) -> (C, C) {
+    fn gather(&mut self, column: usize, matrix: &[C]) -> (C, C) {
         self.codes.clear();
-        self.codes.extend(self.sample.iter().map(|&row| matrix[row as usize * width + column]));
+        self.codes.extend(self.starts.iter().map(|&start| matrix[start + column]));
         let first = self.codes.first().copied().unwrap_or_default();
         self.codes.iter().fold((first, first), |(low, high), &code| (low.min(code), high.max(code)))
     }
@@ -216,7 +221,7 @@ impl<C: Code> Search<C> {
     ///
     /// Minimizing W − Σw²/W over both sides is maximizing Σl²/L + Σr²/R.
     fn try_plain(&mut self, column: usize, matrix: &[C], ground: &Ground<'_>, rng: &mut Rng) -> bool {
-        let (low, high) = self.gather(column, matrix, ground.columns.len());
+        let (low, high) = self.gather(column, matrix);
         if low == high {
             return false;
         }

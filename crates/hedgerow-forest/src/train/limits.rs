@@ -11,7 +11,6 @@ pub(super) struct Limiter {
     /// Bytes for trees; none if there is no limit.
     for_trees: Option<u64>,
     threads: usize,
-    has_deadline: bool,
     oob_fits: bool,
 }
 
@@ -27,17 +26,16 @@ impl Limiter {
         let n_classes = data.schema.n_classes();
         let values = n_rows * data.schema.n_features() as u64;
         let is_bytes = matches!(data.features, hedgerow_core::Features::Bytes { .. });
-        // Codes, class order and classes; for each thread the bag (rows, rows set aside, how often, seen).
+        // Codes, class order and classes; for each thread the bag (rows, rows set aside, how often, verdicts).
         let codes = if is_bytes { 0 } else { 2 * values };
         let shared = codes + n_rows * (4 + 2);
-        let each = n_rows * (4 + 4 + 1 + 1) + (1 << 20);
+        let each = n_rows * (4 + 4 + 1 + 8) + (1 << 20);
         let working = shared + each * threads as u64;
         let oob = OutOfBag::bytes(data.n_rows(), n_classes);
-        let mut limiter =
-            Self { for_trees: None, threads, has_deadline: budget.deadline.is_some(), oob_fits: true };
+        let mut limiter = Self { for_trees: None, threads, oob_fits: true };
         if let Some(limit) = budget.bytes {
             let left = limit.saturating_sub(working);
-            limiter.oob_fits = oob < left / 4 || params.patience > 0;
+            limiter.oob_fits = oob < left / 2 || params.patience > 0;
             let left = left.saturating_sub(if limiter.oob_fits { oob } else { 0 });
             if left < 64 << 10 {
                 return Err(Error::BudgetTooSmall {
@@ -56,9 +54,9 @@ impl Limiter {
         self.oob_fits
     }
 
-    /// Whether limits must be looked at often.
+    /// Whether bytes must be counted often. (Trees look at the clock themselves.)
     pub(super) fn is_tight(&self) -> bool {
-        self.for_trees.is_some() || self.has_deadline
+        self.for_trees.is_some()
     }
 
     /// How many more trees of the size of those so far still fit; none if not one.

@@ -3,6 +3,8 @@
 mod limits;
 mod oob;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Checked, Dataset, Error, Observer, Par, Progress, Result, StopReason};
 
@@ -63,6 +65,7 @@ struct Trainer<'a> {
     params: &'a ForestParams,
     training: &'a Training<'a>,
     codes: Codes<'a>,
+    constant: Vec<u32>,
     by_class: Vec<u32>,
     classes: Vec<u16>,
     class_weights: Vec<f64>,
@@ -83,11 +86,13 @@ impl<'a> Trainer<'a> {
         by_class.sort_by_key(|&row| data.labels[row as usize]);
         let limiter = Limiter::new(training.budget, data, params, training.par.threads())?;
         let wants_oob = params.bagging != Bagging::All && limiter.allows_oob();
+        let codes = Codes::new(data, training.par);
         Ok(Self {
             data,
             params,
             training,
-            codes: Codes::new(data, training.par),
+            constant: codes.constant_columns(),
+            codes,
             by_class,
             classes: data.labels.iter().map(|c| c.0 as u16).collect(),
             class_weights: class_weights(data, params)?,
@@ -113,9 +118,9 @@ impl<'a> Trainer<'a> {
             }
             let Some(affordable) = self.limiter.affordable(&self.trees) else { break StopReason::Memory };
             let round = self.round_len().min(goal - self.trees.len()).min(affordable);
-            let cut_short = self.grow_round(round);
-            let accuracy = self.oob.as_ref().map(|oob| oob.accuracy(&self.data.labels));
             let total = (goal < usize::MAX).then_some(goal);
+            let cut_short = self.grow_round(round, total);
+            let accuracy = self.oob.as_ref().map(|oob| oob.accuracy(&self.data.labels));
             self.training.observer.progress(Progress { done: self.trees.len(), total, accuracy });
             if cut_short {
                 break self.training.budget.spent().unwrap_or(StopReason::Memory);
@@ -132,18 +137,24 @@ impl<'a> Trainer<'a> {
         let threads = self.training.par.threads();
         if self.params.patience > 0 {
             ROUND - self.trees.len() % ROUND
-        } else if self.limiter.is_tight() || self.trees.is_empty() {
+        } else if self.limiter.is_tight() {
             threads
         } else {
-            (4 * threads).max(ROUND)
+            16 * threads
         }
     }
 
     /// Grows some trees and lets each judge the rows it did not see. Says whether a limit cut the work short.
-    fn grow_round(&mut self, n_trees: usize) -> bool {
+    fn grow_round(&mut self, n_trees: usize, total: Option<usize>) -> bool {
         let first = self.trees.len();
         let max_bytes = self.limiter.bytes_for_a_tree(&self.trees);
-        let grown = self.training.par.map(n_trees, |i| self.grow_tree(first + i, max_bytes));
+        let done = AtomicUsize::new(first);
+        let grown = self.training.par.map(n_trees, |i| {
+            let grown = self.grow_tree(first + i, max_bytes);
+            let done = done.fetch_add(1, Ordering::Relaxed) + 1;
+            self.training.observer.progress(Progress { done, total, accuracy: None });
+            grown
+        });
         // A tree that was cut short is kept only when there is no other.
         let whole = grown.iter().take_while(|grown| !grown.cut_short).count();
         let cut_short = whole < grown.len();
@@ -166,6 +177,7 @@ impl<'a> Trainer<'a> {
             self.params.bagging.draw(self.data.n_rows(), &mut Rng::new(seed, Purpose::Bag, index as u64));
         let ground = Ground {
             columns: &self.codes.columns,
+            constant: &self.constant,
             by_class: &self.by_class,
             classes: &self.classes,
             row_weights: self.data.weights.as_deref(),

@@ -3,6 +3,7 @@
 use hedgerow_core::ClassId;
 use ndarray::{Array2, Axis};
 
+use crate::calibration::Calibration;
 use crate::grow::Verdicts;
 
 /// Out-of-bag answers: an honest estimate from the training rows themselves.
@@ -19,9 +20,9 @@ impl OutOfBag {
         Self { shares: Array2::zeros((n_rows, n_classes)), n_trees: vec![0; n_rows] }
     }
 
-    /// Bytes of the tables.
+    /// Bytes of the tables, and of the probabilities and ranks that judging them takes.
     pub(super) fn bytes(n_rows: usize, n_classes: usize) -> u64 {
-        (n_rows as u64) * (n_classes as u64 + 1) * size_of::<f32>() as u64
+        (n_rows as u64) * (12 * n_classes as u64 + 4 + 48)
     }
 
     /// Adds what one tree said about the rows it had not seen. Trees must come in order: sums of floats depend on it.
@@ -53,6 +54,19 @@ impl OutOfBag {
             }
         }
         right as f64 / judged.max(1) as f64
+    }
+
+    /// Probabilities for each row, calibrated as the forest's own answers are; rows that every tree has seen get `NaN`.
+    pub fn probabilities(&self, calibration: Option<&Calibration>) -> Array2<f64> {
+        let Some(calibration) = calibration else { return self.mean_shares() };
+        let mut proba = self.shares.mapv(f64::from);
+        for (mut row, &n) in proba.axis_iter_mut(Axis(0)).zip(&self.n_trees) {
+            match row.as_slice_mut() {
+                Some(row) if n > 0 => calibration.apply(row, f64::from(n)),
+                _ => row.fill(f64::NAN),
+            }
+        }
+        proba
     }
 
     /// Mean shares for each row; rows that every tree has seen get `NaN`.

@@ -15,6 +15,7 @@ pub(crate) mod walk;
 
 pub use leaf::LeafEntry;
 pub use link::{Link, Target};
+pub(crate) use split::Value;
 pub use split::{CategorySet, Split};
 pub use walk::Place;
 
@@ -86,7 +87,7 @@ impl Tree {
         let of = |heights: &[u32], link: Link| link.as_split().map_or(0, |i| heights[i]);
         for i in (0..self.splits.len()).rev() {
             let split = &self.splits[i];
-            heights[i] = 1 + of(&heights, split.left).max(of(&heights, split.right));
+            heights[i] = 1 + of(&heights, split.links[0]).max(of(&heights, split.links[1]));
         }
         of(&heights, self.root) as usize
     }
@@ -104,7 +105,7 @@ impl Tree {
             return wrong("the root of a tree leads nowhere".into());
         }
         for (i, split) in self.splits.iter().enumerate() {
-            if !link_ok(Some(i), split.left) || !link_ok(Some(i), split.right) {
+            if !split.links.iter().all(|&link| link_ok(Some(i), link)) {
                 return wrong(format!("a link of split {i} leads nowhere"));
             }
             if usize::from(split.feature) >= limits.n_features {

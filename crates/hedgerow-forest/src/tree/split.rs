@@ -12,11 +12,15 @@ pub struct Split {
     pub(crate) feature: u16,
     /// [`MISSING_LEFT`], [`CATEGORIES`], [`LONG_SET`].
     pub(crate) flags: u16,
-    /// Where a yes leads.
-    pub(crate) left: Link,
-    /// Where a no leads.
-    pub(crate) right: Link,
+    /// Where a yes leads, and where a no leads. An array, so that the answer is an address and not a branch to guess.
+    pub(crate) links: [Link; 2],
 }
+
+/// A value of a row: any float, or a byte where rows hold small whole numbers.
+pub(crate) trait Value: Copy + Into<f32> {}
+
+impl Value for f32 {}
+impl Value for u8 {}
 
 /// A missing value goes left.
 pub(crate) const MISSING_LEFT: u16 = 1;
@@ -53,7 +57,7 @@ impl CategorySet {
 impl Split {
     /// A split from the numbers in a model file.
     pub fn from_parts(threshold: f32, feature: u16, flags: u16, links: [Link; 2]) -> Self {
-        Self { threshold, feature, flags, left: links[0], right: links[1] }
+        Self { threshold, feature, flags, links }
     }
 
     /// The threshold (for categories the bits of the set, or its place in the list).
@@ -73,19 +77,19 @@ impl Split {
 
     /// The links: yes, no.
     pub fn links(&self) -> [Link; 2] {
-        [self.left, self.right]
+        self.links
     }
 
     /// Where a row goes. `sets` is the tree's list of category sets.
     #[inline]
-    pub(crate) fn next(&self, row: &[f32], sets: &[u32]) -> Link {
-        if self.goes_left(row, sets) { self.left } else { self.right }
+    pub(crate) fn next<V: Value>(&self, row: &[V], sets: &[u32]) -> Link {
+        self.links[usize::from(!self.goes_left(row, sets))]
     }
 
     /// Whether a row goes left.
     #[inline]
-    pub(crate) fn goes_left(&self, row: &[f32], sets: &[u32]) -> bool {
-        let value = row[usize::from(self.feature)];
+    pub(crate) fn goes_left<V: Value>(&self, row: &[V], sets: &[u32]) -> bool {
+        let value: f32 = row[usize::from(self.feature)].into();
         let missing_left = self.flags & MISSING_LEFT != 0;
         if self.flags & CATEGORIES == 0 {
             (value < self.threshold) | (value.is_nan() & missing_left)
@@ -158,19 +162,23 @@ mod tests {
             split.set_categories(&set, &mut sets);
             assert_eq!(split.categories(&sets).as_ref(), Some(&set));
             for c in 0..n {
-                assert_eq!(split.next(&[c as f32], &sets) == split.left, c % 3 == 1);
+                assert_eq!(split.next(&[c as f32], &sets) == split.links[0], c % 3 == 1);
             }
-            assert_eq!(split.next(&[f32::NAN], &sets), split.left);
-            assert_eq!(split.next(&[9999.0], &sets), split.left, "a category from later counts as missing");
+            assert_eq!(split.next(&[f32::NAN], &sets), split.links[0]);
+            assert_eq!(
+                split.next(&[9999.0], &sets),
+                split.links[0],
+                "a category from later counts as missing"
+            );
         }
     }
 
     #[test]
     fn equal_goes_right_and_missing_where_it_is_told() {
         let split = |flags| Split::from_parts(1.0, 0, flags, [Link::to_split(1), Link::to_split(2)]);
-        assert_eq!(split(0).next(&[1.0], &[]), split(0).right);
-        assert_eq!(split(0).next(&[0.9], &[]), split(0).left);
-        assert_eq!(split(0).next(&[f32::NAN], &[]), split(0).right);
-        assert_eq!(split(MISSING_LEFT).next(&[f32::NAN], &[]), split(0).left);
+        assert_eq!(split(0).next(&[1.0], &[]), split(0).links[1]);
+        assert_eq!(split(0).next(&[0.9], &[]), split(0).links[0]);
+        assert_eq!(split(0).next(&[f32::NAN], &[]), split(0).links[1]);
+        assert_eq!(split(MISSING_LEFT).next(&[f32::NAN], &[]), split(0).links[0]);
     }
 }

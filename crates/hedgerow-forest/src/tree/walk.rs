@@ -1,6 +1,6 @@
 //! From the root to a leaf.
 
-use super::{Link, Tree};
+use super::{Link, Tree, Value};
 
 /// A place in a tree that a walk can end at: twice the number of the last split, plus one if it went right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -17,7 +17,7 @@ pub(crate) const LANES: usize = 8;
 impl Tree {
     /// The leaf of a row.
     #[inline]
-    pub(crate) fn leaf(&self, row: &[f32]) -> Link {
+    pub(crate) fn leaf<V: Value>(&self, row: &[V]) -> Link {
         let mut at = self.root;
         while let Some(split) = at.as_split() {
             at = self.splits[split].next(row, &self.sets);
@@ -27,7 +27,7 @@ impl Tree {
 
     /// The leaves of several rows, their walks side by side.
     #[inline]
-    pub(crate) fn leaves_of(&self, rows: [&[f32]; LANES]) -> [Link; LANES] {
+    pub(crate) fn leaves_of<V: Value>(&self, rows: [&[V]; LANES]) -> [Link; LANES] {
         let mut at = [self.root; LANES];
         loop {
             let mut moved = false;
@@ -51,7 +51,7 @@ impl Tree {
             let Some(index) = at.as_split() else { break };
             let split = &self.splits[index];
             let left = split.goes_left(row, &self.sets);
-            at = if left { split.left } else { split.right };
+            at = split.links[usize::from(!left)];
             place = Place(2 * index as u32 + u32::from(!left));
         }
         place
@@ -60,7 +60,7 @@ impl Tree {
 
 /// The leaves of one row in several trees, their walks side by side.
 #[inline]
-pub(crate) fn leaves_in(trees: [&Tree; LANES], row: &[f32]) -> [Link; LANES] {
+pub(crate) fn leaves_in<V: Value>(trees: [&Tree; LANES], row: &[V]) -> [Link; LANES] {
     let mut at = trees.map(|tree| tree.root);
     loop {
         let mut moved = false;

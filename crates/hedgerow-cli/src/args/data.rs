@@ -1,0 +1,67 @@
+//! How a data file is read.
+
+use std::convert::Infallible;
+use std::path::PathBuf;
+
+use clap::Args;
+use hedgerow::io::{ColumnRef, Format, ReadOptions};
+
+/// How the data files are read. The format follows from the name; these say what the name does not.
+#[derive(Debug, Clone, Args)]
+#[command(next_help_heading = "Data")]
+pub(crate) struct DataArgs {
+    /// Column of the labels: a name, or a number counted from 0
+    #[arg(long, value_name = "COLUMN", value_parser = column)]
+    pub(crate) target: Option<ColumnRef>,
+    /// File of the labels, for data that come as a bare array (IDX, NPY)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) labels: Option<PathBuf>,
+    /// Format, where the name does not tell: csv, tsv, txt (blanks between), libsvm, idx, npy, npz, arff, parquet, arrow
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    pub(crate) format: Option<Format>,
+    /// The first line is data, not names
+    #[arg(long, conflicts_with = "header")]
+    pub(crate) no_header: bool,
+    /// The first line holds names, even if they are numbers
+    #[arg(long)]
+    pub(crate) header: bool,
+    /// Column of the rows' weights
+    #[arg(long, value_name = "COLUMN", value_parser = column)]
+    pub(crate) weight: Option<ColumnRef>,
+    /// Columns that hold categories although they look like numbers (may be repeated, or a,b,c)
+    #[arg(long, value_name = "COLUMN", value_parser = column, value_delimiter = ',')]
+    pub(crate) categorical: Vec<ColumnRef>,
+    /// Columns to leave out (may be repeated, or a,b,c)
+    #[arg(long, value_name = "COLUMN", value_parser = column, value_delimiter = ',')]
+    pub(crate) ignore: Vec<ColumnRef>,
+}
+
+impl DataArgs {
+    pub(crate) fn options(&self) -> ReadOptions {
+        let header = match (self.header, self.no_header) {
+            (true, _) => Some(true),
+            (_, true) => Some(false),
+            _ => None,
+        };
+        ReadOptions {
+            format: self.format,
+            target: self.target.clone(),
+            header,
+            labels: self.labels.clone(),
+            weight: self.weight.clone(),
+            categorical: self.categorical.clone(),
+            ignore: self.ignore.clone(),
+        }
+    }
+}
+
+fn column(text: &str) -> Result<ColumnRef, Infallible> {
+    text.parse()
+}
+
+fn format(text: &str) -> Result<Format, String> {
+    text.parse().map_err(|_| {
+        let known: Vec<String> = Format::ALL.iter().map(ToString::to_string).collect();
+        format!("expected one of {}", known.join(", "))
+    })
+}

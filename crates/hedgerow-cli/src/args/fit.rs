@@ -1,0 +1,66 @@
+//! Arguments of `fit`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::run::LimitArgs;
+use super::{DataArgs, RunArgs};
+
+/// The kinds of model there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A random forest of deep trees: fast, takes any table as it is
+    Forest,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow fit iris.csv --target species --out iris.hedgerow\n  \
+    hedgerow fit train.csv --target 0 --no-header --test test.csv --set n_trees=500\n  \
+    hedgerow fit train-images-idx3-ubyte.gz --max-seconds 10 --set n_trees=0 --out digits.hedgerow\n\n\
+    Ctrl-C ends the training early; the model so far is saved if --out was given.")]
+pub(crate) struct FitArgs {
+    /// Labelled data; - is standard input
+    #[arg(required_unless_present = "help_params")]
+    pub(crate) data: Option<PathBuf>,
+    /// Kind of model
+    #[arg(long, value_enum, default_value_t = Kind::Forest, value_name = "KIND")]
+    pub(crate) model: Kind,
+    /// Set a parameter of the model (may be repeated); --help-params lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// List the parameters of the model with their meaning and defaults
+    #[arg(long)]
+    pub(crate) help_params: bool,
+    /// Seed of all random choices: same seed, same data, same model (the same as --set seed=N)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Where to save the model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Labelled data to judge the model on
+    #[arg(long, value_name = "DATA")]
+    pub(crate) test: Option<PathBuf>,
+    /// Labels of the --test data, for data that come as a bare array
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test_labels: Option<PathBuf>,
+    /// Save what the trees that had not seen a row say about it: probabilities for the training rows, as CSV
+    #[arg(long, value_name = "FILE")]
+    pub(crate) oob: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data_args: DataArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, value)) if !name.trim().is_empty() => {
+            Ok((name.trim().to_string(), value.trim().to_string()))
+        }
+        _ => Err("expected NAME=VALUE, such as n_trees=200".into()),
+    }
+}

@@ -1,0 +1,91 @@
+//! Arguments of the commands that work on a model.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{DataArgs, RunArgs};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow predict m.hedgerow new.csv --out answers.csv\n  \
+    zcat new.csv.gz | hedgerow predict m.hedgerow - --format csv --proba\n\n\
+    Rows are read, answered and written in batches: the data may be larger than memory.")]
+pub(crate) struct PredictArgs {
+    /// Model file
+    pub(crate) model: PathBuf,
+    /// Rows to answer; - is standard input
+    pub(crate) data: PathBuf,
+    /// Where to write the answers, as CSV; standard output if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write the probability of every class too
+    #[arg(long)]
+    pub(crate) proba: bool,
+    /// Measure how long one row takes on one thread, on up to 1,000 rows of the first batch
+    #[arg(long)]
+    pub(crate) latency: bool,
+    #[command(flatten)]
+    pub(crate) data_args: DataArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow evaluate m.hedgerow test.csv\n  \
+    hedgerow evaluate m.hedgerow test.csv --at-least 0.95 || echo 'not good enough'")]
+pub(crate) struct EvaluateArgs {
+    /// Model file
+    pub(crate) model: PathBuf,
+    /// Labelled data; - is standard input
+    pub(crate) data: PathBuf,
+    /// Exit with 1 if the accuracy is below this
+    #[arg(long, value_name = "SHARE", value_parser = share)]
+    pub(crate) at_least: Option<f64>,
+    /// Measure what each column is worth: the accuracy lost when it is shuffled
+    #[arg(long)]
+    pub(crate) importances: bool,
+    #[command(flatten)]
+    pub(crate) data_args: DataArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow info data.csv --target label\n  \
+    hedgerow info m.hedgerow")]
+pub(crate) struct InfoArgs {
+    /// Data file or model file; - is standard input
+    pub(crate) file: PathBuf,
+    /// Show every column, not only the first
+    #[arg(long)]
+    pub(crate) all: bool,
+    #[command(flatten)]
+    pub(crate) data_args: DataArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "The models must have the same columns. Their classes may differ: the result knows them all."
+)]
+pub(crate) struct MergeArgs {
+    /// Model files, two or more
+    #[arg(required = true, num_args = 2..)]
+    pub(crate) models: Vec<PathBuf>,
+    /// Where to save the result
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
+        _ => Err("expected a share from 0 to 1".into()),
+    }
+}

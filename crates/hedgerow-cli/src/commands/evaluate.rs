@@ -1,0 +1,89 @@
+//! `evaluate`: a model and labelled data in, figures out.
+
+use hedgerow::Model;
+use hedgerow::core::metrics::Report;
+use hedgerow::core::{Classifier as _, Dataset, Par, Result};
+use hedgerow::forest::{ForestParams, importance};
+use hedgerow::io::{ReadOptions, RowReader};
+use serde::Serialize;
+
+use super::Verdict;
+use super::fit::Seconds;
+use super::judge::{LeftOut, judge};
+use crate::args::EvaluateArgs;
+use crate::machine;
+use crate::output;
+
+/// What `evaluate` tells.
+#[derive(Debug, Serialize)]
+pub(crate) struct EvaluateResult {
+    pub(crate) model: &'static str,
+    pub(crate) params: Option<ForestParams>,
+    pub(crate) rows: usize,
+    pub(crate) features: usize,
+    pub(crate) classes: Vec<String>,
+    pub(crate) seconds: Seconds,
+    pub(crate) bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    pub(crate) metrics: Report,
+    /// Accuracy lost when a column is shuffled, by column.
+    pub(crate) importances: Option<Vec<(String, f64)>>,
+    pub(crate) left_out: LeftOut,
+}
+
+pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
+    let model = Model::load(&args.model)?;
+    let par = args.run.par()?;
+    let options = args.data_args.options();
+    let judged = judge(&model, &args.data, &options, &par)?;
+    let importances = if args.importances { Some(importances(args, &model, &options, &par)?) } else { None };
+    let result = EvaluateResult {
+        model: model.kind(),
+        params: model.as_forest().map(|forest| forest.params().clone()),
+        rows: judged.rows,
+        features: model.n_features(),
+        classes: model.schema.labels.names().to_vec(),
+        seconds: Seconds { read: judged.read_seconds, fit: 0.0, predict: judged.predict_seconds },
+        bytes: model.file_len()?,
+        peak_memory_bytes: machine::peak_memory(),
+        metrics: judged.report,
+        importances,
+        left_out: judged.left_out,
+    };
+    output::show(&result, args.run.json)?;
+    output::left_out(&result.left_out);
+    match args.at_least {
+        Some(wanted) if result.metrics.accuracy < wanted => {
+            output::note(&format!("accuracy {:.4} is below the {wanted} asked for", result.metrics.accuracy));
+            Ok(Verdict::Negative)
+        }
+        _ => Ok(Verdict::Done),
+    }
+}
+
+/// What each column is worth, the most valuable first, on at most 2,000 of the rows.
+fn importances(
+    args: &EvaluateArgs,
+    model: &Model,
+    options: &ReadOptions,
+    par: &Par,
+) -> Result<Vec<(String, f64)>> {
+    const MOST_ROWS: usize = 2_000;
+    let mut reader = RowReader::open_with(&args.data, options, &model.schema)?;
+    let mut features = hedgerow::core::Features::new(model.n_features());
+    let mut labels = Vec::new();
+    if let Some(batch) = reader.next_batch(MOST_ROWS)? {
+        for (row, label) in batch.x.rows().into_iter().zip(batch.labels.unwrap_or_default()) {
+            if let Some(label) = label {
+                features.push(&row.to_vec());
+                labels.push(label);
+            }
+        }
+    }
+    let data = Dataset::new(model.schema.clone(), features, labels, None)?;
+    let losses = importance::permutation(model, &data, 3, 0, par)?;
+    let mut named: Vec<(String, f64)> =
+        model.schema.columns.iter().map(|c| c.name.clone()).zip(losses).collect();
+    named.sort_by(|a, b| b.1.total_cmp(&a.1));
+    Ok(named)
+}

@@ -1,0 +1,45 @@
+//! `merge`: several models in, one out.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use hedgerow::Model;
+use serde::Serialize;
+
+use super::{Verdict, check_writable};
+use crate::args::MergeArgs;
+use crate::machine;
+use crate::output;
+
+/// What `merge` tells.
+#[derive(Debug, Serialize)]
+pub(crate) struct MergeResult {
+    pub(crate) model: &'static str,
+    pub(crate) parts: usize,
+    pub(crate) trees: usize,
+    pub(crate) features: usize,
+    pub(crate) classes: Vec<String>,
+    pub(crate) bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    pub(crate) out: PathBuf,
+}
+
+pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Verdict> {
+    check_writable(&args.out)?;
+    let models = args.models.iter().map(Model::load).collect::<Result<Vec<_>, _>>()?;
+    let merged = hedgerow::merge(&models.iter().collect::<Vec<_>>())?;
+    let bytes = merged.save(&args.out)?;
+    let forest = merged.as_forest().context("not a forest")?;
+    let result = MergeResult {
+        model: merged.kind(),
+        parts: models.len(),
+        trees: forest.trees().len(),
+        features: merged.schema.n_features(),
+        classes: merged.schema.labels.names().to_vec(),
+        bytes,
+        peak_memory_bytes: machine::peak_memory(),
+        out: args.out.clone(),
+    };
+    output::show(&result, args.run.json)?;
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,111 @@
+//! Showing results: text for people, JSON for programs; results to standard output, everything else to standard error.
+
+pub(crate) mod progress;
+pub(crate) mod text;
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::commands::LeftOut;
+
+/// A result that can be shown to people.
+pub(crate) trait Show: Serialize {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()>;
+}
+
+/// Prints a result.
+pub(crate) fn show(result: &impl Show, json: bool) -> anyhow::Result<()> {
+    let mut out = io::stdout().lock();
+    if json {
+        serde_json::to_writer(&mut out, result)?;
+        writeln!(out)?;
+    } else {
+        result.text(&mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+/// Says something on standard error.
+pub(crate) fn note(message: &str) {
+    // Nothing useful can be done if even this fails.
+    let _ = writeln!(io::stderr(), "hedgerow: {message}");
+}
+
+/// Reports an error with its causes.
+pub(crate) fn error(error: &anyhow::Error) {
+    note(&format!("error: {error:#}"));
+}
+
+/// Tells which rows could not be judged.
+pub(crate) fn left_out(left_out: &LeftOut) {
+    for (label, n) in left_out.unknown_labels.iter().take(5) {
+        note(&format!("{n} rows with the label {label:?}, which the model does not know, were left out"));
+    }
+    if left_out.unknown_labels.len() > 5 {
+        note(&format!("and rows with {} other unknown labels", left_out.unknown_labels.len() - 5));
+    }
+    if left_out.without_label > 0 {
+        note(&format!("{} rows without a label were left out", left_out.without_label));
+    }
+}
+
+/// Whether an error only says that nobody reads our output any more.
+pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.chain().any(|cause| {
+        let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        let csv = cause.downcast_ref::<csv::Error>().and_then(|e| match e.kind() {
+            csv::ErrorKind::Io(e) => Some(e.kind()),
+            _ => None,
+        });
+        let json = cause.downcast_ref::<serde_json::Error>().and_then(serde_json::Error::io_error_kind);
+        [io, csv, json].contains(&Some(io::ErrorKind::BrokenPipe))
+    })
+}
+
+/// A number of bytes as people read it.
+pub(crate) fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{:.1} kB", bytes as f64 / 1e3),
+        1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
+        _ => format!("{:.2} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// A whole number with commas: 1,234,567.
+pub(crate) fn count(n: u64) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// Seconds as people read them.
+pub(crate) fn seconds(s: f64) -> String {
+    match s {
+        s if s < 1e-3 => format!("{:.0} µs", s * 1e6),
+        s if s < 1.0 => format!("{:.0} ms", s * 1e3),
+        s if s < 120.0 => format!("{s:.1} s"),
+        s => format!("{:.0} min {:.0} s", (s / 60.0).floor(), s % 60.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_for_people() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(12), "12");
+        assert_eq!(size(14_700_000), "14.7 MB");
+        assert_eq!(seconds(0.000_016), "16 µs");
+        assert_eq!(seconds(150.0), "2 min 30 s");
+    }
+}

@@ -1,0 +1,136 @@
+//! What files hold, as text.
+
+use std::io::{self, Write};
+
+use hedgerow::io::ColumnSummary;
+
+use super::super::{Show, count, size};
+use crate::commands::info::{DataInfo, ModelInfo};
+
+/// Columns shown unless all are asked for.
+const FIRST_COLUMNS: usize = 20;
+
+impl Show for DataInfo {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let summary = &self.summary;
+        let image = summary.schema.image.map_or(String::new(), |[h, w]| format!(", images of {h} × {w}"));
+        writeln!(
+            out,
+            "{} of {} rows, {} feature columns{image}",
+            summary.format,
+            count(summary.rows),
+            count(summary.columns.len() as u64),
+        )?;
+        if let Some(classes) = &summary.classes {
+            let target = summary.schema.target.as_deref().unwrap_or("label");
+            let each: Vec<String> =
+                classes.iter().map(|c| format!("{} ({})", c.label, count(c.count))).collect();
+            writeln!(out, "target {target:?}, {} classes: {}", classes.len(), list(&each, 30))?;
+        }
+        if let Some(n) = summary.missing_labels.filter(|&n| n > 0) {
+            writeln!(out, "{} rows have no label", count(n))?;
+        }
+        let shown = if self.show_all { summary.columns.len() } else { FIRST_COLUMNS };
+        let shown = &summary.columns[..shown.min(summary.columns.len())];
+        let width = shown.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).clamp(6, 30);
+        writeln!(out, "{:width$}  {:<11}  {:>8}  {:>8}  values", "column", "kind", "missing", "distinct")?;
+        for column in shown {
+            let distinct = count(column.distinct as u64) + if column.distinct_capped { "+" } else { "" };
+            writeln!(
+                out,
+                "{:width$}  {:<11}  {:>8}  {distinct:>8}  {}",
+                column.name,
+                column.kind,
+                count(column.missing),
+                values(column),
+            )?;
+        }
+        if shown.len() < summary.columns.len() {
+            writeln!(out, "and {} more columns (--all shows them)", summary.columns.len() - shown.len())?;
+        }
+        Ok(())
+    }
+}
+
+fn values(column: &ColumnSummary) -> String {
+    if let (Some(min), Some(max)) = (column.min, column.max) {
+        let mean = column.mean.map_or(String::new(), |mean| format!(", mean {mean:.4}"));
+        return format!("{min} to {max}{mean}");
+    }
+    let top: Vec<String> = column.top.iter().map(|c| format!("{} ({})", c.name, count(c.count))).collect();
+    list(&top, 6)
+}
+
+impl Show for ModelInfo {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{} of {} trees, {} nodes, {} (file format {})",
+            self.model,
+            count(self.trees as u64),
+            count(self.nodes as u64),
+            size(self.bytes),
+            self.format_version,
+        )?;
+        if let (Some((low, _)), Some((high, _))) =
+            (self.heights.first_key_value(), self.heights.last_key_value())
+        {
+            writeln!(out, "trees are {low} to {high} high")?;
+        }
+        let labels = self.schema.labels.names();
+        let target = self.schema.target.as_ref().map_or(String::new(), |t| format!(" of {t:?}"));
+        writeln!(out, "{} classes{target}: {}", labels.len(), list(labels, 30))?;
+        let columns: Vec<String> = self
+            .schema
+            .columns
+            .iter()
+            .map(|c| match c.kind.word() {
+                "numeric" => c.name.clone(),
+                word => format!("{} ({word})", c.name),
+            })
+            .collect();
+        let most = if self.show_all { usize::MAX } else { FIRST_COLUMNS };
+        writeln!(out, "{} columns: {}", columns.len(), list(&columns, most))?;
+        match &self.calibration {
+            Some(c) => writeln!(
+                out,
+                "probabilities calibrated out of bag: sharpness {:.3}, pseudo-votes {:.3}",
+                c.sharpness, c.pseudo_votes
+            )?,
+            None => writeln!(out, "probabilities not calibrated")?,
+        }
+        writeln!(out, "columns that removed most impurity:")?;
+        write_shares(&self.importances, if self.show_all { usize::MAX } else { 8 }, out)?;
+        let params = serde_json::to_value(&self.params).map_err(io::Error::other)?;
+        if let serde_json::Value::Object(params) = params {
+            let each: Vec<String> = params
+                .iter()
+                .map(|(name, v)| format!("{name}={}", v.as_str().map_or_else(|| v.to_string(), String::from)))
+                .collect();
+            writeln!(out, "parameters: {}", each.join(" "))?;
+        }
+        Ok(())
+    }
+}
+
+/// Named shares with a bar each, the first ones.
+pub(super) fn write_shares(shares: &[(String, f64)], most: usize, out: &mut dyn Write) -> io::Result<()> {
+    const WIDTH: f64 = 30.0;
+    let shown = &shares[..most.min(shares.len())];
+    let width = shown.iter().map(|s| s.0.chars().count()).max().unwrap_or(0);
+    let top = shown.first().map_or(1.0, |s| s.1).max(1e-12);
+    for (name, share) in shown {
+        let bar = "█".repeat((share.max(0.0) / top * WIDTH).round() as usize);
+        writeln!(out, "  {name:width$} {:6.2} % {bar}", 100.0 * share)?;
+    }
+    Ok(())
+}
+
+/// The first names of a list and how many more there are.
+pub(super) fn list(names: &[String], most: usize) -> String {
+    let mut text = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
+    if names.len() > most {
+        text.push_str(&format!(" and {} more", names.len() - most));
+    }
+    text
+}

@@ -1,0 +1,78 @@
+//! Figures about answers.
+
+use std::io::{self, Write};
+
+use hedgerow::core::metrics::Report;
+
+use super::super::count;
+
+/// Classes up to which the whole confusion table is shown.
+const MOST_CLASSES: usize = 12;
+
+pub(super) fn write(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let or_dash = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.4}"));
+    writeln!(
+        out,
+        "  accuracy {:.2} %   balanced {:.2} %   AUC {}",
+        100.0 * report.accuracy,
+        100.0 * report.balanced_accuracy,
+        or_dash(report.auc),
+    )?;
+    writeln!(
+        out,
+        "  log-loss {:.4}   Brier {:.4}   calibration error {:.4}",
+        report.log_loss, report.brier, report.ece
+    )?;
+    writeln!(
+        out,
+        "  overconfidence where wrong {}   doubt where right {}",
+        or_dash(report.overconfidence),
+        or_dash(report.underconfidence),
+    )?;
+    if classes.len() <= MOST_CLASSES {
+        write_table(report, classes, out)
+    } else {
+        write_worst(report, classes, out)
+    }
+}
+
+fn write_table(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let shorten = |name: &String| name.chars().take(10).collect::<String>();
+    let names: Vec<String> = classes.iter().map(shorten).collect();
+    let largest = report.confusion.iter().flatten().map(|&n| count(n).len()).max().unwrap_or(1);
+    let width = names.iter().map(|n| n.chars().count()).max().unwrap_or(1).max(largest);
+    writeln!(out, "  confusion (rows: truth, columns: answers)")?;
+    write!(out, "  {:>width$}", "")?;
+    for name in &names {
+        write!(out, " {name:>width$}")?;
+    }
+    writeln!(out)?;
+    for (name, row) in names.iter().zip(&report.confusion) {
+        write!(out, "  {name:>width$}")?;
+        for &n in row {
+            let cell = if n == 0 { "·".into() } else { count(n) };
+            write!(out, " {cell:>width$}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+fn write_worst(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
+    let mut wrong: Vec<(u64, usize, usize)> = Vec::new();
+    for (truth, row) in report.confusion.iter().enumerate() {
+        wrong.extend(
+            row.iter().enumerate().filter(|&(a, &n)| a != truth && n > 0).map(|(a, &n)| (n, truth, a)),
+        );
+    }
+    wrong.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    let worst: Vec<String> = wrong
+        .iter()
+        .take(6)
+        .map(|&(n, truth, answer)| format!("{} taken for {} {n}×", classes[truth], classes[answer]))
+        .collect();
+    writeln!(out, "  most confused: {}", worst.join(", "))
+}

@@ -1,0 +1,127 @@
+//! Results as text.
+
+mod info;
+mod metrics;
+
+use std::io::{self, Write};
+
+use hedgerow::core::{ParamInfo, StopReason};
+use serde::Serialize;
+
+use super::{Show, count, seconds, size};
+use crate::commands::evaluate::EvaluateResult;
+use crate::commands::fit::FitResult;
+use crate::commands::merge::MergeResult;
+use crate::commands::predict::PredictResult;
+
+impl Show for FitResult {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let ending = match self.stop {
+            StopReason::Done => "",
+            StopReason::Converged => ", stopped because more trees no longer helped",
+            StopReason::Time => ", stopped because the time was up",
+            StopReason::Memory => ", stopped because the memory was used up",
+            StopReason::Interrupted => ", stopped because it was interrupted",
+        };
+        writeln!(
+            out,
+            "{} of {} trees from {} rows, {} features, {} classes{ending}",
+            self.model,
+            count(self.trees as u64),
+            count(self.rows as u64),
+            count(self.features as u64),
+            self.classes.len(),
+        )?;
+        let calibrated = if self.calibrated { ", probabilities calibrated" } else { "" };
+        writeln!(
+            out,
+            "  read in {}, fitted in {}; {} nodes, up to {} high{calibrated}",
+            seconds(self.seconds.read),
+            seconds(self.seconds.fit),
+            count(self.nodes as u64),
+            self.height,
+        )?;
+        if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from == Some("test")) {
+            writeln!(out, "  out-of-bag accuracy {:.2} %", 100.0 * accuracy)?;
+        }
+        if let (Some(report), Some(from), Some(rows)) = (&self.metrics, self.metrics_from, self.metrics_rows)
+        {
+            let name = if from == "test" { "test" } else { "out of bag" };
+            writeln!(out, "{name}, {} rows:", count(rows as u64))?;
+            metrics::write(report, &self.classes, out)?;
+        }
+        match &self.out {
+            Some(path) => writeln!(out, "saved to {} ({})", path.display(), size(self.bytes)),
+            None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(self.bytes)),
+        }
+    }
+}
+
+impl Show for EvaluateResult {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let each = self.seconds.predict / self.rows.max(1) as f64;
+        writeln!(
+            out,
+            "{} rows answered in {} ({} a row):",
+            count(self.rows as u64),
+            seconds(self.seconds.predict),
+            seconds(each),
+        )?;
+        metrics::write(&self.metrics, &self.classes, out)?;
+        if let Some(importances) = &self.importances {
+            writeln!(out, "accuracy lost when a column is shuffled:")?;
+            info::write_shares(importances, 12, out)?;
+        }
+        Ok(())
+    }
+}
+
+impl Show for PredictResult {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let each = self.seconds.predict / self.rows.max(1) as f64;
+        writeln!(
+            out,
+            "{} rows answered in {} ({} a row; reading took {})",
+            count(self.rows),
+            seconds(self.seconds.predict),
+            seconds(each),
+            seconds(self.seconds.read),
+        )?;
+        if let Some(latency) = self.one_row_seconds {
+            let (median, p99) = (seconds(latency.median), seconds(latency.p99));
+            writeln!(out, "one row alone, on one thread: {median} (median), {p99} (99 of 100)")?;
+        }
+        Ok(())
+    }
+}
+
+impl Show for MergeResult {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{} of {} trees from {} models, {} classes: {}",
+            self.model,
+            count(self.trees as u64),
+            self.parts,
+            self.classes.len(),
+            super::text::info::list(&self.classes, 20),
+        )?;
+        writeln!(out, "saved to {} ({})", self.out.display(), size(self.bytes))
+    }
+}
+
+/// The parameters of a model.
+#[derive(Debug, Serialize)]
+#[serde(transparent)]
+pub(crate) struct ParamList(pub(crate) Vec<ParamInfo>);
+
+impl Show for ParamList {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let width = self.0.iter().map(|p| p.name.len()).max().unwrap_or(0);
+        for param in &self.0 {
+            writeln!(out, "{:width$}  {}", param.name, param.meaning)?;
+            writeln!(out, "{:width$}  default: {}", "", param.default)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,64 @@
+//! Files that are replaced in one step, and read only after a look at their size.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Read as _, Write};
+use std::path::{Path, PathBuf};
+
+use hedgerow_core::{Error, Result};
+
+use super::layout;
+
+/// Writes a file under a name of its own beside `path` and renames it when it is whole and on disk.
+pub(super) fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    // A pipe or a device cannot be replaced, only written to.
+    if fs::metadata(path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir()) {
+        let mut out = BufWriter::new(OpenOptions::new().write(true).open(path)?);
+        write(&mut out)?;
+        return out.flush();
+    }
+    let unfinished = beside(path);
+    let result = (|| {
+        let file = OpenOptions::new().write(true).create_new(true).open(&unfinished)?;
+        let mut out = BufWriter::with_capacity(1 << 20, file);
+        write(&mut out)?;
+        let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.sync_all()?;
+        fs::rename(&unfinished, path)
+    })();
+    if result.is_err() {
+        // Best effort: the error that matters is the first one.
+        let _ = fs::remove_file(&unfinished);
+    }
+    result
+}
+
+fn beside(path: &Path) -> PathBuf {
+    let name = path.file_name().map_or_else(|| "model".into(), |n| n.to_string_lossy().into_owned());
+    path.with_file_name(format!(".{name}.unfinished-{}", std::process::id()))
+}
+
+/// Reads a whole file if its beginning promises no more bytes than there are.
+pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
+    let fail = |source| Error::io(path, source);
+    let mut file = File::open(path).map_err(fail)?;
+    let mut start = vec![0; layout::LONGEST_START];
+    let mut have = 0;
+    while have < start.len() {
+        match file.read(&mut start[have..]).map_err(fail)? {
+            0 => break,
+            n => have += n,
+        }
+    }
+    start.truncate(have);
+    layout::check_start(&start).map_err(|error| error.in_file(path))?;
+    file.read_to_end(&mut start).map_err(fail)?;
+    Ok(start)
+}
+
+/// Whether the first bytes are those of a model file.
+pub(super) fn starts_like_ours(path: &Path) -> bool {
+    let mut start = vec![0; layout::LONGEST_START];
+    File::open(path)
+        .and_then(|mut file| file.read(&mut start))
+        .is_ok_and(|n| layout::check_start(&start[..n]).is_ok())
+}

@@ -1,0 +1,90 @@
+//! The model file: a safetensors file with our metadata and a checksum at its end. `docs/model-file.md` is its description.
+//!
+//! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `disk` replaces files in one step.
+
+mod disk;
+mod forest;
+mod layout;
+
+use std::path::Path;
+
+use hedgerow_core::{Error, ModelProblem, Result, Schema};
+use serde::de::DeserializeOwned;
+
+use crate::model::{Learner, Model};
+use layout::{Parts, Plan};
+
+/// The version of the format that this program writes.
+pub const FORMAT_VERSION: u32 = 1;
+/// The oldest version that it reads.
+const OLDEST_VERSION: u32 = 1;
+
+pub(crate) fn save(model: &Model, path: &Path) -> Result<u64> {
+    let plan = plan(model)?;
+    disk::replace(path, |out| plan.write(out)).map_err(|source| Error::io(path, source))?;
+    Ok(plan.len())
+}
+
+pub(crate) fn len(model: &Model) -> Result<u64> {
+    Ok(plan(model)?.len())
+}
+
+pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    let plan = plan(model)?;
+    let mut bytes = Vec::with_capacity(plan.len() as usize);
+    plan.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
+    Ok(bytes)
+}
+
+pub(crate) fn load(path: &Path) -> Result<Model> {
+    let bytes = disk::read(path)?;
+    from_bytes(&bytes).map_err(|error| error.in_file(path))
+}
+
+pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
+    let parts = Parts::open(bytes)?;
+    let schema: Schema = json(&parts, "schema")?;
+    check_schema(&schema)?;
+    let learner = match parts.text("kind")? {
+        "forest" => Learner::Forest(forest::read(&parts, &schema)?),
+        kind => return Err(Error::model(ModelProblem::Kind { kind: kind.to_string() })),
+    };
+    Ok(Model { schema, learner })
+}
+
+/// Whether a file starts like one of ours. It may still be damaged.
+pub fn is_model_file(path: &Path) -> bool {
+    disk::starts_like_ours(path)
+}
+
+fn plan(model: &Model) -> Result<Plan<'_>> {
+    let mut plan = Plan::new(model.kind());
+    plan.json("schema", &model.schema)?;
+    match &model.learner {
+        Learner::Forest(forest) => forest::plan(forest, &mut plan)?,
+    }
+    plan.finish()
+}
+
+/// A part that is JSON.
+fn json<T: DeserializeOwned>(parts: &Parts<'_>, name: &str) -> Result<T> {
+    serde_json::from_str(parts.text(name)?).map_err(|wrong| malformed(name, wrong.to_string()))
+}
+
+fn malformed(part: &str, detail: impl Into<String>) -> Error {
+    Error::model(ModelProblem::Part { part: part.into(), detail: detail.into() })
+}
+
+fn check_schema(schema: &Schema) -> Result<()> {
+    use hedgerow_core::data::{MAX_CLASSES, MAX_FEATURES};
+    let mut labels = schema.labels.names().to_vec();
+    labels.sort();
+    labels.dedup();
+    let image_fits =
+        schema.image.is_none_or(|[h, w]| h.checked_mul(w).is_some_and(|n| n == schema.n_features()));
+    let fits = schema.n_features() <= MAX_FEATURES
+        && (1..=MAX_CLASSES).contains(&schema.n_classes())
+        && labels.len() == schema.n_classes()
+        && image_fits;
+    if fits { Ok(()) } else { Err(malformed("schema", "it has impossible sizes or a label twice")) }
+}
