@@ -117,12 +117,11 @@ impl Forest {
             return;
         }
         for row in out.chunks_mut(self.n_classes) {
-            match &self.calibration {
-                Some(calibration) => calibration.apply(row, self.trees.len() as f64),
-                None => {
-                    let sum: f64 = row.iter().sum();
-                    row.iter_mut().for_each(|p| *p /= sum);
-                }
+            if let Some(calibration) = &self.calibration {
+                calibration.apply(row, self.trees.len() as f64)
+            } else {
+                let sum: f64 = row.iter().sum();
+                row.iter_mut().for_each(|p| *p /= sum);
             }
         }
     }
@@ -151,13 +150,12 @@ impl Classifier for Forest {
             let n_rows = out.len() / self.n_classes.max(1);
             out.fill(0.0);
             let rows = &rows[first * self.n_features..(first + n_rows) * self.n_features];
-            match narrow(rows).filter(|_| n_rows >= LANES) {
-                Some(bytes) => self.add_answers(&bytes, out),
-                None => {
-                    let parts = rows.chunks(FLOAT_BLOCK * self.n_features);
-                    for (rows, out) in parts.zip(out.chunks_mut(FLOAT_BLOCK * self.n_classes)) {
-                        self.add_answers(rows, out);
-                    }
+            if let Some(bytes) = narrow(rows).filter(|_| n_rows >= LANES) {
+                self.add_answers(&bytes, out)
+            } else {
+                let parts = rows.chunks(FLOAT_BLOCK * self.n_features);
+                for (rows, out) in parts.zip(out.chunks_mut(FLOAT_BLOCK * self.n_classes)) {
+                    self.add_answers(rows, out);
                 }
             }
             self.finish(out);
@@ -167,7 +165,7 @@ impl Classifier for Forest {
         } else {
             let mut dense = vec![0.0; x.nrows() * self.n_classes];
             par.for_chunks(&mut dense, BLOCK * self.n_classes.max(1), |block, out| {
-                answer(block * BLOCK, out)
+                answer(block * BLOCK, out);
             });
             for (to, from) in out.iter_mut().zip(dense) {
                 *to = from;

@@ -56,7 +56,7 @@ fn check_columns(ours: &Schema, theirs: &Schema) -> Result<()> {
 
 /// Adds labels that are new and returns for each of `theirs` its class in the union.
 fn add_labels(union: &mut LabelTable, theirs: &LabelTable) -> Result<Vec<usize>> {
-    theirs.names().iter().map(|name| union.get_or_add(name).map(|class| class.index())).collect()
+    theirs.names().iter().map(|name| union.get_or_add(name).map(hedgerow_core::ClassId::index)).collect()
 }
 
 /// Adds categories that are new and returns for each column and each of their categories its place in the union.

@@ -1,5 +1,7 @@
 //! What a forest promises, checked on small data.
 
+#![allow(clippy::unwrap_used)]
+
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::{
     Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,

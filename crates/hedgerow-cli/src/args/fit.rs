@@ -45,6 +45,9 @@ pub(crate) struct FitArgs {
     /// Labels of the --test data, for data that come as a bare array
     #[arg(long, value_name = "FILE")]
     pub(crate) test_labels: Option<PathBuf>,
+    /// Keep this share of the rows, drawn at random, out of the training and judge the model on them
+    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "test")]
+    pub(crate) holdout: Option<f64>,
     /// Save what the trees that had not seen a row say about it: probabilities for the training rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) oob: Option<PathBuf>,
@@ -54,6 +57,13 @@ pub(crate) struct FitArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err("expected a share between 0 and 1".into()),
+    }
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

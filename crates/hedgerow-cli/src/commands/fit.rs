@@ -5,13 +5,14 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use hedgerow::core::metrics::Report;
+use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{Budget, Checked, ClassId, Dataset, Error, Par, Params as _, StopReason};
 use hedgerow::forest::{ForestParams, OutOfBag, Training};
 use hedgerow::io::read_dataset;
 use hedgerow::{Fitted, Model};
 use serde::Serialize;
 
-use super::judge::{LeftOut, judge};
+use super::judge::{Judged, LeftOut, judge, judge_dataset};
 use super::{Verdict, check_writable};
 use crate::args::{FitArgs, Kind};
 use crate::machine;
@@ -41,7 +42,7 @@ pub(crate) struct FitResult {
     pub(crate) stop: StopReason,
     /// Where the file was saved.
     pub(crate) out: Option<PathBuf>,
-    /// Rows the metrics are about: `test`, or `out_of_bag` where no test data were given; none if there are no metrics.
+    /// Rows the metrics are about: `test`, `holdout`, or `out_of_bag` where neither was given; none if there are no metrics.
     pub(crate) metrics_from: Option<&'static str>,
     pub(crate) metrics: Option<Report>,
     pub(crate) metrics_rows: Option<usize>,
@@ -76,7 +77,8 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     let mut budget = args.limits.budget(start);
     interrupt(&budget)?;
 
-    let data = read(args, path)?;
+    let mut data = read(args, path)?;
+    let held_out = args.holdout.map(|share| hold_out(&mut data, share, params.get().seed)).transpose()?;
     let read_seconds = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {
         budget.bytes = Some(bytes_left(limit, data.schema.n_features())?);
@@ -92,18 +94,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     }
     let seconds = Seconds { read: read_seconds, fit: fit_seconds, predict: 0.0 };
     let mut result = describe(args, &data, &fitted, seconds, saved)?;
-    let n_rows_with_oob = fitted.oob.is_some();
-    if let Some(test) = &args.test {
-        drop(data);
-        let mut options = args.data_args.options();
-        options.labels.clone_from(&args.test_labels);
-        let judged = judge(&fitted.model, test, &options, &par)?;
+    if let Some(judged) = judge_on_test(args, &fitted.model, held_out.as_ref(), &par)? {
         result.seconds.predict = judged.predict_seconds;
-        result.metrics_from = Some("test");
+        result.metrics_from = Some(if held_out.is_some() { "holdout" } else { "test" });
         result.metrics_rows = Some(judged.rows);
         result.metrics = Some(judged.report);
         result.left_out = judged.left_out;
-    } else if n_rows_with_oob && let Some((report, rows)) = oob_report(&fitted, &data.labels)? {
+    } else if let Some((report, rows)) = oob_report(&fitted, &data.labels)? {
         result.metrics_from = Some("out_of_bag");
         result.metrics_rows = Some(rows);
         result.metrics = Some(report);
@@ -127,6 +124,38 @@ fn read(args: &FitArgs, path: &Path) -> anyhow::Result<Dataset> {
     let limit = args.limits.max_memory;
     let for_data = limit.map(|limit| limit.saturating_sub(machine::memory_now().unwrap_or(0)).max(1));
     Ok(read_dataset(path, &args.data_args.options(), for_data)?)
+}
+
+/// Takes a share of the rows, drawn at random, out of the data.
+fn hold_out(data: &mut Dataset, share: f64, seed: u64) -> Result<Dataset, Error> {
+    let mut rows: Vec<usize> = (0..data.n_rows()).collect();
+    Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
+    let n = ((data.n_rows() as f64 * share).round() as usize).clamp(1, data.n_rows() - 1);
+    let (held, kept) = rows.split_at_mut(n);
+    held.sort_unstable();
+    kept.sort_unstable();
+    let held_out = data.select(held);
+    *data = data.select(kept);
+    data.check_trainable()?;
+    Ok(held_out)
+}
+
+/// How the model does on the rows held out or the test data; none if there are neither.
+fn judge_on_test(
+    args: &FitArgs,
+    model: &Model,
+    held_out: Option<&Dataset>,
+    par: &Par,
+) -> Result<Option<Judged>, Error> {
+    match (held_out, &args.test) {
+        (Some(data), _) => judge_dataset(model, data, par).map(Some),
+        (None, Some(test)) => {
+            let mut options = args.data_args.options();
+            options.labels.clone_from(&args.test_labels);
+            judge(model, test, &options, par).map(Some)
+        }
+        (None, None) => Ok(None),
+    }
 }
 
 /// What a limit leaves for the model, after all that is in memory already and what judging it will take.

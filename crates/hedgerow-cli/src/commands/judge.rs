@@ -6,13 +6,13 @@ use std::time::Instant;
 
 use hedgerow::Model;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{ClassId, Classifier as _, DataProblem, Error, Par, Result};
+use hedgerow::core::{ClassId, Classifier as _, DataProblem, Dataset, Error, Par, Result};
 use hedgerow::io::{ReadOptions, RowReader};
 use ndarray::Array2;
 use serde::Serialize;
 
 /// What came out.
-#[derive(Debug, Serialize)]
+#[derive(Debug)]
 pub(crate) struct Judged {
     /// Rows judged.
     pub(crate) rows: usize,
@@ -85,6 +85,16 @@ pub(crate) fn judge(model: &Model, path: &Path, options: &ReadOptions, par: &Par
     })?;
     let report = Report::new(proba.view(), &truth, weights.as_deref())?;
     Ok(Judged { rows, read_seconds, predict_seconds, report, left_out })
+}
+
+/// Judges a model on rows in memory.
+pub(crate) fn judge_dataset(model: &Model, data: &Dataset, par: &Par) -> Result<Judged> {
+    let start = Instant::now();
+    let proba = model.predict_proba(data.features.to_array(0..data.n_rows()).view(), par)?;
+    let predict_seconds = start.elapsed().as_secs_f64();
+    let report = Report::new(proba.view(), &data.labels, data.weights.as_deref())?;
+    let left_out = LeftOut::default();
+    Ok(Judged { rows: data.n_rows(), read_seconds: 0.0, predict_seconds, report, left_out })
 }
 
 fn nothing_to_judge(left_out: &LeftOut, model: &Model) -> Error {

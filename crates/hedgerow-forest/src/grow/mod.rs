@@ -258,7 +258,7 @@ impl<'a, C: Code> Grower<'a, C> {
             Split::from_parts(0.0, feature, u16::from(candidate.missing_left), [Link::default(); 2]);
         match &candidate.question {
             Question::UpTo(code) => {
-                split.threshold = self.ground.columns[candidate.column].threshold_above(*code)
+                split.threshold = self.ground.columns[candidate.column].threshold_above(*code);
             }
             Question::In(set) => split.set_categories(set, &mut self.tree.sets),
         }

@@ -56,7 +56,7 @@ impl Forest {
                 params.n_trees,
             ));
         }
-        Trainer::new(data, params, training)?.run()
+        Ok(Trainer::new(data, params, training)?.run())
     }
 }
 
@@ -103,7 +103,7 @@ impl<'a> Trainer<'a> {
         })
     }
 
-    fn run(mut self) -> Result<Fitted> {
+    fn run(mut self) -> Fitted {
         let goal = match (self.params.n_trees, self.training.budget.rounds) {
             (0, rounds) => rounds.unwrap_or(usize::MAX),
             (trees, rounds) => trees.min(rounds.unwrap_or(trees)),
@@ -129,7 +129,7 @@ impl<'a> Trainer<'a> {
                 break StopReason::Converged;
             }
         };
-        Ok(self.finish(stop))
+        self.finish(stop)
     }
 
     /// Trees grown before the next look around. It changes neither trees nor sums, only how often limits are seen.

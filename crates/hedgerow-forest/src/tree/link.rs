@@ -39,7 +39,7 @@ impl Link {
 
     /// A link that is a pure leaf; none if there are too many rows for it.
     pub(crate) fn pure(class: usize, rows: u32) -> Option<Self> {
-        (rows <= MOST_ROWS && class <= usize::from(u16::MAX))
+        (rows <= MOST_ROWS && u16::try_from(class).is_ok())
             .then_some(Self(LEAF | PURE | rows << 16 | class as u32))
     }
 

@@ -100,7 +100,7 @@ impl Split {
 
     #[cold]
     fn category_goes_left(&self, value: f32, sets: &[u32]) -> Option<bool> {
-        if !(value >= 0.0 && value < 65_536.0) {
+        if !(0.0..65_536.0).contains(&value) {
             return None;
         }
         let bits = [self.threshold.to_bits()];

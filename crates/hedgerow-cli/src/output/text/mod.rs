@@ -41,12 +41,16 @@ impl Show for FitResult {
             count(self.nodes as u64),
             self.height,
         )?;
-        if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from == Some("test")) {
+        if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from != Some("out_of_bag")) {
             writeln!(out, "  out-of-bag accuracy {:.2} %", 100.0 * accuracy)?;
         }
         if let (Some(report), Some(from), Some(rows)) = (&self.metrics, self.metrics_from, self.metrics_rows)
         {
-            let name = if from == "test" { "test" } else { "out of bag" };
+            let name = match from {
+                "out_of_bag" => "out of bag",
+                "holdout" => "held out",
+                other => other,
+            };
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
             metrics::write(report, &self.classes, out)?;
         }

@@ -1,0 +1,43 @@
+//! Which crate may use which: arrows only point down.
+
+use std::fs;
+
+use anyhow::{Context as _, bail};
+
+/// Each crate with the crates of ours it may use.
+const ALLOWED: &[(&str, &[&str])] = &[
+    ("hedgerow-core", &[]),
+    ("hedgerow-io", &["hedgerow-core"]),
+    ("hedgerow-forest", &["hedgerow-core"]),
+    ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest"]),
+    ("hedgerow-cli", &["hedgerow"]),
+];
+
+/// Fails on any other arrow, and on a crate nobody has placed yet.
+pub(crate) fn check() -> anyhow::Result<()> {
+    for entry in fs::read_dir(crate::root().join("crates"))? {
+        let folder = entry?.path();
+        let name = folder.file_name().and_then(|n| n.to_str()).context("a crate without a name")?;
+        let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
+            bail!("{name} has no place among the layers: add it to xtask/src/layers.rs");
+        };
+        let manifest = fs::read_to_string(folder.join("Cargo.toml"))?;
+        let dependencies = manifest.split("[dependencies]").nth(1).unwrap_or("");
+        let dependencies = dependencies.split("\n[").next().unwrap_or("");
+        for line in dependencies.lines() {
+            let used = line.split(['.', '=', ' ']).next().unwrap_or("");
+            if used.starts_with("hedgerow") && !allowed.contains(&used) {
+                bail!("{name} must not use {used}");
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn arrows_only_point_down() {
+        super::check().unwrap();
+    }
+}

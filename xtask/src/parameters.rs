@@ -1,0 +1,43 @@
+//! The parameter reference, made from the comments at the fields.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use hedgerow::core::{ParamInfo, describe};
+use hedgerow::forest::ForestParams;
+
+fn path() -> PathBuf {
+    crate::root().join("docs/parameters.md")
+}
+
+/// Writes the page.
+pub(crate) fn write() -> anyhow::Result<()> {
+    Ok(fs::write(path(), page())?)
+}
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Parameters\n\nMade from the comments in the code by `cargo xtask docs`. \
+         On the command line: `--set name=value`; `hedgerow fit --help-params` shows the same.\n",
+    );
+    section(&mut page, "forest", "ForestParams", &describe::<ForestParams>());
+    page
+}
+
+fn section(page: &mut String, kind: &str, name: &str, params: &[ParamInfo]) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(page, "\n## `{kind}` (`{name}`)\n\n| name | default | meaning |\n|---|---|---|");
+    for param in params {
+        let _ = writeln!(page, "| `{}` | `{}` | {} |", param.name, param.default, param.meaning);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_page_is_up_to_date() {
+        let on_disk = std::fs::read_to_string(super::path()).unwrap_or_default();
+        assert_eq!(on_disk, super::page(), "run: cargo xtask docs");
+    }
+}
