@@ -35,6 +35,16 @@ impl Bagging {
         }
     }
 
+    /// Whether a bag holds at least half of `n` rows, or about that many.
+    pub(crate) fn is_most_of(self, n: usize) -> bool {
+        match self {
+            Self::All | Self::Bootstrap => true,
+            Self::Fraction(fraction) => fraction >= 0.5,
+            Self::Amount(amount) => amount.saturating_mul(2) >= n,
+            Self::Stride(most) => most <= 3,
+        }
+    }
+
     /// How often each of `n` rows is in the bag of one tree.
     pub(crate) fn draw(self, n: usize, rng: &mut Rng) -> Vec<u8> {
         let mut times = vec![0_u8; n];

@@ -2,7 +2,7 @@
 //!
 //! A tree only asks which of two values is larger, so a column's distinct values can be numbered in order. Up to 255 of
 //! them fit a byte, up to 65,535 two bytes: nothing is lost until a column has more, and then its values are grouped
-//! into that many equally full bins. A matrix that is already bytes is used as it stands, without a copy.
+//! into 16,383 equally full bins. A matrix that is already bytes is used as it stands, without a copy.
 
 use std::borrow::Cow;
 
@@ -54,8 +54,10 @@ pub(crate) struct ColumnCodes {
 pub(crate) enum Meaning {
     /// The code is the value.
     Value,
-    /// The codes number these values (or the upper ends of these bins) in rising order.
+    /// The codes number these values in rising order.
     Rank(Vec<f32>),
+    /// The codes number bins whose largest values are these, in rising order.
+    Bin(Vec<f32>),
     /// The code is a category; there are so many.
     Category(usize),
 }
@@ -73,6 +75,7 @@ impl ColumnCodes {
                 }
                 _ => f32::INFINITY,
             },
+            Meaning::Bin(ends) => ends.get(code).map_or(f32::INFINITY, |end| end.next_up()),
         }
     }
 }
@@ -123,7 +126,7 @@ impl<'a> Codes<'a> {
             _ => ranks(features, f),
         });
         let most_codes = columns.iter().map(|c| match &c.meaning {
-            Meaning::Rank(values) => values.len(),
+            Meaning::Rank(values) | Meaning::Bin(values) => values.len(),
             Meaning::Category(n) => *n,
             Meaning::Value => 256,
         });
@@ -137,22 +140,63 @@ impl<'a> Codes<'a> {
     }
 }
 
-/// The distinct values of a column in order, or as many bin ends as two bytes can number.
+/// Distinct values that two bytes can number, beside the code for missing ones.
+const MOST_VALUES: usize = u16::MAX as usize;
+/// Bins of a column that has more: few enough for their ends to stay in the cache while rows are coded.
+const N_BINS: usize = (1 << 14) - 1;
+/// Rows from which the bins are found.
+const BIN_ROWS: usize = 1 << 18;
+
+/// The distinct values of a column in order, or the ends of equally full bins.
 fn ranks(features: &Features, column: usize) -> ColumnCodes {
-    const MOST: usize = u16::MAX as usize;
     let n_rows = features.n_rows();
     let mut values: Vec<f32> =
         (0..n_rows).map(|r| features.value(r, column) + 0.0).filter(|v| !v.is_nan()).collect();
     let has_missing = values.len() < n_rows;
-    values.sort_unstable_by(f32::total_cmp);
-    let all = values.len();
-    let mut distinct = values.clone();
-    distinct.dedup();
-    if distinct.len() > MOST {
-        distinct = (1..=MOST).map(|i| values[i * all / MOST - 1]).collect();
-        distinct.dedup();
+    if values.len() > BIN_ROWS {
+        // So many rows hardly ever have few enough values, and a part of them tells where the bins end.
+        let few = distinct_if_few(&values);
+        if let Some(few) = few {
+            return ColumnCodes { meaning: Meaning::Rank(few), has_missing };
+        }
+        let step = values.len().div_ceil(BIN_ROWS);
+        values = values.into_iter().step_by(step).collect();
+        values.sort_unstable_by(f32::total_cmp);
+        return ColumnCodes { meaning: Meaning::Bin(bin_ends(&values)), has_missing };
     }
-    ColumnCodes { meaning: Meaning::Rank(distinct), has_missing }
+    values.sort_unstable_by(f32::total_cmp);
+    let n_distinct = 1 + values.windows(2).filter(|w| w[0] != w[1]).count();
+    let meaning = if n_distinct > MOST_VALUES {
+        Meaning::Bin(bin_ends(&values))
+    } else {
+        values.dedup();
+        values.shrink_to_fit();
+        Meaning::Rank(values)
+    };
+    ColumnCodes { meaning, has_missing }
+}
+
+/// The distinct values in order, unless there are more than a small table holds.
+fn distinct_if_few(values: &[f32]) -> Option<Vec<f32>> {
+    const FEW: usize = 4096;
+    let mut seen = std::collections::BTreeSet::new();
+    for value in values {
+        // Order-preserving bits of a float.
+        let bits = value.to_bits();
+        let key = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
+        if seen.insert(key) && seen.len() > FEW {
+            return None;
+        }
+    }
+    let value = |key: u32| f32::from_bits(if key >> 31 == 1 { key ^ 1 << 31 } else { !key });
+    Some(seen.into_iter().map(value).collect())
+}
+
+/// The largest values of equally full bins of sorted values.
+fn bin_ends(values: &[f32]) -> Vec<f32> {
+    let mut ends: Vec<f32> = (1..=N_BINS).map(|i| values[i * values.len() / N_BINS - 1]).collect();
+    ends.dedup();
+    ends
 }
 
 fn constant_columns<C: Code>(matrix: &[C], width: usize) -> Vec<u32> {
@@ -167,17 +211,18 @@ fn constant_columns<C: Code>(matrix: &[C], width: usize) -> Vec<u32> {
 }
 
 fn encode<C: Code>(features: &Features, columns: &[ColumnCodes], par: &Par) -> Vec<C> {
-    const ROWS: usize = 256;
+    // Columns one after the other within some rows, so that one column's table stays in the cache.
+    const ROWS: usize = 1024;
     let width = columns.len();
     let mut codes = vec![C::default(); features.n_rows() * width];
     par.for_chunks(&mut codes, ROWS * width, |chunk, out| {
-        for (i, out) in out.chunks_mut(width).enumerate() {
-            for (f, (code, column)) in out.iter_mut().zip(columns).enumerate() {
+        for (f, column) in columns.iter().enumerate() {
+            for (i, code) in out[f..].iter_mut().step_by(width).enumerate() {
                 let value = features.value(chunk * ROWS + i, f);
                 *code = match &column.meaning {
                     _ if value.is_nan() => C::MISSING,
                     Meaning::Value | Meaning::Category(_) => C::narrow(value as usize),
-                    Meaning::Rank(values) => {
+                    Meaning::Rank(values) | Meaning::Bin(values) => {
                         C::narrow(values.partition_point(|&v| v < value).min(values.len() - 1))
                     }
                 };
@@ -232,8 +277,28 @@ mod tests {
         let codes = Codes::new(&data, &Par::new(2).unwrap());
         let CodeMatrix::Words(matrix) = &codes.matrix else { panic!("needs two bytes") };
         assert!(matrix.windows(2).all(|w| w[0] <= w[1]));
-        let mut sizes = vec![0_usize; 65_535];
+        let mut sizes = vec![0_usize; N_BINS];
         matrix.iter().for_each(|&c| sizes[usize::from(c)] += 1);
-        assert!(sizes.iter().all(|s| (3..=4).contains(s)));
+        assert!(sizes.iter().all(|s| (12..=13).contains(s)));
+        // What training puts on the left of a threshold, prediction must too.
+        for code in [0, 1, 777, N_BINS - 2] {
+            let threshold = codes.columns[0].threshold_above(code);
+            for (row, &c) in matrix.iter().enumerate() {
+                assert_eq!(x[(row, 0)] < threshold, usize::from(c) <= code);
+            }
+        }
+    }
+
+    #[test]
+    fn many_rows_of_few_values_stay_exact() {
+        let x = ndarray::Array2::from_shape_fn((300_000, 1), |(i, _)| ((i % 1000) as f32 - 500.0) * 0.25);
+        let data = dataset(&x);
+        let codes = Codes::new(&data, &Par::sequential());
+        let Meaning::Rank(values) = &codes.columns[0].meaning else {
+            panic!("a thousand values need no bins")
+        };
+        assert_eq!(values.len(), 1000);
+        assert!(values.windows(2).all(|w| w[0] < w[1]));
+        assert_eq!((values[0], values[999]), (-125.0, 124.75));
     }
 }

@@ -1,10 +1,11 @@
 //! The forest: trees, and how their answers become one.
 
-use hedgerow_core::{Classifier, Par};
+use hedgerow_core::{Classifier, Error, ModelProblem, Par, Result};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::calibration::Calibration;
 use crate::params::{ForestParams, Probabilities};
+use crate::parts::{self, Part};
 use crate::tree::walk::{LANES, leaves_in};
 use crate::tree::{Tree, Value};
 
@@ -25,6 +26,8 @@ pub struct Forest {
     pub(crate) calibration: Option<Calibration>,
     /// For each column, how much impurity its splits removed, summed over trees.
     pub(crate) gains: Vec<f64>,
+    /// Which trees know which classes; empty where all know all.
+    pub(crate) parts: Vec<Part>,
 }
 
 impl Forest {
@@ -36,7 +39,22 @@ impl Forest {
         calibration: Option<Calibration>,
         gains: Vec<f64>,
     ) -> Self {
-        Self { params, n_features: gains.len(), n_classes, trees, calibration, gains }
+        Self { params, n_features: gains.len(), n_classes, trees, calibration, gains, parts: Vec::new() }
+    }
+
+    /// The same forest with the knowledge which trees know which classes.
+    pub fn with_parts(mut self, parts: Vec<Part>) -> Result<Self> {
+        if !parts::is_valid(&parts, self.trees.len(), self.n_classes) {
+            let detail = "its parts do not fit its trees and classes".into();
+            return Err(Error::model(ModelProblem::Inconsistent { detail }));
+        }
+        self.parts = parts;
+        Ok(self)
+    }
+
+    /// Which trees know which classes; empty where all know all.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
     }
 
     /// The parameters it was grown with.
@@ -69,12 +87,29 @@ impl Forest {
         self.trees.iter().map(Tree::bytes).sum::<usize>() + self.gains.len() * size_of::<f64>()
     }
 
-    /// Adds what each tree says about the rows (one after the other in `rows`) to the rows of `out`, in the order of the trees.
-    fn add_answers<V: Value>(&self, rows: &[V], out: &mut [f64]) {
+    /// Adds up what all trees say about the rows (one after the other in `rows`) in the rows of `out`.
+    fn add_all_answers<V: Value>(&self, rows: &[V], out: &mut [f64]) {
+        if self.parts.is_empty() {
+            return self.add_answers(&self.trees, rows, out);
+        }
+        let mut votes = vec![0.0; self.parts.len() * out.len()];
+        let mut first = 0;
+        for (part, votes) in self.parts.iter().zip(votes.chunks_mut(out.len())) {
+            self.add_answers(&self.trees[first..first + part.n_trees], rows, votes);
+            first += part.n_trees;
+        }
+        let (len, n_classes) = (out.len(), self.n_classes);
+        for (i, out) in out.chunks_mut(n_classes).enumerate() {
+            parts::combine(&self.parts, |g| &votes[g * len + i * n_classes..][..n_classes], out);
+        }
+    }
+
+    /// Adds what each tree says to the rows of `out`, in the order of the trees.
+    fn add_answers<V: Value>(&self, trees: &[Tree], rows: &[V], out: &mut [f64]) {
         let row = |i: usize| &rows[i * self.n_features..(i + 1) * self.n_features];
         let n_rows = rows.len() / self.n_features.max(1);
         let together = n_rows - n_rows % LANES;
-        for tree in &self.trees {
+        for tree in trees {
             for first in (0..together).step_by(LANES) {
                 let leaves = tree.leaves_of(std::array::from_fn(|lane| row(first + lane)));
                 let out = &mut out[first * self.n_classes..(first + LANES) * self.n_classes];
@@ -84,13 +119,13 @@ impl Forest {
             }
         }
         for i in together..n_rows {
-            self.add_row_answers(row(i), &mut out[i * self.n_classes..(i + 1) * self.n_classes]);
+            self.add_row_answers(trees, row(i), &mut out[i * self.n_classes..(i + 1) * self.n_classes]);
         }
     }
 
     /// The same for one row, several trees at a time.
-    fn add_row_answers<V: Value>(&self, row: &[V], out: &mut [f64]) {
-        let mut groups = self.trees.chunks_exact(LANES);
+    fn add_row_answers<V: Value>(&self, trees: &[Tree], row: &[V], out: &mut [f64]) {
+        let mut groups = trees.chunks_exact(LANES);
         for trees in &mut groups {
             let trees: [&Tree; LANES] = std::array::from_fn(|lane| &trees[lane]);
             for (leaf, tree) in leaves_in(trees, row).into_iter().zip(trees) {
@@ -118,7 +153,7 @@ impl Forest {
         }
         for row in out.chunks_mut(self.n_classes) {
             if let Some(calibration) = &self.calibration {
-                calibration.apply(row, self.trees.len() as f64)
+                calibration.apply(row, self.trees.len() as f64);
             } else {
                 let sum: f64 = row.iter().sum();
                 row.iter_mut().for_each(|p| *p /= sum);
@@ -151,11 +186,11 @@ impl Classifier for Forest {
             out.fill(0.0);
             let rows = &rows[first * self.n_features..(first + n_rows) * self.n_features];
             if let Some(bytes) = narrow(rows).filter(|_| n_rows >= LANES) {
-                self.add_answers(&bytes, out)
+                self.add_all_answers(&bytes, out);
             } else {
                 let parts = rows.chunks(FLOAT_BLOCK * self.n_features);
                 for (rows, out) in parts.zip(out.chunks_mut(FLOAT_BLOCK * self.n_classes)) {
-                    self.add_answers(rows, out);
+                    self.add_all_answers(rows, out);
                 }
             }
             self.finish(out);

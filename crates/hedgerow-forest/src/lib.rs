@@ -26,6 +26,7 @@ mod grow;
 pub mod importance;
 mod merge;
 mod params;
+mod parts;
 pub mod proximity;
 mod train;
 pub mod tree;
@@ -36,4 +37,5 @@ pub use forest::Forest;
 pub use merge::merge;
 
 pub use params::{ClassWeights, Criterion, ForestParams, MaxFeatures, Probabilities, SplitRule};
+pub use parts::Part;
 pub use train::{Fitted, OutOfBag, Training};

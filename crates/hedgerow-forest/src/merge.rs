@@ -1,15 +1,18 @@
 //! One forest out of several that were grown apart.
 
+use std::collections::HashMap;
+
 use hedgerow_core::{ColumnKind, Error, LabelTable, Result, Schema};
 
 use crate::calibration::Calibration;
 use crate::forest::Forest;
+use crate::parts::{Part, simplify};
 use crate::tree::{CategorySet, Link, Target, Tree};
 
 /// Puts forests together, trees in the order given. Their columns must be the same; classes and categories may differ, and
 /// the result knows the union of them (those of the first forest keep their place).
 ///
-/// Where the forests know different classes, a tree speaks only for the classes it has seen.
+/// Where the forests know different classes, each tree speaks only for the classes it has seen; see [`Part`].
 pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
     let Some(((schema, first), rest)) = forests.split_first() else {
         return Err(Error::Merge {
@@ -21,6 +24,8 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
     let mut union = (*schema).clone();
     let mut merged = (*first).clone();
     let mut calibrations = vec![(first.calibration, first.trees.len())];
+    let own_classes: Vec<usize> = (0..first.n_classes).collect();
+    let mut parts = parts_in_union(first, &own_classes);
     for (schema, forest) in rest {
         check_columns(&union, schema)?;
         let classes = add_labels(&mut union.labels, &schema.labels)?;
@@ -30,11 +35,26 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
             *sum += gain;
         }
         calibrations.push((forest.calibration, forest.trees.len()));
+        parts.extend(parts_in_union(forest, &classes));
     }
+    union.check_sizes()?;
     merged.n_classes = union.n_classes();
     merged.params.n_trees = merged.trees.len();
     merged.calibration = mean_calibration(&calibrations);
+    merged.parts = simplify(parts, merged.n_classes);
     Ok((union, merged))
+}
+
+/// Which trees of a forest know which classes, in the union's classes.
+fn parts_in_union(forest: &Forest, classes: &[usize]) -> Vec<Part> {
+    let all = Part { n_trees: forest.trees.len(), classes: (0..forest.n_classes as u32).collect() };
+    let parts = if forest.parts.is_empty() { vec![all] } else { forest.parts.clone() };
+    let translate = |mut part: Part| {
+        part.classes.iter_mut().for_each(|class| *class = classes[*class as usize] as u32);
+        part.classes.sort_unstable();
+        part
+    };
+    parts.into_iter().filter(|part| part.n_trees > 0).map(translate).collect()
 }
 
 fn check_columns(ours: &Schema, theirs: &Schema) -> Result<()> {
@@ -67,15 +87,16 @@ fn add_categories(union: &mut Schema, theirs: &Schema) -> Vec<Vec<usize>> {
             (
                 ColumnKind::Categorical { categories: ours },
                 ColumnKind::Categorical { categories: theirs },
-            ) => theirs
-                .iter()
-                .map(|name| {
-                    ours.iter().position(|o| o == name).unwrap_or_else(|| {
+            ) => {
+                let mut places: HashMap<String, usize> = ours.iter().cloned().zip(0..).collect();
+                let place_of = |name: &String| {
+                    *places.entry(name.clone()).or_insert_with(|| {
                         ours.push(name.clone());
                         ours.len() - 1
                     })
-                })
-                .collect(),
+                };
+                theirs.iter().map(place_of).collect()
+            }
             _ => Vec::new(),
         })
         .collect()
@@ -99,13 +120,9 @@ fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree 
         let mut moved = *split;
         moved.links = split.links.map(|link| move_link(&mut out, link));
         if let Some(set) = split.categories(&tree.sets) {
-            let places = &categories[usize::from(split.feature)];
-            let n = places.iter().map(|&p| p + 1).max().unwrap_or(0);
-            let mut left = vec![false; n];
-            for (theirs, &ours) in places.iter().enumerate() {
-                left[ours] = set.contains(theirs);
-            }
-            moved.set_categories(&CategorySet::new(n, |c| left[c]), &mut out.sets);
+            let places = categories[usize::from(split.feature)].iter().enumerate();
+            let left = places.filter(|&(theirs, _)| set.contains(theirs)).map(|(_, &ours)| ours);
+            moved.set_categories(&CategorySet::new(left), &mut out.sets);
         }
         out.splits.push(moved);
     }

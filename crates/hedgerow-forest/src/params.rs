@@ -24,7 +24,7 @@ pub struct ForestParams {
     pub max_features: MaxFeatures,
     /// Random thresholds tried in each column, 1 or more; ignored by `splits=best`.
     pub n_thresholds: usize,
-    /// Rows of a node that the search for its split looks at, 2 or more; 0 looks at all of them.
+    /// Rows of a node that the search for its split looks at, 2 or more (up to 16 times as many where one class has nearly all rows); 0 looks at all of them.
     pub sample_rows: usize,
     /// Greatest height of a tree; 0 sets no limit.
     pub max_height: usize,
@@ -32,7 +32,7 @@ pub struct ForestParams {
     pub min_leaf_rows: usize,
     /// Rows each tree sees: `all`, `bootstrap`, `fraction:F`, `amount:N` or `stride:S` (steps of 1 to S).
     pub bagging: Bagging,
-    /// Let each tree learn the rows its bag left out, after they have judged it.
+    /// Let each tree learn the rows its bag left out, after they have judged it; only for bags of half the rows or more.
     pub learn_left_out: bool,
     /// Weight of each class: `none`, `balanced` (all classes count the same), or a JSON object such as `{"spam": 2}`.
     pub class_weights: ClassWeights,
@@ -54,7 +54,7 @@ impl Default for ForestParams {
             criterion: Criterion::Gini,
             max_features: MaxFeatures::Sqrt,
             n_thresholds: 1,
-            sample_rows: 256,
+            sample_rows: 128,
             max_height: 0,
             min_leaf_rows: 1,
             bagging: Bagging::Fraction(0.8),
@@ -92,11 +92,11 @@ impl Params for ForestParams {
             ));
         }
         if let ClassWeights::Each(weights) = &self.class_weights
-            && let Some((label, weight)) = weights.iter().find(|(_, w)| !w.is_finite() || **w < 0.0)
+            && let Some((label, weight)) = weights.iter().find(|(_, w)| !(0.0..=1e9).contains(*w))
         {
             return Err(Error::param(
                 "class_weights",
-                "weights of zero or more",
+                "weights from 0 to 1e9",
                 format!("{weight} for {label:?}"),
             ));
         }

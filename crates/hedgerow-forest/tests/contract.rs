@@ -125,11 +125,22 @@ fn missing_values_and_categories_carry_information() {
 }
 
 #[test]
-fn an_unknown_category_counts_as_missing() {
-    let fitted = fit(&mixed(500, 6), &[]);
-    let rows = Array2::from_shape_vec((2, 3), vec![0.1, 0.2, f32::NAN, 0.1, 0.2, 99.0]).unwrap();
-    let proba = fitted.forest.predict_proba(rows.view(), &Par::sequential()).unwrap();
-    assert_eq!(proba.row(0), proba.row(1));
+fn one_category_and_missing_values_can_be_told_apart() {
+    // Missing means class 0, the one category means class 1.
+    let mut schema = Schema::unnamed(1);
+    schema.columns[0].kind =
+        ColumnKind::Categorical { categories: (0..300).map(|c| c.to_string()).collect() };
+    schema.labels = LabelTable::from(vec!["gone".to_string(), "there".into()]);
+    let mut features = Features::new(1);
+    let mut labels = Vec::new();
+    for i in 0..100 {
+        features.push(&[if i % 2 == 0 { f32::NAN } else { 290.0 }]);
+        labels.push(ClassId(i % 2));
+    }
+    let data = Dataset::new(schema, features, labels, None).unwrap();
+    for rule in ["random", "best"] {
+        assert_eq!(accuracy(&fit(&data, &[("splits", rule)]).forest, &data), 1.0);
+    }
 }
 
 #[test]
@@ -150,6 +161,69 @@ fn weights_count_as_rows_do() {
         fitted.forest.predict_proba(x.view(), &Par::sequential()).unwrap().column(2).sum()
     };
     assert!(share_of_gone(&heavy) > share_of_gone(&light) + 10.0);
+}
+
+#[test]
+fn odd_weights_leave_a_forest_that_answers() {
+    let data = mixed(300, 5);
+    let x = data.features.to_array(0..50);
+    let class_weights =
+        [r#"{"gone": 0}"#, r#"{"gone": 1e9}"#, r#"{"gone": 1e-60, "no": 1e-60, "yes": 1e-60}"#];
+    for weights in class_weights {
+        for rule in ["random", "best"] {
+            let fitted = fit(&data, &[("class_weights", weights), ("splits", rule)]);
+            check_distributions(&fitted.forest, x.view());
+        }
+    }
+    let mut few = data.clone();
+    few.weights = Some((0..300).map(|row| if row < 3 { 1.0 } else { 0.0 }).collect());
+    if few.labels[0] == few.labels[1] {
+        few.labels[1] = ClassId((few.labels[0].0 + 1) % 3);
+    }
+    check_distributions(&fit(&few, &[("bagging", "amount:1")]).forest, x.view());
+    few.weights = Some(vec![3e38; 300]);
+    check_distributions(&fit(&few, &[("min_leaf_rows", "9")]).forest, x.view());
+    few.weights = Some(vec![0.0; 300]);
+    let params = ForestParams::default().check().unwrap();
+    let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
+    assert!(
+        Forest::fit(&few, &params, &training).unwrap_err().to_string().contains("fewer than two classes")
+    );
+}
+
+#[test]
+fn more_values_than_codes_cost_no_consistency() {
+    // A column with more values than two bytes can number: every tree must still answer its own rows as it learnt them.
+    use hedgerow_core::rng::{Purpose, Rng};
+    let n = 100_000;
+    let mut rng = Rng::new(1, Purpose::Data, 0);
+    let x = Array2::from_shape_fn((n, 2), |_| rng.normal() as f32);
+    let labels = x.rows().into_iter().map(|row| ClassId(u32::from(row[0] * row[1] > 0.0))).collect();
+    let mut schema = Schema::unnamed(2);
+    schema.labels = LabelTable::from(vec!["a".to_string(), "b".into()]);
+    let data = Dataset::new(schema, Features::from_view(x.view()), labels, None).unwrap();
+    let fitted = fit(&data, &[("n_trees", "2"), ("bagging", "all"), ("calibrate", "false")]);
+    let proba = fitted.forest.predict_proba(x.view(), &Par::new(2).unwrap()).unwrap();
+    let unheard = (0..n).filter(|&row| proba[(row, data.labels[row].index())] == 0.0).count();
+    assert_eq!(unheard, 0, "rows whose own leaf gives their class nothing");
+}
+
+#[test]
+fn rare_classes_are_seen() {
+    let mut data = blobs(20_000, 4, 2, 3);
+    let keep: Vec<usize> = (0..20_000).filter(|row| row % 2 == 0 || row % 500 == 1).collect();
+    data = data.select(&keep);
+    let fitted = fit(&data, &[("n_trees", "20")]);
+    let oob = fitted.oob.unwrap();
+    let proba = oob.probabilities(fitted.forest.calibration());
+    let judged: Vec<usize> = (0..keep.len()).filter(|&row| oob.n_trees[row] > 0).collect();
+    let scores: Vec<f64> = judged.iter().map(|&row| proba[(row, 1)]).collect();
+    let hits: Vec<bool> = judged.iter().map(|&row| data.labels[row] == ClassId(1)).collect();
+    assert!(auc(&scores, &hits) > 0.95);
+}
+
+fn auc(scores: &[f64], hits: &[bool]) -> f64 {
+    hedgerow_core::metrics::binary_auc(scores, hits).unwrap()
 }
 
 #[test]
@@ -182,7 +256,7 @@ fn out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() {
     for (row, &n) in oob.shares.rows().into_iter().zip(&oob.n_trees) {
         assert!((f64::from(row.sum()) - f64::from(n)).abs() < 1e-4);
     }
-    assert!(oob.accuracy(&data.labels) > 0.9);
+    assert!(oob.accuracy(&data).unwrap() > 0.9);
     assert!(oob.mean_shares().rows().into_iter().all(|r| r[0].is_nan() || (r.sum() - 1.0).abs() < 1e-5));
     // What a row's own label says must not matter: flip one label, its out-of-bag answer stays.
     let mut flipped = data.clone();
@@ -297,6 +371,49 @@ fn merging_forests_of_different_classes_knows_them_all() {
     let parts = share_right(&left.schema, &a).max(share_right(&right.schema, &b));
     assert!(share_right(&schema, &merged) > parts + 30);
     check_distributions(&merged, test.features.to_array(0..20).view());
+}
+
+#[test]
+fn merging_is_at_least_as_good_as_the_better_part() {
+    // Ten overlapping classes; parts that know all, most or few of them.
+    let all = hard_blobs(6000, 10);
+    let (train, test) =
+        (all.select(&(0..3000).collect::<Vec<_>>()), all.select(&(3000..6000).collect::<Vec<_>>()));
+    let part = |classes: std::ops::Range<u32>, seed: &str| {
+        let rows: Vec<usize> = (0..3000).filter(|&r| classes.contains(&train.labels[r].0)).collect();
+        let mut part = train.select(&rows);
+        part.labels.iter_mut().for_each(|c| c.0 -= classes.start);
+        part.schema.labels = LabelTable::from(classes.map(|c| c.to_string()).collect::<Vec<_>>());
+        let forest = fit(&part, &[("n_trees", "60"), ("seed", seed)]).forest;
+        (part.schema, forest)
+    };
+    let right = |schema: &Schema, forest: &Forest| {
+        let x = test.features.to_array(0..test.n_rows());
+        let answers = forest.predict(x.view(), &Par::sequential()).unwrap();
+        let hit = |(a, t): &(&ClassId, &ClassId)| schema.labels.name(**a) == t.0.to_string();
+        answers.iter().zip(&test.labels).filter(hit).count()
+    };
+    for (left, other) in
+        [(0..10, 0..2), (0..10, 0..5), (0..8, 8..10), (0..9, 1..10), (0..5, 5..10), (0..10, 0..10)]
+    {
+        let (a, b) = (part(left.clone(), "1"), part(other.clone(), "2"));
+        let (schema, merged) = merge(&[(&a.0, &a.1), (&b.0, &b.1)]).unwrap();
+        let (best, got) = (right(&a.0, &a.1).max(right(&b.0, &b.1)), right(&schema, &merged));
+        // One standard error of the difference on 3,000 rows is about ten rows.
+        assert!(got + 10 >= best, "{left:?} with {other:?}: {got}, the better part {best}");
+        check_prediction_is_pure(&merged, test.features.to_array(0..40).view());
+    }
+}
+
+/// Blobs that overlap.
+fn hard_blobs(n_rows: usize, n_classes: usize) -> Dataset {
+    use hedgerow_core::rng::{Purpose, Rng};
+    let mut data = blobs(n_rows, 6, n_classes, 21);
+    let mut rng = Rng::new(4, Purpose::Data, 1);
+    let mut x = data.features.to_array(0..n_rows);
+    x.mapv_inplace(|v| v + 3.0 * rng.normal() as f32);
+    data.features = Features::from_view(x.view());
+    data
 }
 
 #[test]

@@ -69,9 +69,9 @@ pub(crate) struct InfoArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(
-    after_help = "The models must have the same columns. Their classes may differ: the result knows them all."
-)]
+#[command(after_help = "Examples:\n  \
+    hedgerow merge monday.hedgerow tuesday.hedgerow --out both.hedgerow\n\n\
+    The models must have the same columns. Their classes may differ: the result knows them all.")]
 pub(crate) struct MergeArgs {
     /// Model files, two or more
     #[arg(required = true, num_args = 2..)]

@@ -122,7 +122,14 @@ fn params(args: &FitArgs) -> Result<Checked<ForestParams>, Error> {
 
 fn read(args: &FitArgs, path: &Path) -> anyhow::Result<Dataset> {
     let limit = args.limits.max_memory;
-    let for_data = limit.map(|limit| limit.saturating_sub(machine::memory_now().unwrap_or(0)).max(1));
+    let in_use = machine::memory_now().unwrap_or(0);
+    if let Some(limit) = limit.filter(|&limit| limit <= in_use) {
+        let (needed, limit) = (output::size(in_use), output::size(limit));
+        return Err(
+            Error::BudgetTooSmall { what: "the program without any data".into(), needed, limit }.into()
+        );
+    }
+    let for_data = limit.map(|limit| limit - in_use);
     Ok(read_dataset(path, &args.data_args.options(), for_data)?)
 }
 
@@ -224,7 +231,7 @@ fn describe(
         metrics_from: None,
         metrics: None,
         metrics_rows: None,
-        oob_accuracy: fitted.oob.as_ref().map(|oob| oob.accuracy(&data.labels)),
+        oob_accuracy: fitted.oob.as_ref().and_then(|oob| oob.accuracy(data)),
         left_out: LeftOut::default(),
     })
 }

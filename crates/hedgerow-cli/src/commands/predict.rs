@@ -41,6 +41,13 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Verdict> {
     }
     if let Some(out) = &args.out {
         check_writable(out)?;
+        for input in [&args.model, &args.data] {
+            if let (Ok(a), Ok(b)) = (out.canonicalize(), input.canonicalize())
+                && a == b
+            {
+                bail!("{}: the answers would overwrite what they are made from", out.display());
+            }
+        }
     }
     let model = Model::load(&args.model)?;
     let par = args.run.par()?;

@@ -31,6 +31,7 @@ impl Dataset {
             }
             .into());
         }
+        schema.check_sizes()?;
         if features.n_rows() != labels.len() {
             return Err(DataProblem::LabelCount { rows: features.n_rows(), labels: labels.len() }.into());
         }
@@ -58,6 +59,18 @@ impl Dataset {
                 .at_row((at / n_features) as u64 + 1)
                 .in_column(schema.columns[at % n_features].name.clone())
                 .into());
+        }
+        for (c, column) in schema.columns.iter().enumerate().filter(|(_, c)| c.kind.n_categories() > 0) {
+            let n = column.kind.n_categories() as f32;
+            let fits = |value: f32| value.is_nan() || (value >= 0.0 && value < n && value.fract() == 0.0);
+            if let Some(row) = (0..features.n_rows()).find(|&r| !fits(features.value(r, c))) {
+                let problem =
+                    DataProblem::NoSuchCategory { got: features.value(row, c).to_string(), n: n as usize };
+                return Err(DataError::from(problem)
+                    .at_row(row as u64 + 1)
+                    .in_column(column.name.clone())
+                    .into());
+            }
         }
         Ok(Self { schema, features, labels, weights })
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LabelTable;
+use crate::error::{DataError, DataProblem, Result};
 
 /// The most feature columns a model can have: a tree's split keeps its column in 16 bits.
 pub const MAX_FEATURES: usize = 65_535;
@@ -104,6 +105,24 @@ impl Schema {
     /// The names of the first columns, for messages.
     pub fn column_list(&self) -> String {
         name_list(self.columns.iter().map(|c| c.name.as_str()))
+    }
+
+    /// Fails if there are more columns, classes or categories than a model can hold.
+    pub fn check_sizes(&self) -> Result<()> {
+        let (columns, classes) = (self.n_features(), self.n_classes());
+        if columns > MAX_FEATURES {
+            return Err(DataProblem::TooManyColumns { limit: MAX_FEATURES, got: columns }.into());
+        }
+        if classes > MAX_CLASSES {
+            return Err(DataProblem::TooManyClasses { limit: MAX_CLASSES }.into());
+        }
+        match self.columns.iter().find(|c| c.kind.n_categories() > MAX_CATEGORIES) {
+            Some(column) => {
+                let problem = DataProblem::TooManyCategories { limit: MAX_CATEGORIES };
+                Err(DataError::from(problem).in_column(column.name.clone()).into())
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether two schemas describe the same feature columns (categories may be longer in one of them).

@@ -115,6 +115,9 @@ pub enum DataProblem {
     /// A row to learn from without a label.
     #[error("the label is missing")]
     MissingLabel,
+    /// Weights that leave fewer than two classes.
+    #[error("the weights leave fewer than two classes to learn from")]
+    NoWeight,
     /// Only one class.
     #[error("all {rows} rows have the same label {label:?}: at least two classes are needed")]
     SingleClass {
@@ -242,6 +245,14 @@ pub enum DataProblem {
         rows: usize,
         /// Labels beside them.
         labels: usize,
+    },
+    /// A number that stands for no category.
+    #[error("expected the number of a category, from 0 to {} or missing, got {got}", .n - 1)]
+    NoSuchCategory {
+        /// What came.
+        got: String,
+        /// How many categories there are.
+        n: usize,
     },
     /// A sample weight that is no weight.
     #[error("expected a weight of zero or more, got {got}")]

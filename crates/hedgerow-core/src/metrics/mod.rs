@@ -24,6 +24,9 @@ pub use confidence::{ReliabilityBin, ece, normalized_entropy, overconfidence, re
 pub use ranking::{auc, binary_auc};
 pub use scores::{accuracy, balanced_accuracy, brier, confusion, log_loss};
 
+/// Classes beyond which figures whose cost grows with their square are left out.
+const MOST_CLASSES: usize = 1_000;
+
 /// All figures about one set of answers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
@@ -41,14 +44,15 @@ pub struct Report {
     pub overconfidence: Option<f64>,
     /// Mean of H over right answers; none if all are wrong.
     pub underconfidence: Option<f64>,
-    /// Area under the ROC curve (two classes) or its mean over one class against the rest.
+    /// Area under the ROC curve (two classes) or its mean over one class against the rest; none above 1,000 classes.
     pub auc: Option<f64>,
-    /// Rows are true classes, columns answers.
+    /// Rows are true classes, columns answers; empty where there are more than 1,000 classes.
     pub confusion: Vec<Vec<u64>>,
 }
 
 impl Report {
-    /// Judges probabilities against the truth, each row counting as much as its weight where there are weights.
+    /// Judges probabilities against the truth. Weights, where there are any, count in accuracy, balanced accuracy, log-loss and
+    /// Brier score; the other figures count rows.
     pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f32]>) -> Result<Self> {
         if proba.nrows() != truth.len() {
             return Err(Error::Shape { what: "labels", expected: proba.nrows(), got: truth.len() });
@@ -69,8 +73,12 @@ impl Report {
             ece: ece(proba, truth),
             overconfidence: overconfidence(proba, truth),
             underconfidence: underconfidence(proba, truth),
-            auc: auc(proba, truth),
-            confusion: confusion(&answers, truth, proba.ncols()),
+            auc: if proba.ncols() <= MOST_CLASSES { auc(proba, truth) } else { None },
+            confusion: if proba.ncols() <= MOST_CLASSES {
+                confusion(&answers, truth, proba.ncols())
+            } else {
+                Vec::new()
+            },
         })
     }
 }

@@ -24,7 +24,7 @@ use hedgerow_core::rng::Rng;
 use crate::codes::{Code, ColumnCodes};
 use crate::params::ForestParams;
 use crate::tree::{Link, Split, Tree};
-use candidate::{Candidate, Question, Side};
+use candidate::{Candidate, Question};
 use columns::ColumnOrder;
 use search::Search;
 use task::{Group, Groups, Task};
@@ -36,7 +36,7 @@ pub(crate) struct Ground<'a> {
     pub(crate) columns: &'a [ColumnCodes],
     /// Columns that have one value in all rows of the data.
     pub(crate) constant: &'a [u32],
-    /// Row numbers grouped by class, and the class of each row.
+    /// The rows that have any weight, grouped by class, and the class of each row.
     pub(crate) by_class: &'a [u32],
     pub(crate) classes: &'a [u16],
     pub(crate) row_weights: Option<&'a [f32]>,
@@ -48,13 +48,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) max_bytes: usize,
     /// Whether rows left out are to be judged.
     pub(crate) judge: bool,
-}
-
-impl Ground<'_> {
-    /// Whether a row has any weight.
-    fn counts(&self, row: u32) -> bool {
-        self.row_weights.is_none_or(|weights| weights[row as usize] > 0.0)
-    }
+    /// Whether they are to be learnt in the end.
+    pub(crate) learn: bool,
 }
 
 /// A tree fresh from the ground.
@@ -75,6 +70,7 @@ pub(crate) fn grow<C: Code>(ground: &Ground<'_>, matrix: &[C], times: &[u8], rng
     let mut tree = grower.tree;
     tree.splits.shrink_to_fit();
     tree.leaves.shrink_to_fit();
+    tree.sets.shrink_to_fit();
     Grown { tree, gains: grower.gains, verdicts: grower.verdicts, cut_short: grower.cut_short }
 }
 
@@ -103,26 +99,16 @@ struct Grower<'a, C> {
 
 impl<'a, C: Code> Grower<'a, C> {
     fn new(ground: &'a Ground<'a>, matrix: &'a [C], times: &'a [u8], rng: Rng) -> Self {
-        let follows = |row: u32| ground.judge && times[row as usize] == 0;
-        let n_held = if ground.judge { times.iter().filter(|&&t| t == 0).count() } else { 0 };
-        let mut rows = Vec::with_capacity(n_held + times.iter().map(|&t| usize::from(t)).sum::<usize>());
-        let mut groups = Groups::default();
-        let mut root = Vec::new();
-        for &row in ground.by_class {
-            if !ground.counts(row) {
-                continue;
-            }
-            for _ in 0..times[row as usize] {
-                rows.push(row);
-                let class = ground.classes[row as usize];
-                match root.last_mut() {
-                    Some(Group { class: last, len, .. }) if *last == class => *len += 1,
-                    _ => root.push(Group { class, len: 1 }),
-                }
-            }
-        }
+        let times_of = |row: &u32| usize::from(times[*row as usize]);
+        let mut rows: Vec<u32> =
+            ground.by_class.iter().flat_map(|row| std::iter::repeat_n(*row, times_of(row))).collect();
         let len = rows.len();
-        rows.extend(ground.by_class.iter().copied().filter(|&row| follows(row) && ground.counts(row)));
+        if ground.judge || ground.learn {
+            rows.extend(ground.by_class.iter().copied().filter(|row| times_of(row) == 0));
+        }
+        let mut root = Vec::new();
+        group(&rows[..len], ground.classes, &mut root);
+        let mut groups = Groups::default();
         let n_features = ground.columns.len();
         groups.push(&root);
         let task = Task {
@@ -164,10 +150,12 @@ impl<'a, C: Code> Grower<'a, C> {
             self.look_at_the_clock(&task);
             let mut link = self.try_split(task, &groups);
             if link.is_none() && task.n_held > 0 {
-                let weights = self.weights(&task, &groups);
-                let held = &self.rows[task.start + task.len..task.start + task.len + task.n_held];
-                self.verdicts.add(held, &weights, self.ground.params.probabilities);
-                if self.ground.params.learn_left_out {
+                if self.ground.judge {
+                    let weights = self.weights(&task, &groups);
+                    let held = &self.rows[task.start + task.len..task.start + task.len + task.n_held];
+                    self.verdicts.add(held, &weights, self.ground.params.probabilities);
+                }
+                if self.ground.learn {
                     self.take_in(&mut task, &mut groups);
                     link = self.try_split(task, &groups);
                 }
@@ -184,9 +172,17 @@ impl<'a, C: Code> Grower<'a, C> {
         }
     }
 
+    /// Splits a node; none if it must be a leaf. A sample may promise sides that turn out too small: then it is drawn anew.
     fn try_split(&mut self, task: Task, groups: &[Group]) -> Option<Link> {
-        let (candidate, n_constant) = self.find_split(&task, groups)?;
-        self.split(task, groups, &candidate, n_constant)
+        const TIMES: usize = 4;
+        for _ in 0..TIMES {
+            let (candidate, n_constant) = self.find_split(&task, groups)?;
+            let link = self.split(task, groups, &candidate, n_constant);
+            if link.is_some() || self.search.sees_all_rows() {
+                return link;
+            }
+        }
+        None
     }
 
     /// Makes the rows left out rows of the node like the others, all grouped by class again.
@@ -195,13 +191,7 @@ impl<'a, C: Code> Grower<'a, C> {
         let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
         // Two runs in class order: the sort is a merge of them.
         rows.sort_by_key(|&row| classes[row as usize]);
-        groups.clear();
-        for &row in rows.iter() {
-            match groups.last_mut() {
-                Some(group) if group.class == classes[row as usize] => group.len += 1,
-                _ => groups.push(Group { class: classes[row as usize], len: 1 }),
-            }
-        }
+        group(rows, classes, groups);
         task.len = rows.len();
         task.n_held = 0;
         task.n_groups = groups.len();
@@ -304,17 +294,24 @@ impl<'a, C: Code> Grower<'a, C> {
         candidate: &Candidate,
         left_lens: &mut Vec<u32>,
     ) -> (usize, usize) {
-        match candidate.side_of_code::<C>(&self.ground.columns[candidate.column]) {
-            Side::UpTo { last, missing: None } => {
-                self.partition_by(task, groups, candidate.column, left_lens, |c| c <= last)
+        let missing = self.ground.columns[candidate.column].has_missing.then_some(candidate.missing_left);
+        let column = candidate.column;
+        match (&candidate.question, missing) {
+            (Question::UpTo(code), None) => {
+                let last = C::narrow(*code);
+                self.partition_by(task, groups, column, left_lens, |c| c <= last)
             }
-            Side::UpTo { last, missing: Some(missing) } => {
+            (Question::UpTo(code), Some(missing)) => {
+                let last = C::narrow(*code);
                 let goes_left = |c| if c == C::MISSING { missing } else { c <= last };
-                self.partition_by(task, groups, candidate.column, left_lens, goes_left)
+                self.partition_by(task, groups, column, left_lens, goes_left)
             }
-            Side::In { left, missing } => {
-                let goes_left = |c: C| left.get(c.wide()).copied().unwrap_or(missing);
-                self.partition_by(task, groups, candidate.column, left_lens, goes_left)
+            (Question::In(set), missing) => {
+                let goes_left = |c: C| match missing {
+                    Some(left) if c == C::MISSING => left,
+                    _ => set.contains(c.wide()),
+                };
+                self.partition_by(task, groups, column, left_lens, goes_left)
             }
         }
     }
@@ -391,8 +388,20 @@ impl<'a, C: Code> Grower<'a, C> {
         self.rows_since_look += task.len + 16;
         if self.rows_since_look > ROWS {
             self.rows_since_look = 0;
-            let bytes = self.tree.splits.capacity() * size_of::<Split>();
-            self.cut_short |= self.ground.budget.spent().is_some() || bytes > self.ground.max_bytes;
+            let is_full = self.tree.bytes() > self.ground.max_bytes;
+            self.cut_short |= self.ground.budget.spent().is_some() || is_full;
+        }
+    }
+}
+
+/// The lengths of the runs of one class in rows ordered by class.
+fn group(rows: &[u32], classes: &[u16], groups: &mut Vec<Group>) {
+    groups.clear();
+    for &row in rows {
+        let class = classes[row as usize];
+        match groups.last_mut() {
+            Some(group) if group.class == class => group.len += 1,
+            _ => groups.push(Group { class, len: 1 }),
         }
     }
 }

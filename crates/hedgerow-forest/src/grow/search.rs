@@ -20,6 +20,8 @@ pub(super) struct Search<C> {
     groups: Vec<Group>,
     sees_all: bool,
     n_rows: usize,
+    /// Rows looked at whose value is missing in the column at hand.
+    n_missing: usize,
     /// Their codes in the column at hand.
     codes: Vec<C>,
     /// The weight of each row looked at; empty when rows count 1.
@@ -51,6 +53,7 @@ impl<C: Code> Search<C> {
             groups: Vec::new(),
             sees_all: true,
             n_rows: 0,
+            n_missing: 0,
             codes: Vec::new(),
             weights: Vec::new(),
             all: Vec::new(),
@@ -71,8 +74,8 @@ impl<C: Code> Search<C> {
     pub(super) fn start(&mut self, rows: &[u32], groups: &[Group], ground: &Ground<'_>, rng: &mut Rng) {
         self.best = None;
         self.n_rows = rows.len();
-        let most = ground.params.sample_rows;
-        self.sees_all = most == 0 || rows.len() <= most;
+        let most = sample_len(ground.params.sample_rows, rows.len(), groups);
+        self.sees_all = rows.len() <= most;
         self.sample.clear();
         self.groups.clear();
         if self.sees_all {
@@ -164,6 +167,7 @@ impl<C: Code> Search<C> {
         self.gather(column, matrix);
         let n_missing =
             if info.has_missing { self.codes.iter().filter(|&&c| c == C::MISSING).count() } else { 0 };
+        self.n_missing = n_missing;
         if n_missing == self.codes.len() {
             return false;
         }
@@ -187,15 +191,19 @@ impl<C: Code> Search<C> {
         let least = self.least_rows(ground.params.min_leaf_rows);
         if low == high {
             // One value and missing ones: the only question left is which.
-            self.consider(column, Question::UpTo(high.wide()), least);
+            let question = match info.meaning {
+                Meaning::Category(_) => Question::In(CategorySet::new([high.wide()])),
+                _ => Question::UpTo(high.wide()),
+            };
+            self.consider(column, question, least);
         } else {
             match (&info.meaning, ground.params.splits) {
-                (Meaning::Category(n), SplitRule::Random) => {
+                (Meaning::Category(_), SplitRule::Random) => {
                     for _ in 0..ground.params.n_thresholds {
-                        self.random_set(column, *n, least, rng);
+                        self.random_set(column, least, rng);
                     }
                 }
-                (Meaning::Category(n), SplitRule::Best) => self.best_set(column, *n, least, rng),
+                (Meaning::Category(_), SplitRule::Best) => self.best_set(column, least, rng),
                 (_, SplitRule::Random) => {
                     for _ in 0..ground.params.n_thresholds {
                         let code = low.wide() + rng.below((high.wide() - low.wide()) as u32) as usize;
@@ -335,13 +343,12 @@ impl<C: Code> Search<C> {
 
     /// Scores `self.left` with the missing rows on either side and keeps the better if it is the best so far.
     fn keep_if_better(&mut self, column: usize, question: impl FnOnce() -> Question) {
-        let has_missing = self.missing.iter().any(|&m| m > 0.0);
         let cost_with = |missing_left: bool| {
             let left = |i: usize| self.left[i] + if missing_left { self.missing[i] } else { 0.0 };
             let n = self.all.len();
             self.scorer.cost((0..n).map(left)) + self.scorer.cost((0..n).map(|i| self.all[i] - left(i)))
         };
-        let (cost, missing_left) = if has_missing {
+        let (cost, missing_left) = if self.n_missing > 0 {
             let (left, right) = (cost_with(true), cost_with(false));
             if left < right { (left, true) } else { (right, false) }
         } else {
@@ -355,24 +362,23 @@ impl<C: Code> Search<C> {
     }
 
     /// A random set of the categories present, neither empty nor all.
-    fn random_set(&mut self, column: usize, n_categories: usize, least: f64, rng: &mut Rng) {
-        let present = self.present(n_categories);
+    fn random_set(&mut self, column: usize, least: f64, rng: &mut Rng) {
+        let present = self.present();
         let mut chosen: Vec<usize> = present.iter().copied().filter(|_| rng.below(2) == 1).collect();
         if chosen.is_empty() || chosen.len() == present.len() {
             chosen = vec![present[rng.index(present.len())]];
         }
-        let set = CategorySet::new(n_categories, |c| chosen.contains(&c));
-        self.consider(column, Question::In(set), least);
+        self.consider(column, Question::In(CategorySet::new(chosen)), least);
     }
 
-    fn present(&self, n_categories: usize) -> Vec<usize> {
-        let mut seen = vec![false; n_categories];
-        for code in self.codes.iter().map(|c| c.wide()) {
-            if let Some(seen) = seen.get_mut(code) {
-                *seen = true;
-            }
-        }
-        (0..n_categories).filter(|&c| seen[c]).collect()
+    /// The categories that occur, in order.
+    fn present(&self) -> Vec<usize> {
+        let is_missing = |c: &C| self.n_missing > 0 && *c == C::MISSING;
+        let mut present: Vec<usize> =
+            self.codes.iter().filter(|c| !is_missing(c)).map(|c| c.wide()).collect();
+        present.sort_unstable();
+        present.dedup();
+        present
     }
 
     /// Every threshold between two values, in one sweep over the sorted codes.
@@ -382,28 +388,30 @@ impl<C: Code> Search<C> {
     }
 
     /// Categories in the order of their share of one class (for two classes this finds the best set of all), then every cut.
-    fn best_set(&mut self, column: usize, n_categories: usize, least: f64, rng: &mut Rng) {
+    fn best_set(&mut self, column: usize, least: f64, rng: &mut Rng) {
         let pivot = rng.index(self.groups.len());
-        let mut hits = vec![0.0; n_categories];
-        let mut all = vec![0.0; n_categories];
+        let present = self.present();
+        let place = |code: C| present.binary_search(&code.wide()).unwrap_or(0);
+        let mut hits = vec![0.0; present.len()];
+        let mut all = vec![0.0; present.len()];
         self.sort_codes(|code| code);
         for &(code, group, weight) in &self.sorted {
-            all[code.wide()] += weight;
+            all[place(code)] += weight;
             if group as usize == pivot {
-                hits[code.wide()] += weight;
+                hits[place(code)] += weight;
             }
         }
-        let mut order: Vec<usize> = (0..n_categories).collect();
-        let share = |c: usize| if all[c] > 0.0 { hits[c] / all[c] } else { f64::INFINITY };
+        let share = |at: usize| hits[at] / all[at];
+        let mut order: Vec<usize> = (0..present.len()).collect();
         order.sort_by(|&a, &b| share(a).total_cmp(&share(b)).then(a.cmp(&b)));
-        let mut rank = vec![0; n_categories];
-        for (place, &category) in order.iter().enumerate() {
-            rank[category] = place;
+        let mut rank = vec![0; present.len()];
+        for (r, &at) in order.iter().enumerate() {
+            rank[at] = r;
         }
-        self.sort_codes(|code| C::narrow(rank[code.wide()]));
+        self.sort_codes(|code| C::narrow(rank[place(code)]));
         self.sweep(least, |search, last| {
             search.keep_if_better(column, || {
-                Question::In(CategorySet::new(n_categories, |c| rank[c] <= last.wide()))
+                Question::In(CategorySet::new(order[..=last.wide()].iter().map(|&at| present[at])))
             });
         });
     }
@@ -411,7 +419,7 @@ impl<C: Code> Search<C> {
     fn sort_codes(&mut self, key: impl Fn(C) -> C) {
         self.sorted.clear();
         let mut at = 0;
-        let skip_missing = self.missing.iter().any(|&m| m > 0.0);
+        let skip_missing = self.n_missing > 0;
         for (g, group) in self.groups.iter().enumerate() {
             let each = self.all[g] / group.len as f64;
             for i in at..at + group.len as usize {
@@ -441,6 +449,20 @@ impl<C: Code> Search<C> {
         }
         self.sorted = sorted;
     }
+}
+
+/// Rows to look at: `sample_rows`, or more where that would show too few rows outside the most frequent class.
+fn sample_len(sample_rows: usize, n_rows: usize, groups: &[Group]) -> usize {
+    /// Rows of other classes that a sample should have.
+    const OTHERS: usize = 16;
+    /// How far a sample may grow for them.
+    const TIMES: usize = 16;
+    if sample_rows == 0 {
+        return n_rows;
+    }
+    let most_frequent = groups.iter().map(|group| group.len as usize).max().unwrap_or(0);
+    let others = (n_rows - most_frequent).max(1);
+    (OTHERS * n_rows / others).clamp(sample_rows, TIMES * sample_rows)
 }
 
 /// How many codes the question says yes to, in runs short enough for a byte to count.

@@ -3,6 +3,7 @@
 use hedgerow_core::{Budget, Dataset, Error, Result};
 
 use super::OutOfBag;
+use crate::bag::Bagging;
 use crate::params::ForestParams;
 use crate::tree::Tree;
 
@@ -26,12 +27,17 @@ impl Limiter {
         let n_classes = data.schema.n_classes();
         let values = n_rows * data.schema.n_features() as u64;
         let is_bytes = matches!(data.features, hedgerow_core::Features::Bytes { .. });
-        // Codes, class order and classes; for each thread the bag (rows, rows set aside, how often, verdicts).
-        let codes = if is_bytes { 0 } else { 2 * values };
+        // Codes, their tables and the sorting of columns; class order and classes.
+        let tables = 4 * n_rows.min(u64::from(u16::MAX)) * data.schema.n_features() as u64;
+        let codes = if is_bytes { 0 } else { 2 * values + tables + 8 * n_rows * threads as u64 };
         let shared = codes + n_rows * (4 + 2);
-        let each = n_rows * (4 + 4 + 1 + 8) + (1 << 20);
+        // For each thread the bag (rows, rows set aside, how often, verdicts), and the rows a search looks at.
+        let bag = if params.bagging == Bagging::Bootstrap { 14 * n_rows / 10 } else { n_rows };
+        let looked_at = if params.sample_rows == 0 { 48 * bag } else { 0 };
+        let each = bag * (4 + 4 + 1 + 8) + looked_at + (1 << 20);
         let working = shared + each * threads as u64;
-        let oob = OutOfBag::bytes(data.n_rows(), n_classes);
+        let leaves_rows_out = params.bagging != Bagging::All;
+        let oob = if leaves_rows_out { OutOfBag::bytes(data.n_rows(), n_classes) } else { 0 };
         let mut limiter = Self { for_trees: None, threads, oob_fits: true };
         if let Some(limit) = budget.bytes {
             let left = limit.saturating_sub(working);

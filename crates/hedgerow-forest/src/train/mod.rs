@@ -6,7 +6,9 @@ mod oob;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Checked, Dataset, Error, Observer, Par, Progress, Result, StopReason};
+use hedgerow_core::{
+    Budget, Checked, DataProblem, Dataset, Error, Observer, Par, Progress, Result, StopReason,
+};
 
 use crate::bag::Bagging;
 use crate::calibration::Calibration;
@@ -82,8 +84,18 @@ impl<'a> Trainer<'a> {
             return Err(Error::Shape { what: "rows (at most)", expected: u32::MAX as usize, got: n_rows });
         }
         let n_classes = data.schema.n_classes();
-        let mut by_class: Vec<u32> = (0..n_rows as u32).collect();
+        let class_weights = class_weights(data, params)?;
+        let counts = |&row: &u32| {
+            let row = row as usize;
+            class_weights[data.labels[row].index()] > 0.0
+                && data.weights.as_ref().is_none_or(|w| w[row] > 0.0)
+        };
+        let mut by_class: Vec<u32> = (0..n_rows as u32).filter(counts).collect();
         by_class.sort_by_key(|&row| data.labels[row as usize]);
+        let label = |row: Option<&u32>| row.map(|&row| data.labels[row as usize]);
+        if label(by_class.first()) == label(by_class.last()) {
+            return Err(DataProblem::NoWeight.into());
+        }
         let limiter = Limiter::new(training.budget, data, params, training.par.threads())?;
         let wants_oob = params.bagging != Bagging::All && limiter.allows_oob();
         let codes = Codes::new(data, training.par);
@@ -95,7 +107,7 @@ impl<'a> Trainer<'a> {
             codes,
             by_class,
             classes: data.labels.iter().map(|c| c.0 as u16).collect(),
-            class_weights: class_weights(data, params)?,
+            class_weights,
             limiter,
             oob: wants_oob.then(|| OutOfBag::new(n_rows, n_classes)),
             trees: Vec::new(),
@@ -120,7 +132,7 @@ impl<'a> Trainer<'a> {
             let round = self.round_len().min(goal - self.trees.len()).min(affordable);
             let total = (goal < usize::MAX).then_some(goal);
             let cut_short = self.grow_round(round, total);
-            let accuracy = self.oob.as_ref().map(|oob| oob.accuracy(&self.data.labels));
+            let accuracy = self.oob.as_ref().and_then(|oob| oob.accuracy(self.data));
             self.training.observer.progress(Progress { done: self.trees.len(), total, accuracy });
             if cut_short {
                 break self.training.budget.spent().unwrap_or(StopReason::Memory);
@@ -137,7 +149,7 @@ impl<'a> Trainer<'a> {
         let threads = self.training.par.threads();
         if self.params.patience > 0 {
             ROUND - self.trees.len() % ROUND
-        } else if self.limiter.is_tight() {
+        } else if self.limiter.is_tight() || self.training.budget.deadline.is_some() {
             threads
         } else {
             16 * threads
@@ -173,8 +185,12 @@ impl<'a> Trainer<'a> {
 
     fn grow_tree(&self, index: usize, max_bytes: usize) -> Grown {
         let seed = self.params.seed;
-        let times =
+        let mut times =
             self.params.bagging.draw(self.data.n_rows(), &mut Rng::new(seed, Purpose::Bag, index as u64));
+        if self.by_class.iter().all(|&row| times[row as usize] == 0) {
+            // A bag in which no row counts: such a tree takes all rows that do.
+            self.by_class.iter().for_each(|&row| times[row as usize] = 1);
+        }
         let ground = Ground {
             columns: &self.codes.columns,
             constant: &self.constant,
@@ -186,6 +202,7 @@ impl<'a> Trainer<'a> {
             budget: self.training.budget,
             max_bytes,
             judge: self.oob.is_some(),
+            learn: self.params.learn_left_out && self.params.bagging.is_most_of(self.data.n_rows()),
         };
         let rng = Rng::new(seed, Purpose::Tree, index as u64);
         match &self.codes.matrix {
@@ -197,7 +214,11 @@ impl<'a> Trainer<'a> {
     fn finish(self, stop: StopReason) -> Fitted {
         let calibration = match &self.oob {
             Some(oob) if self.params.calibrate => {
-                Calibration::fit(oob, &self.data.labels, self.params.seed, self.training.par)
+                let weight = |row: usize| {
+                    let of_row = self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
+                    of_row * self.class_weights[self.data.labels[row].index()]
+                };
+                Calibration::fit(oob, &self.data.labels, weight, self.params.seed, self.training.par)
             }
             _ => None,
         };
@@ -208,6 +229,7 @@ impl<'a> Trainer<'a> {
             trees: self.trees,
             calibration,
             gains: self.gains,
+            parts: Vec::new(),
         };
         Fitted { forest, oob: self.oob, stop }
     }

@@ -1,6 +1,6 @@
 //! What the trees that did not see a row say about it.
 
-use hedgerow_core::ClassId;
+use hedgerow_core::Dataset;
 use ndarray::{Array2, Axis};
 
 use crate::calibration::Calibration;
@@ -40,20 +40,22 @@ impl OutOfBag {
         });
     }
 
-    /// Share of the rows with out-of-bag answers that those answers get right.
-    pub fn accuracy(&self, labels: &[ClassId]) -> f64 {
-        let mut judged = 0_usize;
-        let mut right = 0_usize;
-        for ((shares, &n), label) in self.shares.axis_iter(Axis(0)).zip(&self.n_trees).zip(labels) {
+    /// Share of the rows with out-of-bag answers that those answers get right, each row counting as much as it weighs; none
+    /// if there are no such rows.
+    pub fn accuracy(&self, data: &Dataset) -> Option<f64> {
+        let (mut judged, mut right) = (0.0, 0.0);
+        let rows = self.shares.axis_iter(Axis(0)).zip(&self.n_trees).zip(&data.labels);
+        for (row, ((shares, &n), label)) in rows.enumerate() {
             if n > 0 {
-                judged += 1;
+                let weight = data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
+                judged += weight;
                 let own = shares[label.index()];
                 let beaten =
                     shares.iter().enumerate().any(|(c, &s)| s > own || (s == own && c < label.index()));
-                right += usize::from(!beaten);
+                right += if beaten { 0.0 } else { weight };
             }
         }
-        right as f64 / judged.max(1) as f64
+        (judged > 0.0).then(|| right / judged)
     }
 
     /// Probabilities for each row, calibrated as the forest's own answers are; rows that every tree has seen get `NaN`.

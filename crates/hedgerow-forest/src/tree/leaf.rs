@@ -24,7 +24,10 @@ impl Tree {
         {
             return link;
         }
-        let total: f64 = classes.iter().map(|(_, w)| w).sum();
+        let mut total: f64 = classes.iter().map(|(_, w)| w).sum();
+        // Weights beyond the range of 32-bit floats become shares: what matters is how they compare.
+        let scale = if (1e-30..1e30).contains(&total) { 1.0 } else { 1.0 / total };
+        total *= scale;
         let at = self.leaves.len();
         let Some(link) = Link::listed(at) else {
             // 2^30 entries are 8 GiB in one tree: out of reach of any real data, and still an honest answer.
@@ -33,7 +36,9 @@ impl Tree {
         };
         self.leaves.push(LeafEntry { class: classes.len() as u32, weight: total as f32 });
         self.leaves.extend(
-            classes.iter().map(|&(class, weight)| LeafEntry { class: class as u32, weight: weight as f32 }),
+            classes
+                .iter()
+                .map(|&(class, weight)| LeafEntry { class: class as u32, weight: (weight * scale) as f32 }),
         );
         link
     }
@@ -84,16 +89,23 @@ fn listed(leaves: &[LeafEntry], at: usize) -> &[LeafEntry] {
     &leaves[at + 1..at + 1 + leaves[at].class as usize]
 }
 
-/// Whether a leaf really stands at a place of the list.
-pub(super) fn check(leaves: &[LeafEntry], at: usize, n_classes: usize) -> bool {
-    let Some(head) = leaves.get(at) else { return false };
-    let Some(entries) = leaves.get(at + 1..).and_then(|rest| rest.get(..head.class as usize)) else {
-        return false;
-    };
-    let weights_ok = entries.iter().all(|e| e.weight.is_finite() && e.weight >= 0.0);
-    let total: f64 = entries.iter().map(|e| f64::from(e.weight)).sum();
-    let total_ok = head.weight.is_finite()
-        && head.weight > 0.0
-        && (f64::from(head.weight) - total).abs() <= 1e-3 * total.max(1e-30);
-    weights_ok && total_ok && entries.iter().all(|e| (e.class as usize) < n_classes)
+/// Where leaves start in a list, if the list is nothing but whole leaves of classes below `n_classes`.
+pub(super) fn starts(leaves: &[LeafEntry], n_classes: usize) -> Option<Vec<bool>> {
+    let mut starts = vec![false; leaves.len()];
+    let mut at = 0;
+    while let Some(head) = leaves.get(at) {
+        let entries = leaves.get(at + 1..)?.get(..head.class as usize)?;
+        let total: f64 = entries.iter().map(|e| f64::from(e.weight)).sum();
+        let weights_ok = entries.iter().all(|e| e.weight.is_finite() && e.weight >= 0.0)
+            && head.weight > 0.0
+            && (f64::from(head.weight) - total).abs() <= 1e-3 * total;
+        let classes_ok = entries.is_sorted_by(|a, b| a.class < b.class)
+            && entries.iter().all(|e| (e.class as usize) < n_classes);
+        if !weights_ok || !classes_ok {
+            return None;
+        }
+        starts[at] = true;
+        at += 1 + entries.len();
+    }
+    Some(starts)
 }

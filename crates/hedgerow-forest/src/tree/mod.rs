@@ -30,7 +30,7 @@ pub struct Tree {
     pub(crate) splits: Vec<Split>,
     /// Leaves that do not fit a link.
     pub(crate) leaves: Vec<LeafEntry>,
-    /// Sets of more than 32 categories: for each, its number of words, then the words.
+    /// Sets beyond the first 32 categories: for each, its number of words, the first word's number, then the words.
     pub(crate) sets: Vec<u32>,
 }
 
@@ -95,11 +95,14 @@ impl Tree {
     /// Checks that every link leads to a later split or a real leaf, and every split asks for a column that exists.
     fn check(&self, limits: Limits) -> Result<()> {
         let wrong = |detail: String| Err(Error::model(ModelProblem::Inconsistent { detail }));
+        let Some(leaf_starts) = leaf::starts(&self.leaves, limits.n_classes) else {
+            return wrong("a list of leaves has impossible classes or weights".into());
+        };
         let link_ok = |from: Option<usize>, link: Link| match link.target() {
             // Children come after their parents: no walk can go round in circles.
             Target::Split(to) => to < self.splits.len() && from.is_none_or(|from| to > from),
             Target::Pure { class, .. } => class < limits.n_classes,
-            Target::Listed(at) => leaf::check(&self.leaves, at, limits.n_classes),
+            Target::Listed(at) => leaf_starts.get(at) == Some(&true),
         };
         if !link_ok(None, self.root) {
             return wrong("the root of a tree leads nowhere".into());

@@ -29,29 +29,38 @@ pub(crate) const CATEGORIES: u16 = 2;
 /// The set of categories is in the tree's list.
 pub(crate) const LONG_SET: u16 = 4;
 
-/// Categories that go left.
+/// Categories that go left: the words of a bit set from the first to the last that is not empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct CategorySet(Vec<u32>);
+pub struct CategorySet {
+    first_word: u32,
+    words: Vec<u32>,
+}
 
 impl CategorySet {
-    /// A set of the categories for which `left` says yes.
-    pub fn new(n_categories: usize, left: impl Fn(usize) -> bool) -> Self {
-        let mut words = vec![0; n_categories.div_ceil(32).max(1)];
-        for category in (0..n_categories).filter(|&c| left(c)) {
-            words[category / 32] |= 1 << (category % 32);
+    /// A set of the categories given.
+    pub fn new(categories: impl IntoIterator<Item = usize>) -> Self {
+        let mut categories: Vec<usize> = categories.into_iter().collect();
+        categories.sort_unstable();
+        let first_word = categories.first().map_or(0, |c| c / 32);
+        let last_word = categories.last().map_or(0, |c| c / 32);
+        let mut words = vec![0; last_word - first_word + 1];
+        for category in categories {
+            words[category / 32 - first_word] |= 1 << (category % 32);
         }
-        Self(words)
+        Self { first_word: first_word as u32, words }
     }
 
     /// Whether a category is in the set.
+    #[inline]
     pub fn contains(&self, category: usize) -> bool {
-        self.0.get(category / 32).is_some_and(|word| word >> (category % 32) & 1 == 1)
+        has(self.first_word as usize, &self.words, category)
     }
+}
 
-    /// The categories the set can speak of.
-    pub fn capacity(&self) -> usize {
-        self.0.len() * 32
-    }
+#[inline]
+fn has(first_word: usize, words: &[u32], category: usize) -> bool {
+    let word = (category / 32).checked_sub(first_word).and_then(|at| words.get(at));
+    word.is_some_and(|word| word >> (category % 32) & 1 == 1)
 }
 
 impl Split {
@@ -103,36 +112,43 @@ impl Split {
         if !(0.0..65_536.0).contains(&value) {
             return None;
         }
-        let bits = [self.threshold.to_bits()];
-        let word = self.set_words(&bits, sets).get(value as usize / 32)?;
-        Some(word >> (value as usize % 32) & 1 == 1)
+        let own = [self.threshold.to_bits()];
+        let (first_word, words) = self.set_words(&own, sets);
+        Some(has(first_word, words, value as usize))
     }
 
-    fn set_words<'a>(&self, own: &'a [u32; 1], sets: &'a [u32]) -> &'a [u32] {
+    /// The first word's number and the words of the set, from the split itself or the tree's list.
+    fn set_words<'a>(&self, own: &'a [u32; 1], sets: &'a [u32]) -> (usize, &'a [u32]) {
         if self.flags & LONG_SET == 0 {
-            return own;
+            return (0, own);
         }
-        let at = own[0] as usize;
-        let n_words = sets.get(at).map_or(0, |&n| n as usize);
-        sets.get(at + 1..).and_then(|rest| rest.get(..n_words)).unwrap_or(&[])
+        let words = sets.get(own[0] as usize..).and_then(|rest| match rest {
+            [n_words, first_word, rest @ ..] => Some((*first_word as usize, rest.get(..*n_words as usize)?)),
+            _ => None,
+        });
+        words.unwrap_or((0, &[]))
     }
 
     /// The set of categories that go left, if the split asks for one.
     pub(crate) fn categories(&self, sets: &[u32]) -> Option<CategorySet> {
         let own = [self.threshold.to_bits()];
-        (self.flags & CATEGORIES != 0).then(|| CategorySet(self.set_words(&own, sets).to_vec()))
+        (self.flags & CATEGORIES != 0).then(|| {
+            let (first_word, words) = self.set_words(&own, sets);
+            CategorySet { first_word: first_word as u32, words: words.to_vec() }
+        })
     }
 
     /// Makes this a split on a set of categories.
     pub(crate) fn set_categories(&mut self, set: &CategorySet, sets: &mut Vec<u32>) {
         self.flags = self.flags & MISSING_LEFT | CATEGORIES;
-        if let [word] = set.0[..] {
-            self.threshold = f32::from_bits(word);
-        } else {
-            self.flags |= LONG_SET;
-            self.threshold = f32::from_bits(sets.len() as u32);
-            sets.push(set.0.len() as u32);
-            sets.extend_from_slice(&set.0);
+        match (set.first_word, &set.words[..]) {
+            (0, [word]) => self.threshold = f32::from_bits(*word),
+            (first_word, words) => {
+                self.flags |= LONG_SET;
+                self.threshold = f32::from_bits(sets.len() as u32);
+                sets.extend([words.len() as u32, first_word]);
+                sets.extend_from_slice(words);
+            }
         }
     }
 
@@ -140,7 +156,7 @@ impl Split {
     pub(super) fn set_ok(&self, sets: &[u32]) -> bool {
         let known = self.flags & !(MISSING_LEFT | CATEGORIES | LONG_SET) == 0;
         let own = [self.threshold.to_bits()];
-        known && (self.flags & LONG_SET == 0 || !self.set_words(&own, sets).is_empty())
+        known && (self.flags & LONG_SET == 0 || !self.set_words(&own, sets).1.is_empty())
     }
 }
 
@@ -156,7 +172,7 @@ mod tests {
     #[test]
     fn sets_short_and_long() {
         for n in [3, 32, 33, 500] {
-            let set = CategorySet::new(n, |c| c % 3 == 1);
+            let set = CategorySet::new((0..n).filter(|c| c % 3 == 1));
             let mut split = Split::from_parts(0.0, 0, MISSING_LEFT, [Link::to_split(1), Link::to_split(2)]);
             let mut sets = vec![9, 9];
             split.set_categories(&set, &mut sets);
@@ -165,11 +181,7 @@ mod tests {
                 assert_eq!(split.next(&[c as f32], &sets) == split.links[0], c % 3 == 1);
             }
             assert_eq!(split.next(&[f32::NAN], &sets), split.links[0]);
-            assert_eq!(
-                split.next(&[9999.0], &sets),
-                split.links[0],
-                "a category from later counts as missing"
-            );
+            assert_eq!(split.next(&[9999.0], &sets), split.links[1], "what is not in the set goes right");
         }
     }
 

@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use hedgerow_core::{Error, Result};
 
@@ -16,9 +17,8 @@ pub(super) fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<
         write(&mut out)?;
         return out.flush();
     }
-    let unfinished = beside(path);
+    let (file, unfinished) = create_beside(path)?;
     let result = (|| {
-        let file = OpenOptions::new().write(true).create_new(true).open(&unfinished)?;
         let mut out = BufWriter::with_capacity(1 << 20, file);
         write(&mut out)?;
         let file = out.into_inner().map_err(io::IntoInnerError::into_error)?;
@@ -32,9 +32,22 @@ pub(super) fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<
     result
 }
 
-fn beside(path: &Path) -> PathBuf {
+/// A new file beside `path`. Names that are taken, by another save or by one that never ended, are left alone.
+fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
+    const TRIES: u32 = 1_000;
+    static COUNT: AtomicU32 = AtomicU32::new(0);
     let name = path.file_name().map_or_else(|| "model".into(), |n| n.to_string_lossy().into_owned());
-    path.with_file_name(format!(".{name}.unfinished-{}", std::process::id()))
+    let mut last = None;
+    for _ in 0..TRIES {
+        let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
+        let unfinished = path.with_file_name(format!(".{name}.unfinished-{process}-{count}"));
+        match OpenOptions::new().write(true).create_new(true).open(&unfinished) {
+            Ok(file) => return Ok((file, unfinished)),
+            Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => last = Some(taken),
+            Err(error) => return Err(error),
+        }
+    }
+    Err(last.unwrap_or_else(|| io::ErrorKind::AlreadyExists.into()))
 }
 
 /// Reads a whole file if its beginning promises no more bytes than there are.

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use hedgerow_core::{Params as _, Result, Schema};
 use hedgerow_forest::tree::{LeafEntry, Limits, Link, Split, Tree};
-use hedgerow_forest::{Calibration, Forest, ForestParams};
+use hedgerow_forest::{Calibration, Forest, ForestParams, Part};
 use safetensors::Dtype;
 
 use super::layout::{Parts, Plan};
@@ -13,6 +13,7 @@ use super::{json, malformed};
 pub(super) fn plan<'a>(forest: &'a Forest, plan: &mut Plan<'a>) -> Result<()> {
     plan.json("params", forest.params())?;
     plan.json("calibration", &forest.calibration())?;
+    plan.json("parts", &forest.parts())?;
     let trees = forest.trees();
     let total = |len: fn(&Tree) -> usize| trees.iter().map(len).sum::<usize>();
     let (n_splits, n_leaves) = (total(|t| t.splits().len()), total(|t| t.leaf_entries().len()));
@@ -81,7 +82,7 @@ fn pair(words: [u32; 2]) -> [u8; 8] {
 
 pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<Forest> {
     let params: ForestParams = json(parts, "params")?;
-    params.rules()?;
+    params.rules().map_err(|wrong| malformed("params", wrong.to_string()))?;
     let calibration: Option<Calibration> = json(parts, "calibration")?;
     if calibration.is_some_and(|c| !(is_positive(c.pseudo_votes) && is_positive(c.sharpness))) {
         return Err(malformed("calibration", "expected two numbers above 0"));
@@ -94,7 +95,8 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<Forest> {
     if trees.is_empty() {
         return Err(malformed("trees.roots", "there are no trees"));
     }
-    Ok(Forest::from_parts(params, schema.n_classes(), trees, calibration, gains))
+    let known: Vec<Part> = json(parts, "parts")?;
+    Forest::from_parts(params, schema.n_classes(), trees, calibration, gains).with_parts(known)
 }
 
 fn is_positive(value: f64) -> bool {

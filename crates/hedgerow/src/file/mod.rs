@@ -82,7 +82,7 @@ fn check_schema(schema: &Schema) -> Result<()> {
     labels.dedup();
     let image_fits =
         schema.image.is_none_or(|[h, w]| h.checked_mul(w).is_some_and(|n| n == schema.n_features()));
-    let fits = schema.n_features() <= MAX_FEATURES
+    let fits = (1..=MAX_FEATURES).contains(&schema.n_features())
         && (1..=MAX_CLASSES).contains(&schema.n_classes())
         && labels.len() == schema.n_classes()
         && image_fits;

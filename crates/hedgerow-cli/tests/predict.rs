@@ -1,0 +1,158 @@
+//! `hedgerow predict`.
+#![allow(clippy::unwrap_used)]
+
+mod program;
+
+use std::fmt::Write as _;
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
+use program::{Program, holds};
+
+#[test]
+fn a_row_is_answered_with_a_label_and_its_probability() {
+    let program = Program::with_ripley();
+    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("prediction,probability"));
+    assert_eq!(lines.clone().count(), 1000);
+    for line in lines {
+        let (label, probability) = line.split_once(',').unwrap();
+        assert!(label == "0" || label == "1");
+        assert!((0.5..=1.0).contains(&probability.parse::<f64>().unwrap()), "{line}");
+    }
+}
+
+#[test]
+fn probabilities_of_all_classes_sum_to_one() {
+    let program = Program::new();
+    program.ok("fit {data}/digits.csv.gz --target digit --set n_trees=5 --out m.hedgerow");
+    let text = program.ok("predict m.hedgerow {data}/digits.csv.gz --proba");
+    let header = "prediction,probability,p_0,p_1,p_2,p_3,p_4,p_5,p_6,p_7,p_8,p_9";
+    assert_eq!(text.lines().next(), Some(header));
+    for line in text.lines().skip(1) {
+        let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let (answer, best, all) = (fields[0] as usize, fields[1], &fields[2..]);
+        assert!((all.iter().sum::<f64>() - 1.0).abs() < 1e-5, "{line}");
+        assert!(all.iter().all(|&p| p <= best) && all[answer] == best, "{line}");
+    }
+}
+
+#[test]
+fn standard_input_is_a_file_like_any_other() {
+    let program = Program::with_titanic();
+    let rows = "Class,Sex,Age\n1st,Female,Adult\nCrew,Male,Adult\n";
+    program.write("rows.csv", rows);
+    let from_file = program.ok("predict m.hedgerow rows.csv --proba");
+    let piped =
+        program.command("predict m.hedgerow - --format csv --proba").write_stdin(rows).output().unwrap();
+    assert!(piped.status.success());
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), from_file);
+    assert_eq!(from_file.lines().count(), 3);
+    let untold = program.command("predict m.hedgerow -").write_stdin(rows).output().unwrap();
+    holds(&program::refused("no format", &untold), &["--format"]);
+}
+
+#[test]
+fn columns_are_found_by_name_wherever_they_stand() {
+    let program = Program::with_titanic();
+    program.write("a.csv", "Class,Sex,Age\n1st,Female,Adult\nCrew,Male,Adult\n3rd,Male,Child\n");
+    program.write("b.csv", "Age,Class,Sex\nAdult,1st,Female\nAdult,Crew,Male\nChild,3rd,Male\n");
+    program.write(
+        "labelled.csv",
+        "Survived,Age,Class,Sex\nNo,Adult,1st,Female\nNo,Adult,Crew,Male\n,Child,3rd,Male\n",
+    );
+    let answers = program.ok("predict m.hedgerow a.csv --proba");
+    assert_eq!(program.ok("predict m.hedgerow b.csv --proba"), answers);
+    assert_eq!(program.ok("predict m.hedgerow labelled.csv --proba"), answers);
+}
+
+#[test]
+fn missing_and_extra_columns_are_refused_by_name() {
+    let program = Program::with_titanic();
+    program.write("less.csv", "Class,Age\n1st,Adult\n");
+    program.write("more.csv", "Class,Sex,Age,Cabin\n1st,Male,Adult,B5\n");
+    for verb in ["predict", "evaluate"] {
+        holds(&program.refused(&format!("{verb} m.hedgerow less.csv")), &["less.csv", "\"Sex\"", "missing"]);
+        let message = program.refused(&format!("{verb} m.hedgerow more.csv"));
+        holds(&message, &["more.csv", "\"Cabin\"", "--ignore"]);
+    }
+    let ignored = program.ok("predict m.hedgerow more.csv --ignore Cabin");
+    assert_eq!(ignored.lines().count(), 2);
+}
+
+#[test]
+fn unknown_categories_and_missing_values_are_answered() {
+    let program = Program::with_titanic();
+    program.write("odd.csv", "Class,Sex,Age\nPenguin,Female,Adult\n,Female,Adult\n,,\n");
+    let text = program.ok("predict m.hedgerow odd.csv --proba");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 4);
+    assert_eq!(lines[1], lines[2], "an unknown category counts as a missing value");
+}
+
+#[test]
+fn a_file_larger_than_the_memory_is_answered_in_batches() {
+    let program = Program::with_ripley();
+    let mut text = "xs,ys\n".to_string();
+    for i in 0..300_000_u32 {
+        let (x, y) = (f64::from(i % 1013) / 700.0 - 0.5, f64::from(i % 997) / 900.0);
+        writeln!(text, "{x:.50},{y:.50}").unwrap();
+    }
+    program.write("many.csv", &text);
+    let result = program.json("predict m.hedgerow many.csv --out answers.csv");
+    assert_eq!(result["rows"], 300_000);
+    if let Some(peak) = result["peak_memory_bytes"].as_u64() {
+        assert!(peak < text.len() as u64 / 2, "{peak} bytes of memory for a file of {}", text.len());
+    }
+    assert_eq!(program.read("answers.csv").iter().filter(|&&b| b == b'\n').count(), 300_001);
+}
+
+#[test]
+fn nobody_reading_the_answers_is_no_error() {
+    let program = Program::new();
+    program.ok("fit {data}/banana.csv.gz --target label --set n_trees=3 --out m.hedgerow");
+    let mut child = program
+        .std_command("predict m.hedgerow {data}/banana.csv.gz --proba")
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert_eq!(first, "prediction,probability,p_-1,p_1\n");
+    let output = child.wait_with_output().unwrap();
+    let message = String::from_utf8(output.stderr).unwrap();
+    assert_eq!((output.status.code(), message.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn figures_and_answers_do_not_share_standard_output() {
+    let program = Program::with_ripley();
+    let message = program.refused("predict m.hedgerow {data}/ripley_test.csv.gz --json");
+    holds(&message, &["--json", "--out"]);
+    let result = program.json("predict m.hedgerow {data}/ripley_test.csv.gz --out p.csv --latency");
+    assert_eq!(result["rows"], 1000);
+    assert!(result["one_row_seconds"]["median"].as_f64().unwrap() > 0.0);
+    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --out p.csv");
+    holds(&text, &["1,000 rows answered"]);
+}
+
+#[test]
+fn answers_never_replace_the_rows_they_are_about() {
+    let program = Program::with_ripley();
+    let rows = format!("xs,ys\n{}", "0.25,0.75\n".repeat(200_000));
+    program.write("rows.csv", &rows);
+    holds(&program.refused("predict m.hedgerow rows.csv --out rows.csv"), &["rows.csv"]);
+    assert!(program.read("rows.csv") == rows.as_bytes(), "the data are gone");
+    let model = program.read("m.hedgerow");
+    holds(&program.refused("predict m.hedgerow rows.csv --out ./m.hedgerow"), &["m.hedgerow"]);
+    assert!(program.read("m.hedgerow") == model, "the model is gone");
+}
+
+#[test]
+fn answers_do_not_depend_on_threads() {
+    let program = Program::with_ripley();
+    let one = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --threads 1");
+    assert_eq!(program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --threads 3"), one);
+}

@@ -1,0 +1,300 @@
+//! What a model file promises: the same model back, a small file, a safe replacement, no surprise from damaged bytes.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod models;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use hedgerow::core::rng::{Purpose, Rng};
+use hedgerow::core::testing::check_distributions;
+use hedgerow::core::{Classifier as _, Error, ModelProblem, Par};
+use hedgerow::forest::{Calibration, Forest, ForestParams};
+use hedgerow::{FORMAT_VERSION, Learner, Model, is_model_file};
+use models::{digits, fit, names_in, plain, random_rows, resummed, rich, shipped, write};
+use ndarray::Array2;
+
+/// The message of a file that must not load, after checking that it is one about a model file and names the file.
+#[track_caller]
+fn refusal(path: &Path) -> String {
+    let error = Model::load(path).expect_err("a damaged file must not load");
+    assert!(matches!(error, Error::ModelFile { .. }), "{error:?}");
+    let message = error.to_string();
+    assert!(message.starts_with(&path.display().to_string()), "{message}");
+    message
+}
+
+#[test]
+fn a_loaded_model_is_the_saved_one() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, model) in [("rich", rich()), ("plain", plain())] {
+        let path = folder.path().join(name);
+        let length = model.save(&path).unwrap();
+        assert!(is_model_file(&path));
+        let bytes = fs::read(&path).unwrap();
+        assert_eq!((length, bytes.len() as u64), (model.file_len().unwrap(), length));
+        assert!(model.to_bytes().unwrap() == bytes, "{name}: other bytes in memory than in the file");
+        let loaded = Model::load(&path).unwrap();
+        assert!(loaded == model, "{name}: something else came back");
+        assert!(loaded.to_bytes().unwrap() == bytes, "{name}: saving again gave other bytes");
+        let x = random_rows(&model, 300, 5);
+        let par = Par::sequential();
+        assert_eq!(
+            loaded.predict_proba(x.view(), &par).unwrap(),
+            model.predict_proba(x.view(), &par).unwrap()
+        );
+    }
+}
+
+#[test]
+fn numbers_come_back_to_the_last_bit() {
+    let model = plain();
+    let forest = model.as_forest().unwrap();
+    let mut rng = Rng::new(4, Purpose::Data, 0);
+    for _ in 0..300 {
+        let calibration = Calibration { pseudo_votes: rng.unit(), sharpness: 3.0 * rng.unit() };
+        let (params, trees, gains) =
+            (forest.params().clone(), forest.trees().to_vec(), forest.gains().to_vec());
+        let forest = Forest::from_parts(params, 2, trees, Some(calibration), gains);
+        let bytes = Model { learner: Learner::Forest(forest), ..model.clone() }.to_bytes().unwrap();
+        let loaded = Model::from_bytes(&bytes).unwrap();
+        assert_eq!(loaded.as_forest().unwrap().calibration(), Some(&calibration));
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_file_for_any_number_of_threads() {
+    let data = shipped("banana", "label");
+    let params = ForestParams { n_trees: 13, seed: 9, ..Default::default() };
+    let one = fit(&data, &params, 1).to_bytes().unwrap();
+    for threads in [2, 3] {
+        assert!(fit(&data, &params, threads).to_bytes().unwrap() == one, "{threads} threads");
+    }
+    let other = ForestParams { seed: 10, ..params };
+    assert!(fit(&data, &other, 1).to_bytes().unwrap() != one, "the seed must matter");
+}
+
+#[test]
+fn a_deep_forest_takes_at_most_16_bytes_a_node() {
+    // One column and many classes that overlap make trees far deeper than most data do.
+    for data in [digits(), hedgerow::core::testing::blobs(6_000, 1, 40, 3)] {
+        let model = fit(&data, &ForestParams { n_trees: 20, ..Default::default() }, 2);
+        let forest = model.as_forest().unwrap();
+        let nodes = forest.n_nodes() as f64;
+        let (memory, file) = (model.bytes() as f64 / nodes, model.file_len().unwrap() as f64 / nodes);
+        assert!(memory <= 16.0 && file <= 16.0, "{memory:.1} bytes a node in memory, {file:.1} in the file");
+    }
+}
+
+#[test]
+fn a_failed_save_leaves_the_old_file_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.hedgerow");
+    plain().save(&path).unwrap();
+    let old = fs::read(&path).unwrap();
+
+    let nowhere = folder.path().join("missing").join("m.hedgerow");
+    let message = rich().save(&nowhere).unwrap_err().to_string();
+    assert!(message.contains("missing"), "{message}");
+    let taken = folder.path().join("taken");
+    fs::create_dir(&taken).unwrap();
+    let message = rich().save(&taken).unwrap_err().to_string();
+    assert!(message.contains("taken"), "{message}");
+
+    assert!(fs::read(&path).unwrap() == old, "the old file was touched");
+    assert_eq!(names_in(folder.path()), ["m.hedgerow", "taken"]);
+
+    rich().save(&path).unwrap();
+    assert!(fs::read(&path).unwrap() == rich().to_bytes().unwrap(), "the new file is not whole");
+    assert_eq!(names_in(folder.path()), ["m.hedgerow", "taken"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_full_device_is_an_error_that_names_it() {
+    let full = Path::new("/dev/full");
+    if !full.exists() {
+        println!("skipped: this system has no /dev/full");
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let link = folder.path().join("link.hedgerow");
+    std::os::unix::fs::symlink(full, &link).unwrap();
+    let error = plain().save(&link).unwrap_err();
+    assert!(matches!(error, Error::Io { .. }), "{error:?}");
+    assert!(error.to_string().contains("link.hedgerow"), "{error}");
+    assert_eq!(names_in(folder.path()), ["link.hedgerow"]);
+}
+
+#[test]
+fn saves_of_one_file_at_the_same_time_do_not_disturb_each_other() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("m.hedgerow");
+    let model = rich();
+    std::thread::scope(|scope| {
+        let saves: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| (0..20).try_for_each(|_| model.save(&path).map(|_| ())))).collect();
+        for save in saves {
+            save.join().unwrap().unwrap();
+        }
+    });
+    assert!(fs::read(&path).unwrap() == model.to_bytes().unwrap(), "the file is not whole");
+    assert_eq!(names_in(folder.path()), ["m.hedgerow"]);
+}
+
+#[test]
+fn a_cut_off_file_is_refused_wherever_it_ends() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(1, Purpose::Data, 0);
+    for model in [rich(), plain()] {
+        let bytes = model.to_bytes().unwrap();
+        for _ in 0..200 {
+            let end = rng.index(bytes.len());
+            refusal(&write(&folder, "cut.hedgerow", &bytes[..end]));
+            assert!(Model::from_bytes(&bytes[..end]).is_err());
+        }
+    }
+}
+
+#[test]
+fn a_damaged_file_is_refused_wherever_the_damage_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(2, Purpose::Data, 0);
+    for model in [rich(), plain()] {
+        let sound = model.to_bytes().unwrap();
+        for round in 0..500 {
+            let mut bytes = sound.clone();
+            let at = rng.index(bytes.len());
+            bytes[at] ^= if round % 2 == 0 { 1 << rng.below(8) } else { 1 + rng.below(255) as u8 };
+            refusal(&write(&folder, "damaged.hedgerow", &bytes));
+        }
+        let longer = [sound.as_slice(), b"more"].concat();
+        refusal(&write(&folder, "longer.hedgerow", &longer));
+    }
+}
+
+#[test]
+fn wrong_contents_behind_a_right_checksum_never_panic() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut rng = Rng::new(3, Purpose::Data, 0);
+    let mut n_loaded = 0;
+    for model in [rich(), plain()] {
+        let sound = model.to_bytes().unwrap();
+        let header = 8 + u64::from_le_bytes(std::array::from_fn(|i| sound[i])) as usize;
+        for round in 0..4_000 {
+            let mut bytes = sound.clone();
+            for _ in 0..=rng.below(3) {
+                let at = if round % 2 == 0 {
+                    rng.index(header)
+                } else {
+                    header + rng.index(bytes.len() - 4 - header)
+                };
+                bytes[at] = match rng.below(3) {
+                    0 => bytes[at] ^ (1 << rng.below(8)),
+                    1 => rng.below(256) as u8,
+                    _ => *b"0129\"{}[],:\xff".get(rng.index(12)).unwrap(),
+                };
+            }
+            let bytes = resummed(bytes);
+            match Model::from_bytes(&bytes) {
+                Ok(loaded) => {
+                    n_loaded += 1;
+                    check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                }
+                Err(_) => {
+                    refusal(&write(&folder, "wrong.hedgerow", &bytes));
+                }
+            }
+        }
+    }
+    assert!(n_loaded > 100, "only {n_loaded} changed files loaded: the test no longer reaches prediction");
+}
+
+#[test]
+fn contents_out_of_range_are_refused_with_the_name_of_the_part() {
+    let folder = tempfile::tempdir().unwrap();
+    let sound = plain().to_bytes().unwrap();
+    for (from, to, wanted) in [
+        (r#"\"n_thresholds\":1"#, r#"\"n_thresholds\":0"#, "params"),
+        (r#"\"min_leaf_rows\":1"#, r#"\"min_leaf_rows\":0"#, "params"),
+        (r#"\"criterion\":\"gini\""#, r#"\"criterion\":\"gine\""#, "params"),
+        (r#""kind":"forest""#, r#""kind":"florist""#, "florist"),
+        (r#""kind":"forest""#, r#""kine":"forest""#, "kind"),
+        (r#"\"labels\":[\"-1\",\"1\"]"#, r#"\"labels\":[\"-1\",\"-1\"]"#, "schema"),
+        (r#""trees.roots""#, r#""trees.rotos""#, "trees.roots"),
+        (r#""dtype":"F32""#, r#""dtype":"I32""#, "F32"),
+    ] {
+        let path = write(&folder, "wrong.hedgerow", &models::edited(&sound, from, to));
+        let message = refusal(&path);
+        assert!(message.contains(wanted), "{message:?} lacks {wanted:?}");
+    }
+}
+
+#[test]
+fn a_newer_version_is_refused_with_its_number() {
+    let folder = tempfile::tempdir().unwrap();
+    let ours = format!(r#""format_version":"{FORMAT_VERSION}""#);
+    let sound = plain().to_bytes().unwrap();
+    for version in ["2", "17", "banana"] {
+        let newer = models::edited(&sound, &ours, &format!(r#""format_version":"{version}""#));
+        let message = refusal(&write(&folder, "newer.hedgerow", &newer));
+        assert!(
+            message.contains(&format!("format version {version}")) && message.contains("update"),
+            "{message}"
+        );
+    }
+}
+
+#[test]
+fn other_files_are_not_model_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let gz = fs::read(models::data_file("digits.csv.gz")).unwrap();
+    let long_text = "Dear diary, ".repeat(100);
+    for (name, content) in [
+        ("text", long_text.as_bytes()),
+        ("empty", b""),
+        ("short", b"abc"),
+        ("packed.gz", &gz),
+        ("json", b"{}"),
+    ] {
+        let path = write(&folder, name, content);
+        assert!(refusal(&path).contains("not a hedgerow model file"), "{name}");
+        assert!(!is_model_file(&path), "{name}");
+        let problem = Model::from_bytes(content).unwrap_err();
+        assert!(matches!(problem, Error::ModelFile { path: None, problem: ModelProblem::NotAModel { .. } }));
+    }
+    let missing = Model::load(folder.path().join("nowhere")).unwrap_err();
+    assert!(matches!(missing, Error::Io { .. }) && missing.to_string().contains("nowhere"), "{missing}");
+    assert!(Model::load(folder.path()).is_err(), "a folder is no model");
+}
+
+/// Files written by released versions must load forever. This one came from
+/// `hedgerow fit titanic.csv.gz --target Survived --set n_trees=6 --set max_height=4 --seed 1`.
+#[test]
+fn a_file_of_version_1_gives_the_answers_it_always_gave() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let model = Model::load(folder.join("forest-v1.hedgerow")).unwrap();
+    assert_eq!(model.schema.labels.names(), ["No", "Yes"]);
+    let names: Vec<&str> = model.schema.columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["Class", "Sex", "Age"]);
+    let params = model.as_forest().unwrap().params();
+    assert_eq!((params.n_trees, params.max_height, params.seed), (6, 4, 1));
+
+    let mut rows = Vec::new();
+    for class in [0.0, 1.0, 2.0, 3.0, f32::NAN] {
+        for sex in [0.0, 1.0, f32::NAN] {
+            for age in [0.0, 1.0, f32::NAN] {
+                rows.extend([class, sex, age]);
+            }
+        }
+    }
+    let x = Array2::from_shape_vec((rows.len() / 3, 3), rows).unwrap();
+    let proba = model.predict_proba(x.view(), &Par::sequential()).unwrap();
+    let mut got = "class,sex,age,p_No,p_Yes\n".to_string();
+    for (row, p) in x.rows().into_iter().zip(proba.rows()) {
+        writeln!(got, "{},{},{},{},{}", row[0], row[1], row[2], p[0], p[1]).unwrap();
+    }
+    let expected = fs::read_to_string(folder.join("forest-v1.csv")).unwrap();
+    assert_eq!(got, expected, "an old file answers differently; got:\n{got}");
+}

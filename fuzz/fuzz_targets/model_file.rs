@@ -1,0 +1,11 @@
+//! Any bytes as a model file: no panic, no unbounded memory; a model that loads answers.
+#![no_main]
+
+use hedgerow::Model;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| {
+    if let Ok(model) = Model::from_bytes(bytes) {
+        hedgerow_fuzz::ask(&model);
+    }
+});

@@ -1,0 +1,98 @@
+//! What the fuzz targets share.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use hedgerow::Model;
+use hedgerow::core::{
+    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
+    Schema, Silent,
+};
+use hedgerow::forest::{ForestParams, Training};
+use hedgerow::io::{Format, ReadOptions, RowReader, read_dataset, summarize};
+use ndarray::Array2;
+
+/// Asks a model that has loaded about some rows: ordinary, extreme and missing values.
+pub fn ask(model: &Model) {
+    let n = model.n_features();
+    // A damaged schema may name tens of thousands of columns or classes; the table of answers is then kept small.
+    let rows = if n.max(model.n_classes()) > 4096 { 1 } else { 9 };
+    let values = [0.0, 1.0, -3.5, 40.0, f32::NAN, f32::MAX, f32::MIN, 1e-40, 65_535.0];
+    let x = Array2::from_shape_fn((rows, n), |(row, column)| values[(row + column * row) % values.len()]);
+    let proba = model.predict_proba(x.view(), &Par::sequential()).expect("the shapes are right");
+    for row in proba.rows() {
+        let sum: f64 = row.sum();
+        assert!((sum - 1.0).abs() < 1e-6, "probabilities sum to {sum}");
+    }
+    let bytes = model.to_bytes().expect("a loaded model can be saved");
+    assert!(Model::from_bytes(&bytes).is_ok(), "a saved model can be loaded");
+}
+
+/// Reads bytes as a file of a format, in every way there is. Only a panic is a failure.
+pub fn read_as(format: Format, bytes: &[u8]) {
+    let path = scratch_file(format);
+    fs::write(&path, bytes).expect("the scratch folder is writable");
+    for target in
+        [None, Some("0".parse().expect("any text is a column")), Some("1".parse().expect("the same"))]
+    {
+        let options = ReadOptions { format: Some(format), target, ..ReadOptions::default() };
+        let _ = summarize(&path, &options);
+        if let Ok(mut reader) = RowReader::open(&path, &options) {
+            while let Ok(Some(_)) = reader.next_batch(7) {}
+        }
+        if let Ok(data) = read_dataset(&path, &options, Some(64 << 20))
+            && let Ok(mut reader) = RowReader::open_with(&path, &options, &data.schema)
+        {
+            while let Ok(Some(_)) = reader.next_batch(7) {}
+        }
+    }
+}
+
+/// A file of this process's own, in memory where the system has such a folder.
+fn scratch_file(format: Format) -> PathBuf {
+    let shared_memory = PathBuf::from("/dev/shm");
+    let folder = if shared_memory.is_dir() { shared_memory } else { std::env::temp_dir() };
+    folder.join(format!("hedgerow-fuzz-{}-{format}", std::process::id()))
+}
+
+/// Sound model files: an old one that ships with the tests, and one with large category sets, missing values and
+/// classes that came with a merge.
+pub fn sound_models() -> &'static [Vec<u8>] {
+    static MODELS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    MODELS.get_or_init(|| {
+        let old = include_bytes!("../../crates/hedgerow/tests/data/forest-v1.hedgerow").to_vec();
+        let parts = [grown(&["a", "b"]), grown(&["b", "c", "d"])];
+        let merged = hedgerow::merge(&parts.each_ref()).expect("the columns are the same");
+        vec![old, merged.to_bytes().expect("a model can be saved")]
+    })
+}
+
+fn grown(labels: &[&str]) -> Model {
+    const CATEGORIES: usize = 70;
+    let categories = (0..CATEGORIES).map(|i| format!("k{i}")).collect();
+    let columns = vec![
+        Column::numeric("x"),
+        Column { name: "kind".into(), kind: ColumnKind::Categorical { categories } },
+        Column { name: "flag".into(), kind: ColumnKind::Boolean { no: "no".into(), yes: "yes".into() } },
+    ];
+    let mut table = LabelTable::default();
+    labels.iter().for_each(|label| {
+        table.get_or_add(label).expect("there are few labels");
+    });
+    let schema = Schema { columns, named: true, target: Some("y".into()), labels: table, image: None };
+    let mut features = Features::new(3);
+    let mut classes = Vec::new();
+    for i in 0..140_usize {
+        let x = if i % 9 == 0 { f32::NAN } else { (i * 37 % 101) as f32 / 7.0 };
+        let kind = if i % 11 == 0 { f32::NAN } else { (i * 13 % CATEGORIES) as f32 };
+        features.push(&[x, kind, (i / 3 % 2) as f32]);
+        classes.push(ClassId(((i * 13 % CATEGORIES / 5 + i * 37 % 101 / 30) % labels.len()) as u32));
+    }
+    let data = Dataset::new(schema, features, classes, None).expect("the parts fit");
+    let params =
+        ForestParams { n_trees: 3, max_height: 6, ..Default::default() }.check().expect("they are in range");
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    Model::fit_forest(&data, &params, &training).expect("the data are sound").model
+}
