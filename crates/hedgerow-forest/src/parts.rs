@@ -1,8 +1,8 @@
 //! Trees that do not know all classes: what forests grown apart leave behind when they are merged.
 //!
 //! A tree can only vote for classes it has seen. Added up plainly, the votes of a part that knows two of ten classes would
-//! claim half of all rows for those two. Each part g with classes S_g and shares v_g is therefore taken for what it is, a
-//! statement about the classes in S_g *given* that the row belongs to one of them:
+//! claim half of all rows for those two. Each part g with classes `S_g` and shares `v_g` is therefore taken for what it is, a
+//! statement about the classes in `S_g` *given* that the row belongs to one of them:
 //!
 //! ```text
 //! p_c = Σ_g w_g · ( v_gc · p(S_g)   if c ∈ S_g,   p_c   otherwise )        w_g: share of the trees
