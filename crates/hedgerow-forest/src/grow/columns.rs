@@ -44,6 +44,17 @@ impl ColumnOrder {
         Some(self.columns[known.drawn_to - 1] as usize)
     }
 
+    /// Moves all columns in which nothing varies to the front of constant ones; before any column is drawn.
+    pub(super) fn mark_all_constant(&mut self, known: &mut Known, varies: &[bool]) {
+        for at in known.n_constant..self.columns.len() {
+            if !varies[self.columns[at] as usize] {
+                self.columns.swap(known.n_constant, at);
+                known.n_constant += 1;
+            }
+        }
+        known.drawn_to = known.n_constant;
+    }
+
     /// Moves the column drawn last to the front of constant ones.
     pub(super) fn mark_constant(&mut self, known: &mut Known) {
         self.columns.swap(known.n_constant, known.drawn_to - 1);

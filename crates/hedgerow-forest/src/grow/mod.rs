@@ -13,6 +13,7 @@
 
 mod candidate;
 mod columns;
+mod nearby;
 mod score;
 mod search;
 mod task;
@@ -26,10 +27,14 @@ use crate::params::ForestParams;
 use crate::tree::{Link, Split, Tree};
 use candidate::{Candidate, Question};
 use columns::ColumnOrder;
+use nearby::{Nearby, Numbers};
 use search::Search;
 use task::{Group, Groups, Task};
 
 pub(crate) use verdicts::Verdicts;
+
+/// Rows at which a node has another look for constant columns: few enough for the look to be cheap.
+const FEW_ROWS: usize = 32;
 
 /// What all trees of a forest share while they grow.
 pub(crate) struct Ground<'a> {
@@ -87,6 +92,8 @@ struct Grower<'a, C> {
     /// The same for nodes that have taken in the rows left out: what was constant in the bag may not be so any more.
     columns_of_all: ColumnOrder,
     search: Search<C>,
+    nearby: Nearby<C>,
+    most_nearby: usize,
     stack: Vec<Task>,
     groups: Groups,
     tree: Tree,
@@ -107,7 +114,7 @@ impl<'a, C: Code> Grower<'a, C> {
             rows.extend(ground.by_class.iter().copied().filter(|row| times_of(row) == 0));
         }
         let mut root = Vec::new();
-        group(&rows[..len], ground.classes, &mut root);
+        group(&rows[..len], |row| ground.classes[row as usize], &mut root);
         let mut groups = Groups::default();
         let n_features = ground.columns.len();
         groups.push(&root);
@@ -120,6 +127,8 @@ impl<'a, C: Code> Grower<'a, C> {
             n_constant: ground.constant.len(),
             parent: None,
             knows_all: false,
+            is_nearby: false,
+            look_at_all: false,
         };
         let mut grower = Self {
             ground,
@@ -130,6 +139,8 @@ impl<'a, C: Code> Grower<'a, C> {
             columns: ColumnOrder::new(n_features, ground.constant),
             columns_of_all: ColumnOrder::new(n_features, ground.constant),
             search: Search::new(ground),
+            nearby: Nearby::default(),
+            most_nearby: Nearby::most_rows(matrix, n_features),
             stack: vec![task],
             groups,
             tree: Tree::default(),
@@ -148,11 +159,19 @@ impl<'a, C: Code> Grower<'a, C> {
         while let Some(mut task) = self.stack.pop() {
             let mut groups = self.groups.pop(task.n_groups);
             self.look_at_the_clock(&task);
+            if !task.is_nearby && task.len + task.n_held <= self.most_nearby && groups.len() > 1 {
+                let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+                self.nearby.take(rows, self.matrix, self.ground.columns.len());
+                task.is_nearby = true;
+                task.look_at_all = true;
+            }
             let mut link = self.try_split(task, &groups);
             if link.is_none() && task.n_held > 0 {
                 if self.ground.judge {
                     let weights = self.weights(&task, &groups);
                     let held = &self.rows[task.start + task.len..task.start + task.len + task.n_held];
+                    let numbers = Numbers::new(&self.nearby, task.is_nearby);
+                    let held = held.iter().map(|&row| numbers.of(row) as u32);
                     self.verdicts.add(held, &weights, self.ground.params.probabilities);
                 }
                 if self.ground.learn {
@@ -187,16 +206,18 @@ impl<'a, C: Code> Grower<'a, C> {
 
     /// Makes the rows left out rows of the node like the others, all grouped by class again.
     fn take_in(&mut self, task: &mut Task, groups: &mut Vec<Group>) {
-        let classes = self.ground.classes;
+        let numbers = Numbers::new(&self.nearby, task.is_nearby);
+        let class_of = |row: u32| self.ground.classes[numbers.of(row)];
         let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
         // Two runs in class order: the sort is a merge of them.
-        rows.sort_by_key(|&row| classes[row as usize]);
-        group(rows, classes, groups);
+        rows.sort_by_key(|&row| class_of(row));
+        group(rows, class_of, groups);
         task.len = rows.len();
         task.n_held = 0;
         task.n_groups = groups.len();
         task.n_constant = self.ground.constant.len();
         task.knows_all = true;
+        task.look_at_all = false;
     }
 
     /// The best split of a node, and how many columns are now known to be constant in it; none if it must be a leaf.
@@ -210,13 +231,21 @@ impl<'a, C: Code> Grower<'a, C> {
             return None;
         }
         let rows = &self.rows[task.start..task.start + task.len];
-        self.search.start(rows, groups, self.ground, &mut self.rng);
         let columns = if task.knows_all { &mut self.columns_of_all } else { &mut self.columns };
         let mut known = columns.constant(task.n_constant);
+        if task.look_at_all {
+            columns.mark_all_constant(
+                &mut known,
+                self.nearby.look_for_differences(rows, self.ground.columns.len()),
+            );
+        }
+        let numbers = Numbers::new(&self.nearby, task.is_nearby);
+        let matrix = if task.is_nearby { &self.nearby.codes } else { self.matrix };
+        self.search.start(rows, groups, numbers, self.ground, &mut self.rng);
         let mut wanted = self.search.max_features;
         while wanted > 0 && !self.search.is_perfect() {
             let Some(column) = columns.draw(&mut known, &mut self.rng) else { break };
-            if self.search.try_column(column, self.matrix, self.ground, &mut self.rng) {
+            if self.search.try_column(column, matrix, self.ground, &mut self.rng) {
                 wanted -= 1;
             } else if self.search.sees_all_rows() {
                 columns.mark_constant(&mut known);
@@ -265,6 +294,8 @@ impl<'a, C: Code> Grower<'a, C> {
             n_constant,
             parent: Some((index, right)),
             knows_all: task.knows_all,
+            is_nearby: task.is_nearby,
+            look_at_all: task.is_nearby && task.len > FEW_ROWS && len <= FEW_ROWS,
         };
         let children = [
             child(task.start, n_left, held_left, false),
@@ -326,7 +357,7 @@ impl<'a, C: Code> Grower<'a, C> {
         goes_left: impl Fn(C) -> bool,
     ) -> (usize, usize) {
         let width = self.ground.columns.len();
-        let matrix = self.matrix;
+        let matrix = if task.is_nearby { &self.nearby.codes } else { self.matrix };
         let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
         let aside = &mut self.aside;
         aside.resize(rows.len(), 0);
@@ -355,18 +386,18 @@ impl<'a, C: Code> Grower<'a, C> {
     fn regroup(&mut self, task: &Task) {
         // Rare: only where a sample promised sides that the whole node does not have. With rows left out, both runs were
         // mixed; which row belongs to which run is told by their number in the bag.
-        let classes = self.ground.classes;
-        let times = self.times;
+        let numbers = Numbers::new(&self.nearby, task.is_nearby);
         let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
         rows.sort_by_key(|&row| {
-            let held = !task.knows_all && times[row as usize] == 0;
-            (held, classes[row as usize])
+            let held = !task.knows_all && self.times[numbers.of(row)] == 0;
+            (held, self.ground.classes[numbers.of(row)])
         });
     }
 
     /// The classes of a node with their weights, classes rising.
     fn weights(&self, task: &Task, groups: &[Group]) -> Vec<(usize, f64)> {
         let mut at = task.start;
+        let numbers = Numbers::new(&self.nearby, task.is_nearby);
         groups
             .iter()
             .map(|group| {
@@ -374,7 +405,7 @@ impl<'a, C: Code> Grower<'a, C> {
                 at += group.len as usize;
                 let weight = match self.ground.row_weights {
                     None => group.len as f64,
-                    Some(weights) => rows.iter().map(|&r| f64::from(weights[r as usize])).sum(),
+                    Some(weights) => rows.iter().map(|&r| f64::from(weights[numbers.of(r)])).sum(),
                 };
                 (usize::from(group.class), weight * self.ground.class_weights[usize::from(group.class)])
             })
@@ -395,10 +426,10 @@ impl<'a, C: Code> Grower<'a, C> {
 }
 
 /// The lengths of the runs of one class in rows ordered by class.
-fn group(rows: &[u32], classes: &[u16], groups: &mut Vec<Group>) {
+fn group(rows: &[u32], class_of: impl Fn(u32) -> u16, groups: &mut Vec<Group>) {
     groups.clear();
     for &row in rows {
-        let class = classes[row as usize];
+        let class = class_of(row);
         match groups.last_mut() {
             Some(group) if group.class == class => group.len += 1,
             _ => groups.push(Group { class, len: 1 }),

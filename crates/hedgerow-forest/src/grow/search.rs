@@ -4,6 +4,7 @@ use hedgerow_core::rng::Rng;
 
 use super::Ground;
 use super::candidate::{Candidate, Question};
+use super::nearby::Numbers;
 use super::score::Scorer;
 use super::task::Group;
 use crate::codes::{Code, Meaning};
@@ -71,7 +72,14 @@ impl<C: Code> Search<C> {
     }
 
     /// Begins with a new node.
-    pub(super) fn start(&mut self, rows: &[u32], groups: &[Group], ground: &Ground<'_>, rng: &mut Rng) {
+    pub(super) fn start(
+        &mut self,
+        rows: &[u32],
+        groups: &[Group],
+        numbers: Numbers<'_>,
+        ground: &Ground<'_>,
+        rng: &mut Rng,
+    ) {
         self.best = None;
         self.n_rows = rows.len();
         let most = sample_len(ground.params.sample_rows, rows.len(), groups);
@@ -87,7 +95,7 @@ impl<C: Code> Search<C> {
         let width = ground.columns.len();
         self.starts.clear();
         self.starts.extend(self.sample.iter().map(|&row| row as usize * width));
-        self.weigh(ground);
+        self.weigh(numbers, ground);
     }
 
     /// One row from each of `most` equal stretches of the node: spread over all classes, and still grouped by class.
@@ -111,7 +119,7 @@ impl<C: Code> Search<C> {
         self.groups.retain(|group| group.len > 0);
     }
 
-    fn weigh(&mut self, ground: &Ground<'_>) {
+    fn weigh(&mut self, numbers: Numbers<'_>, ground: &Ground<'_>) {
         self.weights.clear();
         self.all.clear();
         let mut at = 0;
@@ -123,7 +131,8 @@ impl<C: Code> Search<C> {
                 None => group.len as f64 * class_weight,
                 Some(weights) => {
                     let before = self.weights.len();
-                    self.weights.extend(rows.iter().map(|&r| f64::from(weights[r as usize]) * class_weight));
+                    self.weights
+                        .extend(rows.iter().map(|&r| f64::from(weights[numbers.of(r)]) * class_weight));
                     self.weights[before..].iter().sum()
                 }
             });

@@ -19,6 +19,10 @@ pub(super) struct Task {
     pub(super) parent: Option<(usize, bool)>,
     /// Whether the rows left out have been taken in, here or above.
     pub(super) knows_all: bool,
+    /// Whether its rows are those of the copy nearby.
+    pub(super) is_nearby: bool,
+    /// Whether to look at all columns at once for those that are constant.
+    pub(super) look_at_all: bool,
 }
 
 /// A run of rows of one class.

@@ -13,8 +13,13 @@ pub(crate) struct Verdicts {
 
 impl Verdicts {
     /// Notes the answer of a leaf with these class weights for some rows.
-    pub(super) fn add(&mut self, rows: &[u32], weights: &[(usize, f64)], probabilities: Probabilities) {
-        self.rows.extend_from_slice(rows);
+    pub(super) fn add(
+        &mut self,
+        rows: impl Iterator<Item = u32>,
+        weights: &[(usize, f64)],
+        probabilities: Probabilities,
+    ) {
+        self.rows.extend(rows);
         match probabilities {
             Probabilities::Leaf => {
                 let total: f64 = weights.iter().map(|w| w.1).sum();
