@@ -28,16 +28,16 @@ fn a_model_is_described_with_its_schema() {
     )
     .unwrap();
     insta::assert_snapshot!(program.ok("info m.hedgerow"), @r#"
-    forest of 6 trees, 142 nodes, 4.2 kB (file format 1)
+    forest of 6 trees, 142 nodes, 4.3 kB (file format 1)
     trees are 4 to 4 high
     2 classes of "Survived": No, Yes
     3 columns: Class (categorical), Sex (categorical), Age (categorical)
     probabilities not calibrated
     columns that removed most impurity:
-      Sex    70.23 % ██████████████████████████████
-      Class  26.08 % ███████████
-      Age     3.70 % ██
-    parameters: n_trees=6 splits=random criterion=gini max_features=sqrt n_thresholds=1 sample_rows=128 max_height=4 min_leaf_rows=1 bagging=fraction:0.8 learn_left_out=true class_weights=none probabilities=leaf calibrate=true patience=0 seed=1
+      Sex    69.63 % ██████████████████████████████
+      Class  24.24 % ██████████
+      Age     6.14 % ███
+    parameters: n_trees=6 splits=random criterion=gini max_features=sqrt n_thresholds=1 sample_rows=64 max_height=4 min_leaf_rows=1 bagging=fraction:0.8 learn_left_out=true class_weights=none probabilities=leaf calibrate=true patience=0 seed=1
     "#);
     let json = program.json("info m.hedgerow");
     assert_eq!(

@@ -43,6 +43,12 @@ pub(crate) enum CodeMatrix<'a> {
     Words(Vec<u16>),
 }
 
+/// The same codes column after column; empty where there is no such copy.
+pub(crate) enum Turned {
+    Bytes(Vec<u8>),
+    Words(Vec<u16>),
+}
+
 /// What the codes of a column mean.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnCodes {
@@ -80,6 +86,30 @@ impl ColumnCodes {
     }
 }
 
+/// The same codes column after column, for passes over one column of many rows; empty where that would not pay.
+fn by_column<C: Code>(matrix: &[C], width: usize, par: &Par) -> Vec<C> {
+    /// Bytes up to which a matrix stays in the cache anyway.
+    const SMALL: usize = 4 << 20;
+    /// Rows and columns turned at a time, so that both sides stay in the cache.
+    const BLOCK: usize = 64;
+    if size_of_val(matrix) <= SMALL {
+        return Vec::new();
+    }
+    let n_rows = matrix.len() / width;
+    let mut turned = vec![C::default(); matrix.len()];
+    par.for_chunks(&mut turned, BLOCK * n_rows, |chunk, out| {
+        let first = chunk * BLOCK;
+        for rows in (0..n_rows).step_by(BLOCK) {
+            for (column, out) in out.chunks_mut(n_rows).enumerate() {
+                for (row, out) in out[rows..].iter_mut().take(BLOCK).enumerate() {
+                    *out = matrix[(rows + row) * width + first + column];
+                }
+            }
+        }
+    });
+    turned
+}
+
 /// A training matrix in codes.
 pub(crate) struct Codes<'a> {
     pub(crate) matrix: CodeMatrix<'a>,
@@ -106,6 +136,14 @@ impl<'a> Codes<'a> {
                     .collect(),
             },
             features => Self::ranked(features, &kinds, par),
+        }
+    }
+
+    /// A copy of the codes column after column, where it pays.
+    pub(crate) fn turned(&self, par: &Par) -> Turned {
+        match &self.matrix {
+            CodeMatrix::Bytes(matrix) => Turned::Bytes(by_column(matrix, self.columns.len(), par)),
+            CodeMatrix::Words(matrix) => Turned::Words(by_column(matrix, self.columns.len(), par)),
         }
     }
 
@@ -287,6 +325,19 @@ mod tests {
                 assert_eq!(x[(row, 0)] < threshold, usize::from(c) <= code);
             }
         }
+    }
+
+    #[test]
+    fn turning_a_matrix_keeps_every_code() {
+        let (n_rows, width) = (70_001, 67);
+        let matrix: Vec<u8> = (0..n_rows * width).map(|i| (i * 31 % 251) as u8).collect();
+        let turned = by_column(&matrix, width, &Par::new(2).unwrap());
+        assert!(
+            (0..n_rows)
+                .step_by(997)
+                .all(|r| (0..width).all(|c| turned[c * n_rows + r] == matrix[r * width + c]))
+        );
+        assert!(by_column(&matrix[..width], width, &Par::sequential()).is_empty());
     }
 
     #[test]

@@ -24,7 +24,7 @@ pub struct ForestParams {
     pub max_features: MaxFeatures,
     /// Random thresholds tried in each column, 1 or more; ignored by `splits=best`.
     pub n_thresholds: usize,
-    /// Rows of a node that the search for its split looks at, 2 or more (up to 16 times as many where one class has nearly all rows); 0 looks at all of them.
+    /// Rows of a node that the search for its split looks at, 2 or more (up to 32 times as many where one class has nearly all rows); 0 looks at all of them.
     pub sample_rows: usize,
     /// Greatest height of a tree; 0 sets no limit.
     pub max_height: usize,
@@ -54,7 +54,7 @@ impl Default for ForestParams {
             criterion: Criterion::Gini,
             max_features: MaxFeatures::Sqrt,
             n_thresholds: 1,
-            sample_rows: 128,
+            sample_rows: 64,
             max_height: 0,
             min_leaf_rows: 1,
             bagging: Bagging::Fraction(0.8),

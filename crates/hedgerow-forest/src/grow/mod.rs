@@ -68,8 +68,15 @@ pub(crate) struct Grown {
     pub(crate) cut_short: bool,
 }
 
+/// The codes, row after row, and once more column after column (or nothing, where there is no such copy).
+#[derive(Clone, Copy)]
+pub(crate) struct Matrix<'a, C> {
+    pub(crate) by_row: &'a [C],
+    pub(crate) by_column: &'a [C],
+}
+
 /// Grows a tree on the rows of a bag: `times[row]` says how often a row is in it.
-pub(crate) fn grow<C: Code>(ground: &Ground<'_>, matrix: &[C], times: &[u8], rng: Rng) -> Grown {
+pub(crate) fn grow<C: Code>(ground: &Ground<'_>, matrix: Matrix<'_, C>, times: &[u8], rng: Rng) -> Grown {
     let mut grower = Grower::new(ground, matrix, times, rng);
     grower.run();
     let mut tree = grower.tree;
@@ -81,7 +88,7 @@ pub(crate) fn grow<C: Code>(ground: &Ground<'_>, matrix: &[C], times: &[u8], rng
 
 struct Grower<'a, C> {
     ground: &'a Ground<'a>,
-    matrix: &'a [C],
+    matrix: Matrix<'a, C>,
     times: &'a [u8],
     rng: Rng,
     /// For each node the rows of the bag, then those left out; both grouped by class.
@@ -105,7 +112,7 @@ struct Grower<'a, C> {
 }
 
 impl<'a, C: Code> Grower<'a, C> {
-    fn new(ground: &'a Ground<'a>, matrix: &'a [C], times: &'a [u8], rng: Rng) -> Self {
+    fn new(ground: &'a Ground<'a>, matrix: Matrix<'a, C>, times: &'a [u8], rng: Rng) -> Self {
         let times_of = |row: &u32| usize::from(times[*row as usize]);
         let mut rows: Vec<u32> =
             ground.by_class.iter().flat_map(|row| std::iter::repeat_n(*row, times_of(row))).collect();
@@ -140,7 +147,7 @@ impl<'a, C: Code> Grower<'a, C> {
             columns_of_all: ColumnOrder::new(n_features, ground.constant),
             search: Search::new(ground),
             nearby: Nearby::default(),
-            most_nearby: Nearby::most_rows(matrix, n_features),
+            most_nearby: Nearby::most_rows(matrix.by_row, n_features),
             stack: vec![task],
             groups,
             tree: Tree::default(),
@@ -161,7 +168,7 @@ impl<'a, C: Code> Grower<'a, C> {
             self.look_at_the_clock(&task);
             if !task.is_nearby && task.len + task.n_held <= self.most_nearby && groups.len() > 1 {
                 let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
-                self.nearby.take(rows, self.matrix, self.ground.columns.len());
+                self.nearby.take(rows, self.matrix.by_row, self.ground.columns.len());
                 task.is_nearby = true;
                 task.look_at_all = true;
             }
@@ -240,7 +247,7 @@ impl<'a, C: Code> Grower<'a, C> {
             );
         }
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
-        let matrix = if task.is_nearby { &self.nearby.codes } else { self.matrix };
+        let matrix = if task.is_nearby { &self.nearby.codes } else { self.matrix.by_row };
         self.search.start(rows, groups, numbers, self.ground, &mut self.rng);
         let mut wanted = self.search.max_features;
         while wanted > 0 && !self.search.is_perfect() {
@@ -357,7 +364,15 @@ impl<'a, C: Code> Grower<'a, C> {
         goes_left: impl Fn(C) -> bool,
     ) -> (usize, usize) {
         let width = self.ground.columns.len();
-        let matrix = if task.is_nearby { &self.nearby.codes } else { self.matrix };
+        let n_rows = self.matrix.by_row.len() / width;
+        // Where the column's codes begin, and how far apart they are.
+        let (matrix, stride) = if task.is_nearby {
+            (&self.nearby.codes[column..], width)
+        } else if self.matrix.by_column.is_empty() {
+            (&self.matrix.by_row[column..], width)
+        } else {
+            (&self.matrix.by_column[column * n_rows..(column + 1) * n_rows], 1)
+        };
         let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
         let aside = &mut self.aside;
         aside.resize(rows.len(), 0);
@@ -367,7 +382,7 @@ impl<'a, C: Code> Grower<'a, C> {
             let before = n_left;
             for i in at..at + len {
                 let row = rows[i];
-                let left = goes_left(matrix[row as usize * width + column]);
+                let left = goes_left(matrix[row as usize * stride]);
                 // Both writes always happen; only the counters depend on the answer, so there is no branch to guess.
                 rows[n_left] = row;
                 aside[n_right] = row;

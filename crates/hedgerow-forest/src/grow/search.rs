@@ -11,6 +11,9 @@ use crate::codes::{Code, Meaning};
 use crate::params::{Criterion, SplitRule};
 use crate::tree::CategorySet;
 
+/// Rows up to which simple loops are fastest.
+const TINY: usize = 16;
+
 /// Working space of the search, reused from node to node.
 pub(super) struct Search<C> {
     pub(super) max_features: usize,
@@ -228,6 +231,19 @@ impl<C: Code> Search<C> {
     /// Reads the codes of the rows looked at and returns the smallest and the largest.
     #[inline]
     fn gather(&mut self, column: usize, matrix: &[C]) -> (C, C) {
+        if self.starts.len() <= TINY {
+            // Most nodes are tiny: one plain loop beats two that would start vector machinery.
+            self.codes.resize(self.starts.len(), C::default());
+            let first = self.starts.first().map_or_else(C::default, |&start| matrix[start + column]);
+            let (mut low, mut high) = (first, first);
+            for (to, &start) in self.codes.iter_mut().zip(&self.starts) {
+                let code = matrix[start + column];
+                *to = code;
+                low = if code < low { code } else { low };
+                high = if code > high { code } else { high };
+            }
+            return (low, high);
+        }
         self.codes.clear();
         self.codes.extend(self.starts.iter().map(|&start| matrix[start + column]));
         let first = self.codes.first().copied().unwrap_or_default();
@@ -462,10 +478,9 @@ impl<C: Code> Search<C> {
 
 /// Rows to look at: `sample_rows`, or more where that would show too few rows outside the most frequent class.
 fn sample_len(sample_rows: usize, n_rows: usize, groups: &[Group]) -> usize {
-    /// Rows of other classes that a sample should have.
-    const OTHERS: usize = 16;
-    /// How far a sample may grow for them.
-    const TIMES: usize = 16;
+    /// Rows of other classes that a sample should have, and how far it may grow for them.
+    const OTHERS: usize = 4;
+    const TIMES: usize = 32;
     if sample_rows == 0 {
         return n_rows;
     }
@@ -477,5 +492,12 @@ fn sample_len(sample_rows: usize, n_rows: usize, groups: &[Group]) -> usize {
 /// How many codes the question says yes to, in runs short enough for a byte to count.
 #[inline]
 fn count_yes<C: Code>(codes: &[C], yes: impl Fn(C) -> bool) -> u32 {
+    if codes.len() <= TINY {
+        let mut count = 0;
+        for &code in codes {
+            count += u32::from(yes(code));
+        }
+        return count;
+    }
     codes.chunks(128).map(|run| u32::from(run.iter().map(|&c| u8::from(yes(c))).sum::<u8>())).sum()
 }

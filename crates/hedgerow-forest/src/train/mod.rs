@@ -12,9 +12,9 @@ use hedgerow_core::{
 
 use crate::bag::Bagging;
 use crate::calibration::Calibration;
-use crate::codes::{CodeMatrix, Codes};
+use crate::codes::{CodeMatrix, Codes, Turned};
 use crate::forest::Forest;
-use crate::grow::{Ground, Grown, grow};
+use crate::grow::{Ground, Grown, Matrix, grow};
 use crate::params::{ClassWeights, ForestParams};
 use crate::tree::Tree;
 use limits::{Limiter, Patience};
@@ -67,6 +67,7 @@ struct Trainer<'a> {
     params: &'a ForestParams,
     training: &'a Training<'a>,
     codes: Codes<'a>,
+    turned: Turned,
     constant: Vec<u32>,
     by_class: Vec<u32>,
     classes: Vec<u16>,
@@ -104,6 +105,7 @@ impl<'a> Trainer<'a> {
             params,
             training,
             constant: codes.constant_columns(),
+            turned: if limiter.is_tight() { Turned::Bytes(Vec::new()) } else { codes.turned(training.par) },
             codes,
             by_class,
             classes: data.labels.iter().map(|c| c.0 as u16).collect(),
@@ -152,7 +154,7 @@ impl<'a> Trainer<'a> {
         } else if self.limiter.is_tight() || self.training.budget.deadline.is_some() {
             threads
         } else {
-            16 * threads
+            64 * threads
         }
     }
 
@@ -205,9 +207,15 @@ impl<'a> Trainer<'a> {
             learn: self.params.learn_left_out && self.params.bagging.is_most_of(self.data.n_rows()),
         };
         let rng = Rng::new(seed, Purpose::Tree, index as u64);
-        match &self.codes.matrix {
-            CodeMatrix::Bytes(matrix) => grow(&ground, matrix, &times, rng),
-            CodeMatrix::Words(matrix) => grow(&ground, matrix, &times, rng),
+        match (&self.codes.matrix, &self.turned) {
+            (CodeMatrix::Bytes(by_row), Turned::Bytes(by_column)) => {
+                grow(&ground, Matrix { by_row, by_column }, &times, rng)
+            }
+            (CodeMatrix::Bytes(by_row), _) => grow(&ground, Matrix { by_row, by_column: &[] }, &times, rng),
+            (CodeMatrix::Words(by_row), Turned::Words(by_column)) => {
+                grow(&ground, Matrix { by_row, by_column }, &times, rng)
+            }
+            (CodeMatrix::Words(by_row), _) => grow(&ground, Matrix { by_row, by_column: &[] }, &times, rng),
         }
     }
 
