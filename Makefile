@@ -18,8 +18,9 @@ run: build ## learn the handwritten digits that ship with the project and judge 
 	$(HEDGEROW) info data/digits.csv.gz --target digit | head -n 6
 	$(HEDGEROW) fit data/digits.csv.gz --target digit --holdout 0.3 --out out/digits.hedgerow
 	$(HEDGEROW) info out/digits.hedgerow
-	$(HEDGEROW) evaluate out/digits.hedgerow data/digits.csv.gz --json | cut -c 1-300
-	@echo "The model is in out/digits.hedgerow. Next: $(HEDGEROW) predict out/digits.hedgerow data/digits.csv.gz --proba | head"
+	$(HEDGEROW) predict out/digits.hedgerow data/digits.csv.gz --latency --out out/answers.csv
+	@head -n 4 out/answers.csv
+	@echo "The model is in out/digits.hedgerow, its answers are in out/answers.csv. Next: $(HEDGEROW) --help"
 
 .PHONY: test
 test: ## run every check and test

@@ -134,7 +134,6 @@ def table(summary: Summary) -> list[str]:
 class Goal:
     """A figure to reach. `value` is None where this run has not measured it."""
 
-    point: int
     what: str
     value: float | None
     limit: float | None
@@ -145,10 +144,10 @@ class Goal:
         limit = "–" if self.limit is None else self.write(self.limit)
         wanted = f"at {'least' if self.at_least else 'most'} {limit}"
         if self.value is None or self.limit is None:
-            return f"- not measured: point {self.point}, {self.what} (wanted: {wanted})"
+            return f"- not measured: {self.what} (wanted: {wanted})"
         reached = self.value >= self.limit if self.at_least else self.value <= self.limit
         verdict = "**pass**" if reached else "**FAIL**"
-        return f"- {verdict}: point {self.point}, {self.what}: {self.write(self.value)} (wanted: {wanted})"
+        return f"- {verdict}: {self.what}: {self.write(self.value)} (wanted: {wanted})"
 
 
 def percent(value: float) -> str:
@@ -166,23 +165,23 @@ def number(value: float) -> str:
 def goals(summary: Summary, deep: Measurement | None) -> list[Goal]:
     """Points 1, 2 and 4 of what the batch forest must show."""
     found = [
-        Goal(1, "MNIST, 100 trees, accuracy", summary.value("mnist", OURS, "accuracy"), 0.972, True, percent),
-        Goal(1, "MNIST, fit against ExtraTrees", summary.ratio("mnist", OURS, "fit"), 5, True, times),
-        Goal(1, "MNIST, predict against ExtraTrees", summary.ratio("mnist", OURS, "predict"), 2, True, times),
+        Goal("MNIST, 100 trees, accuracy", summary.value("mnist", OURS, "accuracy"), 0.972, True, percent),
+        Goal("MNIST, fit against ExtraTrees", summary.ratio("mnist", OURS, "fit"), 5, True, times),
+        Goal("MNIST, predict against ExtraTrees", summary.ratio("mnist", OURS, "predict"), 2, True, times),
     ]
     one_row = deep.one_row if deep else None
     per_node = deep.size / deep.nodes if deep and deep.nodes else None
     found += [
-        Goal(2, "MNIST, 1,000 deep trees, one row", one_row, 1e-3, False, lambda s: f"{1e3 * s:.3f} ms"),
-        Goal(2, "MNIST, 1,000 deep trees, bytes a node in the file", per_node, 16, False, lambda b: f"{b:.2f}"),
+        Goal("MNIST, 1,000 deep trees, one row", one_row, 1e-3, False, lambda s: f"{1e3 * s:.3f} ms"),
+        Goal("MNIST, 1,000 deep trees, bytes a node in the file", per_node, 16, False, lambda b: f"{b:.2f}"),
     ]
     if deep and deep.nodes and deep.loaded:
         what = "MNIST, 1,000 deep trees, bytes a node in memory"
-        found.append(Goal(2, what, deep.loaded / deep.nodes, 16, False, lambda b: f"{b:.2f}"))
+        found.append(Goal(what, deep.loaded / deep.nodes, 16, False, lambda b: f"{b:.2f}"))
     for dataset in ("mnist", "usps", "letter", "spam"):
         value, limit = (summary.value(dataset, system, "log_loss") for system in (OURS, BASE))
-        found.append(Goal(4, f"{dataset}, log-loss no worse than ExtraTrees", value, limit, False, number))
-        found.append(Goal(4, f"{dataset}, ECE", summary.value(dataset, OURS, "ece"), 0.02, False, number))
+        found.append(Goal(f"{dataset}, log-loss no worse than ExtraTrees", value, limit, False, number))
+        found.append(Goal(f"{dataset}, ECE", summary.value(dataset, OURS, "ece"), 0.02, False, number))
     return found
 
 
