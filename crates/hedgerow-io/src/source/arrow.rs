@@ -6,6 +6,7 @@ use arrow::error::ArrowError;
 use arrow::ipc::reader::{FileReader, StreamReader};
 use hedgerow_core::{DataProblem, Error, Result};
 
+use super::ipc_sizes;
 use super::lines::malformed;
 use super::record::{Batches, RecordSource, guarded};
 use crate::open::Place;
@@ -29,13 +30,18 @@ pub(crate) fn open(place: &Place) -> Result<RecordSource> {
         }
         .into());
     }
+    let is_stream = start != *b"ARROW1";
+    if !ipc_sizes::are_possible(&mut file, is_stream).map_err(|e| place.error(e))? {
+        return Err(malformed(FORMAT, "a sound file", "sizes that do not fit it").into());
+    }
+    file.seek(SeekFrom::Start(0)).map_err(|e| place.error(e))?;
     let bad = |e: ArrowError| Error::from(malformed(FORMAT, "an Arrow IPC file", e.to_string()));
     let input = BufReader::new(file);
-    let (schema, batches): (_, Batches) = if start == *b"ARROW1" {
-        let reader = guarded(FORMAT, || FileReader::try_new(input, None))?.map_err(bad)?;
+    let (schema, batches): (_, Batches) = if is_stream {
+        let reader = guarded(FORMAT, || StreamReader::try_new(input, None))?.map_err(bad)?;
         (reader.schema(), Box::new(reader))
     } else {
-        let reader = guarded(FORMAT, || StreamReader::try_new(input, None))?.map_err(bad)?;
+        let reader = guarded(FORMAT, || FileReader::try_new(input, None))?.map_err(bad)?;
         (reader.schema(), Box::new(reader))
     };
     RecordSource::new(FORMAT, &schema, batches)

@@ -13,6 +13,8 @@ mod whitespace;
 
 #[cfg(feature = "arrow")]
 mod arrow;
+#[cfg(feature = "arrow")]
+mod ipc_sizes;
 #[cfg(feature = "parquet")]
 mod parquet;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
