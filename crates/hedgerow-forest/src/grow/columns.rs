@@ -18,18 +18,19 @@ pub(super) struct Known {
     drawn_to: usize,
 }
 
+impl Known {
+    /// Begins the draw in a node whose first columns are known to be constant.
+    pub(super) fn new(n_constant: usize) -> Self {
+        Self { n_constant, drawn_to: n_constant }
+    }
+}
+
 impl ColumnOrder {
     /// All columns, those of `constant` at the front.
     pub(super) fn new(n_columns: usize, constant: &[u32]) -> Self {
         let mut columns = constant.to_vec();
         columns.extend((0..n_columns as u32).filter(|c| constant.binary_search(c).is_err()));
         Self { columns }
-    }
-
-    /// Begins the draw in a node whose first columns are known to be constant.
-    #[allow(clippy::unused_self)]
-    pub(super) fn constant(&self, n_constant: usize) -> Known {
-        Known { n_constant, drawn_to: n_constant }
     }
 
     /// A column not drawn before in this node; none when there are no more.
@@ -72,7 +73,7 @@ mod tests {
     fn each_column_once_and_constant_ones_stay_in_front() {
         let mut order = ColumnOrder::new(20, &[]);
         let mut rng = Rng::new(3, Purpose::Tree, 0);
-        let mut known = order.constant(0);
+        let mut known = Known::new(0);
         let mut seen = Vec::new();
         while let Some(column) = order.draw(&mut known, &mut rng) {
             seen.push(column);
@@ -83,7 +84,7 @@ mod tests {
         seen.sort_unstable();
         assert_eq!(seen, (0..20).collect::<Vec<_>>());
         assert_eq!(known.n_constant, 7);
-        let mut below = order.constant(known.n_constant);
+        let mut below = Known::new(known.n_constant);
         for _ in 0..13 {
             assert!(order.draw(&mut below, &mut rng).is_some_and(|c| c % 3 != 0));
         }

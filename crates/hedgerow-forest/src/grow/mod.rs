@@ -26,7 +26,7 @@ use crate::codes::{Code, ColumnCodes};
 use crate::params::ForestParams;
 use crate::tree::{Link, Split, Tree};
 use candidate::{Candidate, Question};
-use columns::ColumnOrder;
+use columns::{ColumnOrder, Known};
 use nearby::{Nearby, Numbers};
 use search::Search;
 use task::{Group, Groups, Task};
@@ -239,7 +239,7 @@ impl<'a, C: Code> Grower<'a, C> {
         }
         let rows = &self.rows[task.start..task.start + task.len];
         let columns = if task.knows_all { &mut self.columns_of_all } else { &mut self.columns };
-        let mut known = columns.constant(task.n_constant);
+        let mut known = Known::new(task.n_constant);
         if task.look_at_all {
             columns.mark_all_constant(
                 &mut known,
