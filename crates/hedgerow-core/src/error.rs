@@ -67,6 +67,11 @@ pub enum Error {
         /// The other model's.
         right: String,
     },
+    /// The model was saved without the rows that learning needs.
+    #[error(
+        "this model cannot learn more: it was saved without the rows it was fitted to; fit it again and keep them"
+    )]
+    NoRows,
     /// A budget is too small for any answer at all.
     #[error("{what} needs at least {needed}, the limit is {limit}")]
     BudgetTooSmall {

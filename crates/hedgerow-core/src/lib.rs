@@ -1,16 +1,19 @@
 //! The ground that every Hedgerow crate stands on.
 //!
 //! [`data`] holds rows, labels and the schema that ties them to names; [`params`], [`budget`] and [`par`] say how a
-//! model is trained; [`traits`] say what a model can be asked; [`metrics`] judge the answers; [`error`] explains what
-//! went wrong. This crate does no input or output and knows no model.
+//! model is trained; [`traits`] say what a model can be asked; [`metrics`] judge the answers; [`drift`] notices when the
+//! task has changed; [`synth`] makes data whose changes are known; [`error`] explains what went wrong. This crate does no
+//! input or output and knows no model.
 
 pub mod budget;
 pub mod data;
+pub mod drift;
 pub mod error;
 pub mod metrics;
 pub mod par;
 pub mod params;
 pub mod rng;
+pub mod synth;
 pub mod testing;
 pub mod traits;
 

@@ -21,6 +21,10 @@ pub enum Purpose {
     Sample = 5,
     /// Making data for tests and demonstrations.
     Data = 6,
+    /// Splitting a leaf of a tree that learns.
+    Leaf = 7,
+    /// Choosing rows that judge new trees.
+    Judge = 8,
 }
 
 /// The project's generator: xoshiro256++.

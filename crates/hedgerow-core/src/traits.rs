@@ -53,16 +53,19 @@ pub trait Classifier: Send + Sync {
 
 /// The most probable class of every row of a probability table; of equals, the first.
 pub fn most_probable(proba: ArrayView2<'_, f64>) -> Vec<ClassId> {
-    let best = |row: ndarray::ArrayView1<'_, f64>| {
-        let mut best = 0;
-        for (class, &p) in row.iter().enumerate() {
-            if p > row[best] {
-                best = class;
-            }
-        }
-        ClassId(best as u32)
-    };
+    let best = |row: ndarray::ArrayView1<'_, f64>| ClassId(largest(row).unwrap_or(0) as u32);
     proba.rows().into_iter().map(best).collect()
+}
+
+/// The place of the largest number; of equals, the first; none if there are no numbers.
+pub fn largest<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (place, &number) in numbers.into_iter().enumerate() {
+        if best.is_none_or(|(_, most)| number > most) {
+            best = Some((place, number));
+        }
+    }
+    best.map(|(place, _)| place)
 }
 
 /// How far a piece of work has come.

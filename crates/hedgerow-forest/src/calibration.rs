@@ -56,11 +56,13 @@ impl Calibration {
         row.iter_mut().for_each(|p| *p /= total);
     }
 
-    /// The numbers that suit the out-of-bag rows best; none if there are too few, or plain shares do as well.
+    /// The numbers that suit the out-of-bag rows best; none if there are too few, or plain shares do as well. The search is
+    /// shorter where it can start from numbers that suited earlier rows.
     pub(crate) fn fit(
         oob: &OutOfBag,
         labels: &[ClassId],
         weight: impl Fn(usize) -> f64,
+        earlier: Option<Self>,
         seed: u64,
         par: &Par,
     ) -> Option<Self> {
@@ -72,9 +74,14 @@ impl Calibration {
         Rng::new(seed, Purpose::Sample, 0).shuffle(&mut rows);
         rows.truncate(MOST_ROWS);
         let at = |x: [f64; 2]| Self { pseudo_votes: libm::exp(x[0]), sharpness: libm::exp(x[1]) };
-        // A few rows find the neighborhood, all of them the place.
-        let few = Votes::new(oob, labels, &weight, &rows[..rows.len().min(FEW_ROWS)]);
-        let (near, _) = compass([0.0, 0.0], 1.0..0.2, |x| few.penalized(at(x), par));
+        let near = earlier.map_or_else(
+            || {
+                // A few rows find the neighborhood, all of them the place.
+                let few = Votes::new(oob, labels, &weight, &rows[..rows.len().min(FEW_ROWS)]);
+                compass([0.0, 0.0], 1.0..0.2, |x| few.penalized(at(x), par)).0
+            },
+            |earlier| [libm::log(earlier.pseudo_votes), libm::log(earlier.sharpness)],
+        );
         let votes = Votes::new(oob, labels, &weight, &rows);
         let (found, _) = compass(near, 0.25..0.04, |x| votes.penalized(at(x), par));
         let (best, plain) = (votes.loss(Some(at(found)), par), votes.loss(None, par));

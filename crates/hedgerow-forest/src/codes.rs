@@ -8,34 +8,55 @@ use std::borrow::Cow;
 
 use hedgerow_core::{ColumnKind, Dataset, Features, Par};
 
-/// A number that stands for a value; the largest one stands for a missing value.
+use hedgerow_core::rng::Rng;
+
+/// A number that stands for a value, in the order of the values; the largest one stands for a missing value.
 pub(crate) trait Code: Copy + Ord + Default + Send + Sync + 'static {
     const MISSING: Self;
     fn narrow(code: usize) -> Self;
     fn wide(self) -> usize;
+
+    /// A random cut: `low` or more and below `high`. What is up to it goes left.
+    fn between(low: Self, high: Self, rng: &mut Rng) -> Self;
+
+    /// The cut between two neighbors.
+    fn middle(low: Self, high: Self) -> Self;
+
+    /// The threshold `t` with `x < t` exactly for the values up to this one.
+    fn threshold(self, column: &ColumnCodes) -> f32;
 }
 
-impl Code for u8 {
-    const MISSING: Self = Self::MAX;
-    fn narrow(code: usize) -> Self {
-        code as Self
-    }
-    #[inline]
-    fn wide(self) -> usize {
-        self as usize
-    }
+macro_rules! whole_number_codes {
+    ($($type:ty),*) => {$(
+        impl Code for $type {
+            const MISSING: Self = Self::MAX;
+
+            fn narrow(code: usize) -> Self {
+                code as Self
+            }
+
+            #[inline]
+            fn wide(self) -> usize {
+                self as usize
+            }
+
+            #[inline]
+            fn between(low: Self, high: Self, rng: &mut Rng) -> Self {
+                low + rng.below(u32::from(high - low)) as Self
+            }
+
+            fn middle(low: Self, _: Self) -> Self {
+                low
+            }
+
+            fn threshold(self, column: &ColumnCodes) -> f32 {
+                column.threshold_above(self.wide())
+            }
+        }
+    )*};
 }
 
-impl Code for u16 {
-    const MISSING: Self = Self::MAX;
-    fn narrow(code: usize) -> Self {
-        code as Self
-    }
-    #[inline]
-    fn wide(self) -> usize {
-        self as usize
-    }
-}
+whole_number_codes!(u8, u16);
 
 /// The codes, row after row.
 pub(crate) enum CodeMatrix<'a> {
@@ -69,6 +90,11 @@ pub(crate) enum Meaning {
 }
 
 impl ColumnCodes {
+    /// A column whose codes are its values.
+    pub(crate) fn plain(has_missing: bool) -> Self {
+        Self { meaning: Meaning::Value, has_missing }
+    }
+
     /// The threshold `t` with `x < t` exactly for the values coded up to `code`.
     pub(crate) fn threshold_above(&self, code: usize) -> f32 {
         match &self.meaning {

@@ -146,7 +146,7 @@ impl Forest {
     }
 
     /// Turns summed answers of all trees into probabilities.
-    fn finish(&self, out: &mut [f64]) {
+    pub(crate) fn finish(&self, out: &mut [f64]) {
         if self.trees.is_empty() || self.n_classes == 0 {
             out.fill(1.0 / self.n_classes.max(1) as f64);
             return;

@@ -25,9 +25,11 @@ mod forest;
 mod grow;
 pub mod importance;
 mod merge;
+pub mod online;
 mod params;
 mod parts;
 pub mod proximity;
+mod real;
 mod train;
 pub mod tree;
 
@@ -36,6 +38,7 @@ pub use calibration::Calibration;
 pub use forest::Forest;
 pub use merge::merge;
 
-pub use params::{ClassWeights, Criterion, ForestParams, MaxFeatures, Probabilities, SplitRule};
+pub use online::{Drift, Lesson, OnlineForest, Rows, Saved, SavedState};
+pub use params::{ClassWeights, Criterion, ForestParams, Keep, MaxFeatures, Probabilities, SplitRule};
 pub use parts::Part;
 pub use train::{Fitted, OutOfBag, Training};

@@ -42,8 +42,23 @@ pub struct ForestParams {
     pub calibrate: bool,
     /// Stop when out-of-bag accuracy has not risen for this many rounds of 10 trees; 0 never stops early.
     pub patience: usize,
+    /// Most rows remembered to learn from; 0 sets no limit but memory. The oldest go first, but no class is forgotten.
+    pub pool_rows: usize,
+    /// Which rows a forest that learns online remembers: `all`, `wrong` (those it got wrong) or `uncertain` (those it got wrong or was less than half sure of).
+    pub keep: Keep,
+    /// While a forest learns online, the share of its trees that may be grown anew each time the rows it remembers double (or half of them are exchanged), from 0 to 4; 0 never replaces a tree.
+    pub replace: f64,
+    /// Forget rows that a noticed drift has put out of date.
+    pub forget: bool,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
+}
+
+impl ForestParams {
+    /// Most rows in the pool.
+    pub(crate) fn most_pool_rows(&self) -> usize {
+        if self.pool_rows == 0 { usize::MAX } else { self.pool_rows }
+    }
 }
 
 impl Default for ForestParams {
@@ -63,6 +78,10 @@ impl Default for ForestParams {
             probabilities: Probabilities::Leaf,
             calibrate: true,
             patience: 0,
+            pool_rows: 100_000,
+            keep: Keep::All,
+            replace: 0.65,
+            forget: true,
             seed: 0,
         }
     }
@@ -100,6 +119,9 @@ impl Params for ForestParams {
                 format!("{weight} for {label:?}"),
             ));
         }
+        if !(0.0..=4.0).contains(&self.replace) {
+            return Err(Error::param("replace", "a share from 0 to 4", self.replace));
+        }
         self.max_features.rules()?;
         self.bagging.rules()
     }
@@ -125,6 +147,30 @@ pub enum Criterion {
     Entropy,
     /// 1 − max π.
     Misclassification,
+}
+
+/// Which rows are remembered when a forest learns online (spec 000, A9).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Keep {
+    /// All of them.
+    All,
+    /// Those that the forest answered wrongly.
+    Wrong,
+    /// Those that it answered wrongly, or with less than half of the probability on one class.
+    Uncertain,
+}
+
+impl Keep {
+    /// Whether a row of a class is worth keeping, given what the forest said about it.
+    pub(crate) fn wants(self, answer: &[f64], class: usize) -> bool {
+        let best = hedgerow_core::traits::largest(answer);
+        match self {
+            Self::All => true,
+            Self::Wrong => best != Some(class),
+            Self::Uncertain => best != Some(class) || answer[class] < 0.5,
+        }
+    }
 }
 
 /// What a tree contributes to the probabilities.

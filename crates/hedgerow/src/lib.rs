@@ -2,6 +2,7 @@
 
 mod file;
 mod model;
+pub mod report;
 
 pub use hedgerow_core as core;
 pub use hedgerow_forest as forest;

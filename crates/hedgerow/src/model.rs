@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Schema, StopReason};
-use hedgerow_forest::{Forest, ForestParams, OutOfBag, Training};
+use hedgerow_forest::{Forest, ForestParams, Lesson, OnlineForest, OutOfBag, Rows, Training};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::file;
@@ -21,8 +21,10 @@ pub struct Model {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum Learner {
-    /// A random forest.
+    /// A random forest that only answers.
     Forest(Forest),
+    /// A random forest with the rows it remembers, which keeps learning.
+    OnlineForest(Box<OnlineForest>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -48,10 +50,69 @@ impl Model {
         Ok(Fitted { model, oob: fitted.oob, stop: fitted.stop })
     }
 
+    /// A forest that knows nothing yet and learns what it is given.
+    pub fn new_forest(schema: Schema, params: &Checked<ForestParams>) -> Result<Self> {
+        let forest = OnlineForest::new(&schema, params)?;
+        Ok(Self { schema, learner: Learner::OnlineForest(Box::new(forest)) })
+    }
+
+    /// The same model together with the rows it was fitted to, so that it can go on learning.
+    #[must_use]
+    pub fn with_rows(self, data: Dataset) -> Self {
+        let learner = match self.learner {
+            Learner::Forest(forest) => {
+                Learner::OnlineForest(Box::new(OnlineForest::from_fitted(forest, data)))
+            }
+            learner @ Learner::OnlineForest(_) => learner,
+        };
+        Self { schema: self.schema, learner }
+    }
+
+    /// The same model without its rows: smaller, and it learns no more.
+    #[must_use]
+    pub fn without_rows(self) -> Self {
+        let learner = match self.learner {
+            Learner::OnlineForest(mut online) => {
+                online.put_in_order();
+                Learner::Forest(online.into_forest())
+            }
+            learner @ Learner::Forest(_) => learner,
+        };
+        Self { schema: self.schema, learner }
+    }
+
+    /// Answers rows and learns them, one after the other; see [`OnlineForest::learn`]. `schema` is the model's own, grown by the
+    /// classes and categories that have come since.
+    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
+        let Learner::OnlineForest(online) = &mut self.learner else { return Err(Error::NoRows) };
+        check_growth(&self.schema, schema)?;
+        let lesson = online.learn(schema, rows, training)?;
+        if self.schema != *schema {
+            self.schema = schema.clone();
+        }
+        Ok(lesson)
+    }
+
+    /// The rows it remembers, the oldest first; none if it was saved without them.
+    pub fn remembered(&self) -> Result<Option<Dataset>> {
+        match &self.learner {
+            Learner::OnlineForest(online) => online.remembered(&self.schema).map(Some),
+            Learner::Forest(_) => Ok(None),
+        }
+    }
+
+    /// The forest that keeps learning, if it is one.
+    pub fn as_online(&self) -> Option<&OnlineForest> {
+        match &self.learner {
+            Learner::OnlineForest(online) => Some(online),
+            Learner::Forest(_) => None,
+        }
+    }
+
     /// The kind, as the command line calls it.
     pub fn kind(&self) -> &'static str {
         match &self.learner {
-            Learner::Forest(_) => "forest",
+            Learner::Forest(_) | Learner::OnlineForest(_) => "forest",
         }
     }
 
@@ -59,6 +120,7 @@ impl Model {
     pub fn as_forest(&self) -> Option<&Forest> {
         match &self.learner {
             Learner::Forest(forest) => Some(forest),
+            Learner::OnlineForest(online) => Some(online.forest()),
         }
     }
 
@@ -66,6 +128,7 @@ impl Model {
     pub fn bytes(&self) -> usize {
         match &self.learner {
             Learner::Forest(forest) => forest.bytes(),
+            Learner::OnlineForest(online) => online.bytes(),
         }
     }
 
@@ -107,21 +170,48 @@ impl Classifier for Model {
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
         match &self.learner {
             Learner::Forest(forest) => forest.predict_proba_impl(x, par, out),
+            Learner::OnlineForest(online) => online.predict_proba_impl(x, par, out),
         }
     }
 }
 
-/// One model out of several of the same kind and columns; classes may differ.
+/// One model out of several of the same kind and columns; classes may differ. It can go on learning if all of them can: then it
+/// has the rows of all, and its trees get to know those they have not seen with the first lesson.
 pub fn merge(models: &[&Model]) -> Result<Model> {
-    let mut forests = Vec::with_capacity(models.len());
-    for model in models {
-        match &model.learner {
-            Learner::Forest(forest) => forests.push((&model.schema, forest)),
-        }
-    }
+    let forests: Vec<(&Schema, &Forest)> =
+        models.iter().filter_map(|model| Some((&model.schema, model.as_forest()?))).collect();
     if forests.len() < 2 {
         return Err(Error::param("models", "two or more to merge", forests.len()));
     }
     let (schema, forest) = hedgerow_forest::merge(&forests)?;
-    Ok(Model { schema, learner: Learner::Forest(forest) })
+    let mut rows: Option<Dataset> = None;
+    for model in models {
+        let Some(own) = model.remembered()? else {
+            return Ok(Model { schema, learner: Learner::Forest(forest) });
+        };
+        let own = own.under(&schema)?;
+        match &mut rows {
+            None => rows = Some(own),
+            Some(rows) => rows.append(&own),
+        }
+    }
+    let merged = Model { schema, learner: Learner::Forest(forest) };
+    Ok(match rows {
+        Some(rows) => merged.with_rows(rows),
+        None => merged,
+    })
+}
+
+/// Fails unless a schema is another with classes and categories added at the ends.
+fn check_growth(before: &Schema, after: &Schema) -> Result<()> {
+    let old_names = before.labels.names();
+    let keeps_labels = after.labels.names().get(..old_names.len()) == Some(old_names);
+    if keeps_labels && before.same_columns(after) {
+        return Ok(());
+    }
+    Err(Error::Shape {
+        what: "columns and classes like the model's",
+        expected: before.n_features(),
+        got: after.n_features(),
+    })
 }

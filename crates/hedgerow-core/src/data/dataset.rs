@@ -1,6 +1,8 @@
 //! Labelled rows in memory.
 
-use super::{ClassId, Features, Schema};
+use ndarray::ArrayView2;
+
+use super::{ClassId, ColumnKind, Features, Schema};
 use crate::error::{DataError, DataProblem, Result};
 
 /// Labelled rows with their schema: what a model is fitted to.
@@ -32,46 +34,11 @@ impl Dataset {
             .into());
         }
         schema.check_sizes()?;
-        if features.n_rows() != labels.len() {
-            return Err(DataProblem::LabelCount { rows: features.n_rows(), labels: labels.len() }.into());
-        }
-        if let Some(weights) = &weights {
-            if weights.len() != labels.len() {
-                return Err(DataProblem::LabelCount { rows: features.n_rows(), labels: weights.len() }.into());
-            }
-            if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-                let problem = DataProblem::BadWeight { got: weights[row].to_string() };
-                return Err(DataError::from(problem).at_row(row as u64 + 1).into());
-            }
-        }
-        if let Some(row) = labels.iter().position(|c| c.index() >= schema.n_classes()) {
-            let problem = DataProblem::UnknownLabel {
-                label: labels[row].0.to_string(),
-                known: format!("classes 0 to {}", schema.n_classes().saturating_sub(1)),
-            };
-            return Err(DataError::from(problem).at_row(row as u64 + 1).into());
-        }
-        if let Features::Floats { values, n_features } = &features
-            && let Some(at) = values.iter().position(|v| v.is_infinite())
-        {
-            let problem = DataProblem::Infinite { text: values[at].to_string() };
-            return Err(DataError::from(problem)
-                .at_row((at / n_features) as u64 + 1)
-                .in_column(schema.columns[at % n_features].name.clone())
-                .into());
-        }
-        for (c, column) in schema.columns.iter().enumerate().filter(|(_, c)| c.kind.n_categories() > 0) {
-            let n = column.kind.n_categories() as f32;
-            let fits = |value: f32| value.is_nan() || (value >= 0.0 && value < n && value.fract() == 0.0);
-            if let Some(row) = (0..features.n_rows()).find(|&r| !fits(features.value(r, c))) {
-                let problem =
-                    DataProblem::NoSuchCategory { got: features.value(row, c).to_string(), n: n as usize };
-                return Err(DataError::from(problem)
-                    .at_row(row as u64 + 1)
-                    .in_column(column.name.clone())
-                    .into());
-            }
-        }
+        let n_rows = features.n_rows();
+        check_counts(&schema, n_rows, &labels, weights.as_deref())?;
+        check_values(&schema, n_rows, matches!(features, Features::Bytes { .. }), |r, c| {
+            features.value(r, c)
+        })?;
         Ok(Self { schema, features, labels, weights })
     }
 
@@ -107,6 +74,54 @@ impl Dataset {
         }
     }
 
+    /// The same rows under a schema that has the same columns and at least the same classes and categories, in any order.
+    pub fn under(&self, schema: &Schema) -> Result<Self> {
+        let class = |&old: &ClassId| schema.labels.get(self.schema.labels.name(old)).unwrap_or(old);
+        let mut features = Features::new(schema.n_features());
+        let places: Vec<Option<Vec<f32>>> = self
+            .schema
+            .columns
+            .iter()
+            .zip(&schema.columns)
+            .map(|(ours, theirs)| match (&ours.kind, &theirs.kind) {
+                (ColumnKind::Categorical { categories }, ColumnKind::Categorical { categories: others }) => {
+                    let place =
+                        |name| others.iter().position(|other| other == name).map_or(f32::NAN, |p| p as f32);
+                    Some(categories.iter().map(place).collect())
+                }
+                _ => None,
+            })
+            .collect();
+        let mut row = vec![0.0; self.features.n_features()];
+        for r in 0..self.n_rows() {
+            self.features.copy_rows(r..r + 1, &mut row);
+            for (value, places) in row.iter_mut().zip(&places) {
+                if let Some(places) = places {
+                    *value =
+                        places.get(*value as usize).copied().filter(|_| !value.is_nan()).unwrap_or(f32::NAN);
+                }
+            }
+            features.push(&row);
+        }
+        Self::new(schema.clone(), features, self.labels.iter().map(class).collect(), self.weights.clone())
+    }
+
+    /// Adds rows of the same schema at the end.
+    pub fn append(&mut self, more: &Self) {
+        for r in 0..more.n_rows() {
+            self.features.extend(more.features.to_array(r..r + 1).view());
+        }
+        if self.weights.is_some() || more.weights.is_some() {
+            let n = self.labels.len();
+            let own = self.weights.get_or_insert_with(|| vec![1.0; n]);
+            match &more.weights {
+                Some(weights) => own.extend_from_slice(weights),
+                None => own.resize(n + more.n_rows(), 1.0),
+            }
+        }
+        self.labels.extend_from_slice(&more.labels);
+    }
+
     /// Fails unless there are rows of at least two classes and a column to learn from.
     pub fn check_trainable(&self) -> Result<()> {
         if self.labels.is_empty() {
@@ -125,4 +140,73 @@ impl Dataset {
         }
         Ok(())
     }
+}
+
+/// Fails unless rows that come without a [`Dataset`] fit a schema: their labels, weights, and values.
+pub fn check_rows(
+    schema: &Schema,
+    x: ArrayView2<'_, f32>,
+    labels: &[ClassId],
+    weights: Option<&[f32]>,
+) -> Result<()> {
+    if x.ncols() != schema.n_features() {
+        return Err(DataProblem::ColumnCount { expected: schema.n_features(), got: x.ncols() }.into());
+    }
+    check_counts(schema, x.nrows(), labels, weights)?;
+    check_values(schema, x.nrows(), false, |r, c| x[(r, c)])
+}
+
+fn check_counts(schema: &Schema, rows: usize, labels: &[ClassId], weights: Option<&[f32]>) -> Result<()> {
+    if rows != labels.len() {
+        return Err(DataProblem::LabelCount { rows, labels: labels.len() }.into());
+    }
+    if let Some(weights) = weights {
+        if weights.len() != labels.len() {
+            return Err(DataProblem::LabelCount { rows, labels: weights.len() }.into());
+        }
+        if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
+            let problem = DataProblem::BadWeight { got: weights[row].to_string() };
+            return Err(DataError::from(problem).at_row(row as u64 + 1).into());
+        }
+    }
+    if let Some(row) = labels.iter().position(|c| c.index() >= schema.n_classes()) {
+        let problem = DataProblem::UnknownLabel {
+            label: labels[row].0.to_string(),
+            known: format!("classes 0 to {}", schema.n_classes().saturating_sub(1)),
+        };
+        return Err(DataError::from(problem).at_row(row as u64 + 1).into());
+    }
+    Ok(())
+}
+
+fn check_values(
+    schema: &Schema,
+    n_rows: usize,
+    are_finite: bool,
+    value: impl Fn(usize, usize) -> f32,
+) -> Result<()> {
+    let wrong = |problem: DataProblem, row: usize, column: usize| {
+        Err(DataError::from(problem)
+            .at_row(row as u64 + 1)
+            .in_column(schema.columns[column].name.clone())
+            .into())
+    };
+    if !are_finite {
+        for row in 0..n_rows {
+            if let Some(column) = (0..schema.n_features()).find(|&c| value(row, c).is_infinite()) {
+                return wrong(DataProblem::Infinite { text: value(row, column).to_string() }, row, column);
+            }
+        }
+    }
+    for (column, kind) in schema.columns.iter().map(|c| &c.kind).enumerate() {
+        let n = kind.n_categories() as f32;
+        let fits = |value: f32| value.is_nan() || (value >= 0.0 && value < n && value.fract() == 0.0);
+        if n > 0.0
+            && let Some(row) = (0..n_rows).find(|&r| !fits(value(r, column)))
+        {
+            let got = value(row, column).to_string();
+            return wrong(DataProblem::NoSuchCategory { got, n: n as usize }, row, column);
+        }
+    }
+    Ok(())
 }

@@ -5,7 +5,7 @@ mod features;
 mod labels;
 mod schema;
 
-pub use dataset::Dataset;
+pub use dataset::{Dataset, check_rows};
 pub use features::Features;
 pub use labels::{ClassId, LabelTable, canonical_label};
 pub use schema::{Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Schema};

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::data::ClassId;
 use crate::traits::most_probable;
 
-const N_BINS: usize = 15;
+pub(super) const N_BINS: usize = 15;
 
 /// One bar of a reliability diagram.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
@@ -24,7 +24,7 @@ pub fn reliability(proba: ArrayView2<'_, f64>, truth: &[ClassId]) -> Vec<Reliabi
     let mut bins = vec![ReliabilityBin::default(); N_BINS];
     for (i, answer) in most_probable(proba).into_iter().enumerate() {
         let top = proba[(i, answer.index())];
-        let bin = &mut bins[((top * N_BINS as f64) as usize).min(N_BINS - 1)];
+        let bin = &mut bins[bin_of(top)];
         bin.count += 1;
         bin.confidence += top;
         bin.accuracy += f64::from(u8::from(answer == truth[i]));
@@ -36,13 +36,20 @@ pub fn reliability(proba: ArrayView2<'_, f64>, truth: &[ClassId]) -> Vec<Reliabi
     bins
 }
 
+/// The bin of an answer.
+pub(super) fn bin_of(top: f64) -> usize {
+    ((top * N_BINS as f64) as usize).min(N_BINS - 1)
+}
+
 /// Expected calibration error: the distance between confidence and accuracy, averaged over answers.
 pub fn ece(proba: ArrayView2<'_, f64>, truth: &[ClassId]) -> f64 {
-    let gap: f64 = reliability(proba, truth)
-        .iter()
-        .map(|bin| bin.count as f64 * (bin.confidence - bin.accuracy).abs())
-        .sum();
-    gap / truth.len().max(1) as f64
+    gap(&reliability(proba, truth), truth.len())
+}
+
+/// The distance between confidence and accuracy of `n_rows` answers in bins.
+pub(super) fn gap(bins: &[ReliabilityBin], n_rows: usize) -> f64 {
+    let sum: f64 = bins.iter().map(|bin| bin.count as f64 * (bin.confidence - bin.accuracy).abs()).sum();
+    sum / n_rows.max(1) as f64
 }
 
 /// The entropy of an answer to base "number of classes": 0 for certainty, 1 for no idea.

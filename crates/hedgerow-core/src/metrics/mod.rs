@@ -11,6 +11,7 @@
 
 mod confidence;
 mod ranking;
+mod running;
 mod scores;
 
 use ndarray::ArrayView2;
@@ -22,6 +23,7 @@ use crate::traits::most_probable;
 
 pub use confidence::{ReliabilityBin, ece, normalized_entropy, overconfidence, reliability, underconfidence};
 pub use ranking::{auc, binary_auc};
+pub use running::{ClassTally, Running};
 pub use scores::{accuracy, balanced_accuracy, brier, confusion, log_loss};
 
 /// Classes beyond which figures whose cost grows with their square are left out.

@@ -5,7 +5,7 @@ use ndarray::ArrayView2;
 use crate::data::ClassId;
 
 /// The least probability that [`log_loss`] takes seriously.
-const LEAST_PROBABILITY: f64 = 1e-15;
+pub(super) const LEAST_PROBABILITY: f64 = 1e-15;
 
 /// Share of rows answered right; 0 for no rows.
 pub fn accuracy(answers: &[ClassId], truth: &[ClassId], weights: Option<&[f32]>) -> f64 {

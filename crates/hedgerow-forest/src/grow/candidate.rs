@@ -4,18 +4,18 @@ use crate::tree::CategorySet;
 
 /// What a split asks of a code.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Question {
+pub(super) enum Question<C> {
     /// Is it this one or a smaller one?
-    UpTo(usize),
+    UpTo(C),
     /// Is it in this set?
     In(CategorySet),
 }
 
 /// A possible split of a node.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Candidate {
+pub(super) struct Candidate<C> {
     pub(super) column: usize,
-    pub(super) question: Question,
+    pub(super) question: Question<C>,
     pub(super) missing_left: bool,
     /// How much impurity it removes: impurity of the node minus that of its sides, weighted by size.
     pub(super) gain: f64,

@@ -33,6 +33,17 @@ impl ColumnOrder {
         Self { columns }
     }
 
+    /// Back to the order of the beginning.
+    pub(super) fn reset(&mut self, constant: &[u32]) {
+        if constant.is_empty() {
+            for (to, from) in self.columns.iter_mut().zip(0..) {
+                *to = from;
+            }
+        } else {
+            *self = Self::new(self.columns.len(), constant);
+        }
+    }
+
     /// A column not drawn before in this node; none when there are no more.
     pub(super) fn draw(&mut self, known: &mut Known, rng: &mut Rng) -> Option<usize> {
         let left = self.columns.len() - known.drawn_to;

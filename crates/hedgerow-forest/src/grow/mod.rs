@@ -20,7 +20,7 @@ mod task;
 mod verdicts;
 
 use hedgerow_core::Budget;
-use hedgerow_core::rng::Rng;
+use hedgerow_core::rng::{Purpose, Rng};
 
 use crate::codes::{Code, ColumnCodes};
 use crate::params::ForestParams;
@@ -31,6 +31,8 @@ use nearby::{Nearby, Numbers};
 use search::Search;
 use task::{Group, Groups, Task};
 
+pub(crate) use nearby::MOST_BYTES as NEARBY_BYTES;
+pub(crate) use score::Scorer;
 pub(crate) use verdicts::Verdicts;
 
 /// Rows at which a node has another look for constant columns: few enough for the look to be cheap.
@@ -55,6 +57,25 @@ pub(crate) struct Ground<'a> {
     pub(crate) judge: bool,
     /// Whether they are to be learnt in the end.
     pub(crate) learn: bool,
+    /// Whether to tell which rows each leaf has.
+    pub(crate) tell_leaves: bool,
+    /// The share of rows outside a leaf's most frequent class that noise may explain; 0 splits until leaves are pure.
+    pub(crate) noise: f64,
+}
+
+impl Ground<'_> {
+    /// The same ground, for trees that tolerate noise or for those that do not.
+    pub(crate) fn tolerating(&self, noise: bool) -> Self {
+        Self { noise: if noise { self.noise } else { 0.0 }, ..*self }
+    }
+
+    /// Whether so many rows outside the most frequent class, of so many, are more than noise would leave in a leaf: more than
+    /// one standard deviation above what it leaves on average.
+    #[inline]
+    pub(crate) fn is_worth_splitting(&self, others: f64, n: f64) -> bool {
+        let expected = self.noise * n;
+        others > expected + libm::sqrt(expected * (1.0 - self.noise))
+    }
 }
 
 /// A tree fresh from the ground.
@@ -64,8 +85,34 @@ pub(crate) struct Grown {
     pub(crate) gains: Vec<f64>,
     /// What the tree said about the rows it had not seen.
     pub(crate) verdicts: Verdicts,
+    /// Which rows ended up in which leaf, if that was asked for.
+    pub(crate) leaf_rows: LeafRows,
     /// Whether a limit ended the work before the tree was done.
     pub(crate) cut_short: bool,
+}
+
+/// The rows of each leaf.
+#[derive(Debug, Default)]
+pub(crate) struct LeafRows {
+    rows: Vec<u32>,
+    leaves: Vec<LeafRun>,
+}
+
+/// Where the rows of a leaf are: the split above it and whether it is on the right side, the first row, the number of rows.
+#[derive(Debug, Clone, Copy)]
+struct LeafRun {
+    above: Option<(usize, bool)>,
+    start: u32,
+    len: u32,
+}
+
+impl LeafRows {
+    /// Hands the split above each leaf, and whether the leaf is on its right side, and the leaf's rows to `visit`.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(Option<(usize, bool)>, &[u32])) {
+        for &LeafRun { above, start, len } in &self.leaves {
+            visit(above, &self.rows[start as usize..(start + len) as usize]);
+        }
+    }
 }
 
 /// The codes, row after row, and once more column after column (or nothing, where there is no such copy).
@@ -77,22 +124,27 @@ pub(crate) struct Matrix<'a, C> {
 
 /// Grows a tree on the rows of a bag: `times[row]` says how often a row is in it.
 pub(crate) fn grow<C: Code>(ground: &Ground<'_>, matrix: Matrix<'_, C>, times: &[u8], rng: Rng) -> Grown {
-    let mut grower = Grower::new(ground, matrix, times, rng);
+    let mut grower = Grower::new(ground, matrix, Nearby::most_rows(matrix.by_row, ground.columns.len()));
+    grower.plant_bag(times, rng);
     grower.run();
     let mut tree = grower.tree;
     tree.splits.shrink_to_fit();
     tree.leaves.shrink_to_fit();
     tree.sets.shrink_to_fit();
-    Grown { tree, gains: grower.gains, verdicts: grower.verdicts, cut_short: grower.cut_short }
+    let Grower { gains, verdicts, leaf_rows, cut_short, .. } = grower;
+    Grown { tree, gains, verdicts, leaf_rows, cut_short }
 }
 
-struct Grower<'a, C> {
+/// Grows trees, or parts of one, and keeps its working space in between.
+pub(crate) struct Grower<'a, C> {
     ground: &'a Ground<'a>,
     matrix: Matrix<'a, C>,
+    /// How often each row is in the bag; nothing where all rows of the root take part.
     times: &'a [u8],
     rng: Rng,
-    /// For each node the rows of the bag, then those left out; both grouped by class.
-    rows: Vec<u32>,
+    /// For each node the rows of the bag, then those left out; both grouped by class. Beside them, which of them are in which
+    /// leaf, where that is asked for.
+    leaf_rows: LeafRows,
     /// Rows going right, while a node is split.
     aside: Vec<u32>,
     columns: ColumnOrder,
@@ -107,59 +159,100 @@ struct Grower<'a, C> {
     gains: Vec<f64>,
     verdicts: Verdicts,
     total_weight: f64,
+    /// Whether every row counts 1.
+    counts_rows: bool,
     rows_since_look: usize,
     cut_short: bool,
 }
 
 impl<'a, C: Code> Grower<'a, C> {
-    fn new(ground: &'a Ground<'a>, matrix: Matrix<'a, C>, times: &'a [u8], rng: Rng) -> Self {
-        let times_of = |row: &u32| usize::from(times[*row as usize]);
-        let mut rows: Vec<u32> =
-            ground.by_class.iter().flat_map(|row| std::iter::repeat_n(*row, times_of(row))).collect();
-        let len = rows.len();
-        if ground.judge || ground.learn {
-            rows.extend(ground.by_class.iter().copied().filter(|row| times_of(row) == 0));
-        }
-        let mut root = Vec::new();
-        group(&rows[..len], |row| ground.classes[row as usize], &mut root);
-        let mut groups = Groups::default();
+    /// Nothing planted yet. Subtrees of up to `most_nearby` rows are grown on a copy of their rows.
+    pub(crate) fn new(ground: &'a Ground<'a>, matrix: Matrix<'a, C>, most_nearby: usize) -> Self {
         let n_features = ground.columns.len();
-        groups.push(&root);
-        let task = Task {
-            start: 0,
-            len,
-            n_held: rows.len() - len,
-            n_groups: root.len(),
-            depth: 0,
-            n_constant: ground.constant.len(),
-            parent: None,
-            knows_all: false,
-            is_nearby: false,
-            look_at_all: false,
-        };
-        let mut grower = Self {
+        Self {
             ground,
             matrix,
-            times,
-            rng,
-            aside: Vec::with_capacity(rows.len()),
+            times: &[],
+            rng: Rng::new(0, Purpose::Tree, 0),
+            leaf_rows: LeafRows::default(),
+            aside: Vec::new(),
             columns: ColumnOrder::new(n_features, ground.constant),
             columns_of_all: ColumnOrder::new(n_features, ground.constant),
             search: Search::new(ground),
             nearby: Nearby::default(),
-            most_nearby: Nearby::most_rows(matrix.by_row, n_features),
-            stack: vec![task],
-            groups,
+            most_nearby,
+            stack: Vec::new(),
+            groups: Groups::default(),
             tree: Tree::default(),
             gains: vec![0.0; n_features],
             verdicts: Verdicts::default(),
             total_weight: 0.0,
+            counts_rows: ground.row_weights.is_none() && ground.class_weights.iter().all(|&w| w == 1.0),
             rows_since_look: usize::MAX / 2,
             cut_short: false,
-            rows,
+        }
+    }
+
+    /// Begins a tree on a bag.
+    fn plant_bag(&mut self, times: &'a [u8], rng: Rng) {
+        let times_of = |row: &u32| usize::from(times[*row as usize]);
+        let by_class = self.ground.by_class;
+        self.leaf_rows.rows =
+            by_class.iter().flat_map(|row| std::iter::repeat_n(*row, times_of(row))).collect();
+        let len = self.leaf_rows.rows.len();
+        if self.ground.judge || self.ground.learn {
+            self.leaf_rows.rows.extend(by_class.iter().copied().filter(|row| times_of(row) == 0));
+        }
+        self.times = times;
+        self.rng = rng;
+        let root = self.plant_root(len, 0, false);
+        self.total_weight = self.weights(&root.0, &root.1).iter().map(|w| w.1).sum();
+    }
+
+    /// Grows what should stand in the place of a leaf at a depth: all `rows`, ordered by class, take part. The tree is none if
+    /// nothing separates them. `total_weight` is that of the whole tree, for the sake of the gains.
+    pub(crate) fn grow_from_leaf(
+        &mut self,
+        rows: &[u32],
+        depth: usize,
+        total_weight: f64,
+        rng: Rng,
+    ) -> Option<(&Tree, &LeafRows)> {
+        self.leaf_rows.rows.clear();
+        self.leaf_rows.rows.extend_from_slice(rows);
+        self.tree.clear();
+        self.leaf_rows.leaves.clear();
+        self.columns_of_all.reset(self.ground.constant);
+        self.rng = rng;
+        self.total_weight = total_weight;
+        self.plant_root(rows.len(), depth, true);
+        self.run();
+        (!self.tree.splits.is_empty()).then_some((&self.tree, &self.leaf_rows))
+    }
+
+    /// What the splits removed since the last time this was asked, for each column.
+    pub(crate) fn take_gains(&mut self) -> Vec<f64> {
+        std::mem::take(&mut self.gains)
+    }
+
+    fn plant_root(&mut self, len: usize, depth: usize, knows_all: bool) -> (Task, Vec<Group>) {
+        let mut root = Vec::new();
+        group(&self.leaf_rows.rows[..len], |row| self.ground.classes[row as usize], &mut root);
+        let task = Task {
+            start: 0,
+            len,
+            n_held: self.leaf_rows.rows.len() - len,
+            n_groups: root.len(),
+            depth,
+            n_constant: self.ground.constant.len(),
+            parent: None,
+            knows_all,
+            is_nearby: false,
+            look_at_all: false,
         };
-        grower.total_weight = grower.weights(&task, &root).iter().map(|w| w.1).sum();
-        grower
+        self.groups.push(&root);
+        self.stack.push(task);
+        (task, root)
     }
 
     fn run(&mut self) {
@@ -167,7 +260,7 @@ impl<'a, C: Code> Grower<'a, C> {
             let mut groups = self.groups.pop(task.n_groups);
             self.look_at_the_clock(&task);
             if !task.is_nearby && task.len + task.n_held <= self.most_nearby && groups.len() > 1 {
-                let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+                let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
                 self.nearby.take(rows, self.matrix.by_row, self.ground.columns.len());
                 task.is_nearby = true;
                 task.look_at_all = true;
@@ -176,7 +269,8 @@ impl<'a, C: Code> Grower<'a, C> {
             if link.is_none() && task.n_held > 0 {
                 if self.ground.judge {
                     let weights = self.weights(&task, &groups);
-                    let held = &self.rows[task.start + task.len..task.start + task.len + task.n_held];
+                    let held =
+                        &self.leaf_rows.rows[task.start + task.len..task.start + task.len + task.n_held];
                     let numbers = Numbers::new(&self.nearby, task.is_nearby);
                     let held = held.iter().map(|&row| numbers.of(row) as u32);
                     self.verdicts.add(held, &weights, self.ground.params.probabilities);
@@ -187,8 +281,18 @@ impl<'a, C: Code> Grower<'a, C> {
                 }
             }
             let link = link.unwrap_or_else(|| {
-                let weights = self.weights(&task, &groups);
-                self.tree.add_leaf(&weights)
+                let leaf = match groups[..] {
+                    // Most leaves: no list of weights is needed.
+                    [group] if self.counts_rows => Link::pure(usize::from(group.class), group.len),
+                    _ => None,
+                };
+                if self.ground.tell_leaves {
+                    self.note_leaf(&task);
+                }
+                leaf.unwrap_or_else(|| {
+                    let weights = self.weights(&task, &groups);
+                    self.tree.add_leaf(&weights)
+                })
             });
             match task.parent {
                 None => self.tree.root = link,
@@ -196,6 +300,23 @@ impl<'a, C: Code> Grower<'a, C> {
             }
             self.groups.recycle(groups);
         }
+    }
+
+    /// Whether noise may explain all rows of a node outside its most frequent class.
+    fn is_noise(&self, task: &Task, groups: &[Group]) -> bool {
+        let most = groups.iter().map(|group| group.len).max().unwrap_or(0) as f64;
+        !self.ground.is_worth_splitting(task.len as f64 - most, task.len as f64)
+    }
+
+    /// Notes which rows a leaf has, by their numbers in the data.
+    fn note_leaf(&mut self, task: &Task) {
+        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len];
+        if task.is_nearby {
+            let numbers = Numbers::new(&self.nearby, true);
+            rows.iter_mut().for_each(|row| *row = numbers.of(*row) as u32);
+        }
+        let run = LeafRun { above: task.parent, start: task.start as u32, len: task.len as u32 };
+        self.leaf_rows.leaves.push(run);
     }
 
     /// Splits a node; none if it must be a leaf. A sample may promise sides that turn out too small: then it is drawn anew.
@@ -215,7 +336,7 @@ impl<'a, C: Code> Grower<'a, C> {
     fn take_in(&mut self, task: &mut Task, groups: &mut Vec<Group>) {
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
         let class_of = |row: u32| self.ground.classes[numbers.of(row)];
-        let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
         // Two runs in class order: the sort is a merge of them.
         rows.sort_by_key(|&row| class_of(row));
         group(rows, class_of, groups);
@@ -228,16 +349,17 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// The best split of a node, and how many columns are now known to be constant in it; none if it must be a leaf.
-    fn find_split(&mut self, task: &Task, groups: &[Group]) -> Option<(Candidate, usize)> {
+    fn find_split(&mut self, task: &Task, groups: &[Group]) -> Option<(Candidate<C>, usize)> {
         let params = self.ground.params;
         let done = groups.len() < 2
             || task.len < 2 * params.min_leaf_rows
             || (params.max_height > 0 && task.depth >= params.max_height)
+            || (self.ground.noise > 0.0 && self.is_noise(task, groups))
             || self.cut_short;
         if done {
             return None;
         }
-        let rows = &self.rows[task.start..task.start + task.len];
+        let rows = &self.leaf_rows.rows[task.start..task.start + task.len];
         let columns = if task.knows_all { &mut self.columns_of_all } else { &mut self.columns };
         let mut known = Known::new(task.n_constant);
         if task.look_at_all {
@@ -266,7 +388,7 @@ impl<'a, C: Code> Grower<'a, C> {
         &mut self,
         task: Task,
         groups: &[Group],
-        candidate: &Candidate,
+        candidate: &Candidate<C>,
         n_constant: usize,
     ) -> Option<Link> {
         let mut left_lens = self.groups.lens();
@@ -283,14 +405,14 @@ impl<'a, C: Code> Grower<'a, C> {
         let mut split =
             Split::from_parts(0.0, feature, u16::from(candidate.missing_left), [Link::default(); 2]);
         match &candidate.question {
-            Question::UpTo(code) => {
-                split.threshold = self.ground.columns[candidate.column].threshold_above(*code);
+            Question::UpTo(last) => {
+                split.threshold = last.threshold(&self.ground.columns[candidate.column]);
             }
             Question::In(set) => split.set_categories(set, &mut self.tree.sets),
         }
         self.tree.splits.push(split);
         let share = self.search.weight_of(task.len) / self.total_weight;
-        self.gains[candidate.column] += candidate.gain * share;
+        self.gains[candidate.column] += on_grid(candidate.gain * share);
 
         let child = |start, len, n_held, right| Task {
             start,
@@ -329,18 +451,16 @@ impl<'a, C: Code> Grower<'a, C> {
         &mut self,
         task: &Task,
         groups: &[Group],
-        candidate: &Candidate,
+        candidate: &Candidate<C>,
         left_lens: &mut Vec<u32>,
     ) -> (usize, usize) {
         let missing = self.ground.columns[candidate.column].has_missing.then_some(candidate.missing_left);
         let column = candidate.column;
         match (&candidate.question, missing) {
-            (Question::UpTo(code), None) => {
-                let last = C::narrow(*code);
+            (&Question::UpTo(last), None) => {
                 self.partition_by(task, groups, column, left_lens, |c| c <= last)
             }
-            (Question::UpTo(code), Some(missing)) => {
-                let last = C::narrow(*code);
+            (&Question::UpTo(last), Some(missing)) => {
                 let goes_left = |c| if c == C::MISSING { missing } else { c <= last };
                 self.partition_by(task, groups, column, left_lens, goes_left)
             }
@@ -373,7 +493,7 @@ impl<'a, C: Code> Grower<'a, C> {
         } else {
             (&self.matrix.by_column[column * n_rows..(column + 1) * n_rows], 1)
         };
-        let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
         let aside = &mut self.aside;
         aside.resize(rows.len(), 0);
         let (mut n_left, mut n_right, mut at) = (0, 0, 0);
@@ -402,7 +522,7 @@ impl<'a, C: Code> Grower<'a, C> {
         // Rare: only where a sample promised sides that the whole node does not have. With rows left out, both runs were
         // mixed; which row belongs to which run is told by their number in the bag.
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
-        let rows = &mut self.rows[task.start..task.start + task.len + task.n_held];
+        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
         rows.sort_by_key(|&row| {
             let held = !task.knows_all && self.times[numbers.of(row)] == 0;
             (held, self.ground.classes[numbers.of(row)])
@@ -416,7 +536,7 @@ impl<'a, C: Code> Grower<'a, C> {
         groups
             .iter()
             .map(|group| {
-                let rows = &self.rows[at..at + group.len as usize];
+                let rows = &self.leaf_rows.rows[at..at + group.len as usize];
                 at += group.len as usize;
                 let weight = match self.ground.row_weights {
                     None => group.len as f64,
@@ -438,6 +558,12 @@ impl<'a, C: Code> Grower<'a, C> {
             self.cut_short |= self.ground.budget.spent().is_some() || is_full;
         }
     }
+}
+
+/// The nearest multiple of 2^-40. Sums of such numbers are exact, so they do not depend on the order of the terms.
+pub(crate) fn on_grid(gain: f64) -> f64 {
+    const GRID: f64 = (1_u64 << 40) as f64;
+    libm::round(gain * GRID) / GRID
 }
 
 /// The lengths of the runs of one class in rows ordered by class.

@@ -6,7 +6,7 @@
 use crate::codes::Code;
 
 /// Bytes of a copy, about half of a usual second-level cache.
-const MOST_BYTES: usize = 512 << 10;
+pub(crate) const MOST_BYTES: usize = 512 << 10;
 
 /// A copy of some rows. Within it a row goes by its place in the copy.
 #[derive(Default)]

@@ -6,21 +6,21 @@
 use crate::params::Criterion;
 
 /// Adds up class weights on one side.
-pub(super) struct Scorer {
+pub(crate) struct Scorer {
     criterion: Criterion,
     /// n ln n for the whole numbers that a sample can count to.
     table: Vec<f64>,
 }
 
 impl Scorer {
-    pub(super) fn new(criterion: Criterion, most: usize) -> Self {
+    pub(crate) fn new(criterion: Criterion, most: usize) -> Self {
         let most = if criterion == Criterion::Entropy { most.min(4096) } else { 0 };
         Self { criterion, table: (0..=most).map(|n| exact_n_ln_n(n as f64)).collect() }
     }
 
     /// Impurity times weight of one side.
     #[inline]
-    pub(super) fn cost(&self, weights: impl Iterator<Item = f64>) -> f64 {
+    pub(crate) fn cost(&self, weights: impl Iterator<Item = f64>) -> f64 {
         match self.criterion {
             Criterion::Gini => {
                 let (mut sum, mut squares) = (0.0, 0.0);

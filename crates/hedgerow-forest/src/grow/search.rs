@@ -40,7 +40,7 @@ pub(super) struct Search<C> {
     sorted: Vec<(C, u32, f64)>,
     /// Rows all count the same, so that class weights are plain counts.
     is_plain: bool,
-    best: Option<Candidate>,
+    best: Option<Candidate<C>>,
 }
 
 impl<C: Code> Search<C> {
@@ -160,7 +160,7 @@ impl<C: Code> Search<C> {
     }
 
     /// The best split found.
-    pub(super) fn best(&mut self) -> Option<Candidate> {
+    pub(super) fn best(&mut self) -> Option<Candidate<C>> {
         self.best.take()
     }
 
@@ -205,7 +205,7 @@ impl<C: Code> Search<C> {
             // One value and missing ones: the only question left is which.
             let question = match info.meaning {
                 Meaning::Category(_) => Question::In(CategorySet::new([high.wide()])),
-                _ => Question::UpTo(high.wide()),
+                _ => Question::UpTo(high),
             };
             self.consider(column, question, least);
         } else {
@@ -218,8 +218,7 @@ impl<C: Code> Search<C> {
                 (Meaning::Category(_), SplitRule::Best) => self.best_set(column, least, rng),
                 (_, SplitRule::Random) => {
                     for _ in 0..ground.params.n_thresholds {
-                        let code = low.wide() + rng.below((high.wide() - low.wide()) as u32) as usize;
-                        self.consider(column, Question::UpTo(code), least);
+                        self.consider(column, Question::UpTo(C::between(low, high, rng)), least);
                     }
                 }
                 (_, SplitRule::Best) => self.best_threshold(column, least),
@@ -258,11 +257,9 @@ impl<C: Code> Search<C> {
         if low == high {
             return false;
         }
-        let (low, high) = (low.wide(), high.wide());
         let least = self.least_rows(ground.params.min_leaf_rows);
         for _ in 0..ground.params.n_thresholds {
-            let code = low + rng.below((high - low) as u32) as usize;
-            let last = C::narrow(code);
+            let last = C::between(low, high, rng);
             let (mut n_left, mut left_squares, mut right_squares, mut at) = (0_u64, 0_u64, 0_u64, 0);
             for group in &self.groups {
                 let codes = &self.codes[at..at + group.len as usize];
@@ -281,7 +278,7 @@ impl<C: Code> Search<C> {
             let gain = (self.node_cost - cost) / self.total;
             if self.best.as_ref().is_none_or(|best| gain > best.gain) {
                 let missing_left = n_left > n_right;
-                self.best = Some(Candidate { column, question: Question::UpTo(code), missing_left, gain });
+                self.best = Some(Candidate { column, question: Question::UpTo(last), missing_left, gain });
             }
         }
         true
@@ -338,12 +335,12 @@ impl<C: Code> Search<C> {
     }
 
     /// Counts the left side of a question (missing values apart) and keeps it if it is the best so far.
-    fn consider(&mut self, column: usize, question: Question, least: f64) {
+    fn consider(&mut self, column: usize, question: Question<C>, least: f64) {
         let (codes, groups) = (&self.codes, &self.groups);
         let mut left = std::mem::take(&mut self.left);
         match &question {
-            Question::UpTo(code) => {
-                let last = C::narrow(*code);
+            Question::UpTo(last) => {
+                let last = *last;
                 Self::count(codes, groups, &self.weights, &self.all, |c| c <= last, &mut left);
             }
             Question::In(set) => {
@@ -358,16 +355,16 @@ impl<C: Code> Search<C> {
         self.keep_if_better(column, || question);
     }
 
-    fn rows_left(&self, question: &Question) -> f64 {
+    fn rows_left(&self, question: &Question<C>) -> f64 {
         let yes = |code: &&C| match question {
-            Question::UpTo(last) => code.wide() <= *last,
+            Question::UpTo(last) => *code <= last,
             Question::In(set) => set.contains(code.wide()),
         };
         self.codes.iter().filter(yes).count() as f64
     }
 
     /// Scores `self.left` with the missing rows on either side and keeps the better if it is the best so far.
-    fn keep_if_better(&mut self, column: usize, question: impl FnOnce() -> Question) {
+    fn keep_if_better(&mut self, column: usize, question: impl FnOnce() -> Question<C>) {
         let cost_with = |missing_left: bool| {
             let left = |i: usize| self.left[i] + if missing_left { self.missing[i] } else { 0.0 };
             let n = self.all.len();
@@ -409,7 +406,9 @@ impl<C: Code> Search<C> {
     /// Every threshold between two values, in one sweep over the sorted codes.
     fn best_threshold(&mut self, column: usize, least: f64) {
         self.sort_codes(|code| code);
-        self.sweep(least, |search, last| search.keep_if_better(column, || Question::UpTo(last.wide())));
+        self.sweep(least, |search, last, next| {
+            search.keep_if_better(column, || Question::UpTo(C::middle(last, next)));
+        });
     }
 
     /// Categories in the order of their share of one class (for two classes this finds the best set of all), then every cut.
@@ -434,7 +433,7 @@ impl<C: Code> Search<C> {
             rank[at] = r;
         }
         self.sort_codes(|code| C::narrow(rank[place(code)]));
-        self.sweep(least, |search, last| {
+        self.sweep(least, |search, last, _| {
             search.keep_if_better(column, || {
                 Question::In(CategorySet::new(order[..=last.wide()].iter().map(|&at| present[at])))
             });
@@ -460,7 +459,7 @@ impl<C: Code> Search<C> {
     }
 
     /// Moves the codes left one after the other and calls `keep` between any two that differ.
-    fn sweep(&mut self, least: f64, keep: impl Fn(&mut Self, C)) {
+    fn sweep(&mut self, least: f64, keep: impl Fn(&mut Self, C, C)) {
         self.left.clear();
         self.left.resize(self.groups.len(), 0.0);
         let sorted = std::mem::take(&mut self.sorted);
@@ -469,7 +468,7 @@ impl<C: Code> Search<C> {
             let Some(&(next, ..)) = sorted.get(i + 1) else { break };
             let enough = i as f64 + 1.0 >= least && (sorted.len() - i - 1) as f64 >= least;
             if next != code && enough {
-                keep(self, code);
+                keep(self, code, next);
             }
         }
         self.sorted = sorted;

@@ -205,6 +205,8 @@ impl<'a> Trainer<'a> {
             max_bytes,
             judge: self.oob.is_some(),
             learn: self.params.learn_left_out && self.params.bagging.is_most_of(self.data.n_rows()),
+            tell_leaves: false,
+            noise: 0.0,
         };
         let rng = Rng::new(seed, Purpose::Tree, index as u64);
         match (&self.codes.matrix, &self.turned) {
@@ -226,7 +228,7 @@ impl<'a> Trainer<'a> {
                     let of_row = self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
                     of_row * self.class_weights[self.data.labels[row].index()]
                 };
-                Calibration::fit(oob, &self.data.labels, weight, self.params.seed, self.training.par)
+                Calibration::fit(oob, &self.data.labels, weight, None, self.params.seed, self.training.par)
             }
             _ => None,
         };

@@ -43,6 +43,11 @@ impl Tree {
         link
     }
 
+    /// Where the entry of a class stands in the listed leaf at a place, if it has one.
+    pub(crate) fn entry_of(&self, at: usize, class: usize) -> Option<usize> {
+        listed(&self.leaves, at).iter().position(|e| e.class as usize == class).map(|i| at + 1 + i)
+    }
+
     /// The classes and weights of the leaf behind a link, each handed to `visit`; nothing for a split.
     #[inline]
     pub(crate) fn visit_leaf(&self, leaf: Link, mut visit: impl FnMut(usize, f32)) {

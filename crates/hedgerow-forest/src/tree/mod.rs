@@ -48,6 +48,14 @@ impl Tree {
         Ok(tree)
     }
 
+    /// Nothing but an empty leaf; the memory is kept for reuse.
+    pub(crate) fn clear(&mut self) {
+        self.root = Link::default();
+        self.splits.clear();
+        self.leaves.clear();
+        self.sets.clear();
+    }
+
     /// The link to the root.
     pub fn root(&self) -> Link {
         self.root
@@ -66,6 +74,25 @@ impl Tree {
     /// The list of category sets that do not fit a split.
     pub fn category_sets(&self) -> &[u32] {
         &self.sets
+    }
+
+    /// Adds the splits and leaves of another tree and returns the link to its root.
+    pub(crate) fn graft(&mut self, other: &Self) -> Link {
+        let (first_split, first_leaf, first_set) = (self.splits.len(), self.leaves.len(), self.sets.len());
+        let moved = |link: Link| match link.target() {
+            Target::Split(index) => Link::to_split(first_split + index),
+            Target::Listed(at) => Link::listed(first_leaf + at).unwrap_or_default(),
+            Target::Pure { .. } => link,
+        };
+        self.splits.extend(other.splits.iter().map(|split| {
+            let mut split = *split;
+            split.links = split.links.map(moved);
+            split.move_set(first_set);
+            split
+        }));
+        self.leaves.extend_from_slice(&other.leaves);
+        self.sets.extend_from_slice(&other.sets);
+        moved(other.root)
     }
 
     /// Splits and leaves.

@@ -152,6 +152,13 @@ impl Split {
         }
     }
 
+    /// Follows a set in the tree's list that has moved up by so many places.
+    pub(super) fn move_set(&mut self, by: usize) {
+        if self.flags & LONG_SET != 0 {
+            self.threshold = f32::from_bits(self.threshold.to_bits() + by as u32);
+        }
+    }
+
     /// Whether the flags are known and the set, if any, exists.
     pub(super) fn set_ok(&self, sets: &[u32]) -> bool {
         let known = self.flags & !(MISSING_LEFT | CATEGORIES | LONG_SET) == 0;

@@ -10,11 +10,11 @@ use safetensors::Dtype;
 use super::layout::{Parts, Plan};
 use super::{json, malformed};
 
-pub(super) fn plan<'a>(forest: &'a Forest, plan: &mut Plan<'a>) -> Result<()> {
+/// The arrays of a forest whose trees stand in `trees`.
+pub(super) fn plan<'a>(forest: &'a Forest, trees: &'a [Tree], plan: &mut Plan<'a>) -> Result<()> {
     plan.json("params", forest.params())?;
     plan.json("calibration", &forest.calibration())?;
     plan.json("parts", &forest.parts())?;
-    let trees = forest.trees();
     let total = |len: fn(&Tree) -> usize| trees.iter().map(len).sum::<usize>();
     let (n_splits, n_leaves) = (total(|t| t.splits().len()), total(|t| t.leaf_entries().len()));
     let n_sets = total(|t| t.category_sets().len());
@@ -61,7 +61,7 @@ pub(super) fn plan<'a>(forest: &'a Forest, plan: &mut Plan<'a>) -> Result<()> {
     Ok(())
 }
 
-fn each<T, const N: usize>(
+pub(super) fn each<T, const N: usize>(
     items: &[T],
     out: &mut dyn Write,
     bytes: impl Fn(&T) -> [u8; N],
@@ -92,7 +92,7 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<Forest> {
         return Err(malformed("gains", format!("expected {} finite numbers", schema.n_features())));
     }
     let trees = read_trees(parts, Limits { n_features: schema.n_features(), n_classes: schema.n_classes() })?;
-    if trees.is_empty() {
+    if trees.is_empty() && !super::online::is_there(parts) {
         return Err(malformed("trees.roots", "there are no trees"));
     }
     let known: Vec<Part> = json(parts, "parts")?;

@@ -60,7 +60,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Adds an array. Arrays must come with the widest types first.
+    /// Adds an array.
     pub(super) fn array(
         &mut self,
         name: &'static str,
@@ -68,12 +68,13 @@ impl<'a> Plan<'a> {
         shape: Vec<usize>,
         fill: impl Fn(&mut dyn Write) -> io::Result<()> + 'a,
     ) {
-        debug_assert!(self.arrays.last().is_none_or(|last| last.dtype.bitsize() >= dtype.bitsize()));
         self.arrays.push(Array { name, dtype, shape, fill: Box::new(fill) });
     }
 
     /// Lays the arrays out.
     pub(super) fn finish(mut self) -> Result<Self> {
+        // The widest types first, so that each is aligned.
+        self.arrays.sort_by_key(|array| std::cmp::Reverse(array.dtype.bitsize()));
         self.array(CHECKSUM, Dtype::U8, vec![CHECKSUM_BYTES], |_| Ok(()));
         let mut header = Map::new();
         header.insert("__metadata__".into(), Value::Object(std::mem::take(&mut self.texts)));
@@ -166,6 +167,16 @@ impl<'a> Parts<'a> {
         check_version(texts.get("format_version").map_or("?", String::as_str))?;
         let tensors = SafeTensors::deserialize(bytes).map_err(|e| damaged(e.to_string()))?;
         Ok(Self { texts, tensors })
+    }
+
+    /// Whether there is a text of this name.
+    pub(super) fn has_text(&self, name: &str) -> bool {
+        self.texts.contains_key(name)
+    }
+
+    /// Whether there is an array of this name.
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.tensors.tensor(name).is_ok()
     }
 
     /// A text.

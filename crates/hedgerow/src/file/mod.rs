@@ -1,36 +1,42 @@
 //! The model file: a safetensors file with our metadata and a checksum at its end. `docs/model-file.md` is its description.
 //!
-//! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `disk` replaces files in one step.
+//! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `online` which it needs to go on learning, `disk` replaces files in one step.
 
 mod disk;
 mod forest;
 mod layout;
+mod online;
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use hedgerow_core::{Error, ModelProblem, Result, Schema};
+use hedgerow_forest::tree::Tree;
+use hedgerow_forest::{Forest, Saved};
 use serde::de::DeserializeOwned;
 
 use crate::model::{Learner, Model};
 use layout::{Parts, Plan};
 
 /// The version of the format that this program writes.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
 /// The oldest version that it reads.
 const OLDEST_VERSION: u32 = 1;
 
 pub(crate) fn save(model: &Model, path: &Path) -> Result<u64> {
-    let plan = plan(model)?;
+    let contents = Contents::new(model);
+    let plan = contents.plan()?;
     disk::replace(path, |out| plan.write(out)).map_err(|source| Error::io(path, source))?;
     Ok(plan.len())
 }
 
 pub(crate) fn len(model: &Model) -> Result<u64> {
-    Ok(plan(model)?.len())
+    Ok(Contents::new(model).plan()?.len())
 }
 
 pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
-    let plan = plan(model)?;
+    let contents = Contents::new(model);
+    let plan = contents.plan()?;
     let mut bytes = Vec::with_capacity(plan.len() as usize);
     plan.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
     Ok(bytes)
@@ -46,7 +52,14 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let schema: Schema = json(&parts, "schema")?;
     check_schema(&schema)?;
     let learner = match parts.text("kind")? {
-        "forest" => Learner::Forest(forest::read(&parts, &schema)?),
+        "forest" => {
+            let forest = forest::read(&parts, &schema)?;
+            if online::is_there(&parts) {
+                Learner::OnlineForest(Box::new(online::read(&parts, &schema, forest)?))
+            } else {
+                Learner::Forest(forest)
+            }
+        }
         kind => return Err(Error::model(ModelProblem::Kind { kind: kind.to_string() })),
     };
     Ok(Model { schema, learner })
@@ -57,13 +70,38 @@ pub fn is_model_file(path: &Path) -> bool {
     disk::starts_like_ours(path)
 }
 
-fn plan(model: &Model) -> Result<Plan<'_>> {
-    let mut plan = Plan::new(model.kind());
-    plan.json("schema", &model.schema)?;
-    match &model.learner {
-        Learner::Forest(forest) => forest::plan(forest, &mut plan)?,
+/// What goes into a file, with what had to be made for it.
+struct Contents<'a> {
+    model: &'a Model,
+    forest: &'a Forest,
+    trees: Cow<'a, [Tree]>,
+    saved: Option<Saved>,
+}
+
+impl<'a> Contents<'a> {
+    fn new(model: &'a Model) -> Self {
+        match &model.learner {
+            Learner::Forest(forest) => {
+                Self { model, forest, trees: Cow::Borrowed(forest.trees()), saved: None }
+            }
+            Learner::OnlineForest(online) => Self {
+                model,
+                forest: online.forest(),
+                trees: online.ordered_trees(),
+                saved: Some(online.saved()),
+            },
+        }
     }
-    plan.finish()
+
+    fn plan(&self) -> Result<Plan<'_>> {
+        let mut plan = Plan::new(self.model.kind());
+        plan.json("schema", &self.model.schema)?;
+        forest::plan(self.forest, &self.trees, &mut plan)?;
+        if let Some(saved) = &self.saved {
+            online::plan(saved, &mut plan)?;
+        }
+        plan.finish()
+    }
 }
 
 /// A part that is JSON.
@@ -83,7 +121,7 @@ fn check_schema(schema: &Schema) -> Result<()> {
     let image_fits =
         schema.image.is_none_or(|[h, w]| h.checked_mul(w).is_some_and(|n| n == schema.n_features()));
     let fits = (1..=MAX_FEATURES).contains(&schema.n_features())
-        && (1..=MAX_CLASSES).contains(&schema.n_classes())
+        && (0..=MAX_CLASSES).contains(&schema.n_classes())
         && labels.len() == schema.n_classes()
         && image_fits;
     if fits { Ok(()) } else { Err(malformed("schema", "it has impossible sizes or a label twice")) }

@@ -1,0 +1,181 @@
+//! Rows of a data set whose labels change their meaning.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::cursor::Cursor;
+use super::draw::Draw;
+use super::{Generator, Schedule};
+use crate::data::{ClassId, Dataset, Schema};
+use crate::error::{DataProblem, Error, Result};
+use crate::params::{Checked, Params};
+use crate::rng::Rng;
+
+/// How [`LabelSwap`] makes its rows.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct LabelSwapParams {
+    /// Pairs of labels that are exchanged, such as `[["1", "7"]]`; each label once at most.
+    pub swap: Vec<[String; 2]>,
+    /// Seed of the order of the rows: same seed, same rows.
+    pub seed: u64,
+}
+
+impl Params for LabelSwapParams {
+    fn rules(&self) -> Result<()> {
+        let labels: Vec<&String> = self.swap.iter().flatten().collect();
+        match labels.iter().enumerate().find(|(i, label)| labels[..*i].contains(label)) {
+            Some((_, label)) => {
+                Err(Error::param("swap", "each label once at most", format!("{label:?} twice")))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// The rows of a data set in random order, all of them before any comes again in a new order. Each change exchanges the labels
+/// of the pairs given; the next change takes that back.
+#[derive(Debug, Clone)]
+pub struct LabelSwap {
+    data: Dataset,
+    /// The class that each class has become, in every second concept.
+    swapped: Vec<ClassId>,
+    cursor: Cursor,
+    shuffling: Rng,
+    order: Vec<usize>,
+    next: usize,
+}
+
+impl LabelSwap {
+    /// The stream over `data`, whose weights are left aside.
+    pub fn new(mut data: Dataset, params: &Checked<LabelSwapParams>, schedule: Schedule) -> Result<Self> {
+        if data.n_rows() == 0 {
+            return Err(DataProblem::Empty.into());
+        }
+        if data.schema.target.is_none() {
+            data.schema.target = Some(free_name(&data.schema));
+        }
+        let labels = &data.schema.labels;
+        let class = |label: &str| {
+            let expected = || format!("labels of the data ({})", labels.names().join(", "));
+            labels.get(label).ok_or_else(|| Error::param("swap", expected(), format!("{label:?}")))
+        };
+        let mut swapped: Vec<ClassId> = (0..labels.len() as u32).map(ClassId).collect();
+        for [a, b] in &params.get().swap {
+            swapped.swap(class(a)?.index(), class(b)?.index());
+        }
+        let seed = params.get().seed;
+        Ok(Self {
+            swapped,
+            cursor: Cursor::new(schedule, seed),
+            shuffling: Draw::Features.rng(seed),
+            order: (0..data.n_rows()).collect(),
+            next: data.n_rows(),
+            data,
+        })
+    }
+
+    fn next_place(&mut self) -> usize {
+        if self.next == self.order.len() {
+            self.shuffling.shuffle(&mut self.order);
+            self.next = 0;
+        }
+        self.next += 1;
+        self.order[self.next - 1]
+    }
+}
+
+impl Generator for LabelSwap {
+    fn schema(&self) -> &Schema {
+        &self.data.schema
+    }
+
+    fn next_into(&mut self, row: &mut Vec<f32>) -> ClassId {
+        let (concept, place) = (self.cursor.advance(), self.next_place());
+        row.resize(self.data.schema.n_features(), 0.0);
+        self.data.features.copy_rows(place..place + 1, row);
+        let class = self.data.labels[place];
+        if concept % 2 == 0 { class } else { self.swapped[class.index()] }
+    }
+
+    fn changes(&self, n_rows: u64) -> Vec<u64> {
+        self.cursor.changes(n_rows)
+    }
+}
+
+/// `class`, or something like it where a column is called that.
+fn free_name(schema: &Schema) -> String {
+    let mut name = "class".to_string();
+    while schema.columns.iter().any(|column| column.name == name) {
+        name.push('_');
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::synth::Changes;
+    use crate::testing::blobs;
+
+    fn params(pairs: &[[&str; 2]]) -> LabelSwapParams {
+        LabelSwapParams { swap: pairs.iter().map(|pair| pair.map(String::from)).collect(), seed: 4 }
+    }
+
+    /// The true class and the given one of each of `n` rows of 100 blobs; the first feature tells the row.
+    fn classes(schedule: Schedule, n: usize) -> Vec<(u32, u32)> {
+        let data = blobs(100, 2, 5, 1);
+        let find = |x: f32| (0..100).find(|&row| data.features.value(row, 0) == x).unwrap();
+        let pairs = params(&[["1", "3"], ["0", "4"]]).check().unwrap();
+        let mut stream = LabelSwap::new(data.clone(), &pairs, schedule).unwrap();
+        let mut row = Vec::new();
+        (0..n)
+            .map(|_| {
+                let given = stream.next_into(&mut row);
+                (data.labels[find(row[0])].0, given.0)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn labels_are_exchanged_from_the_change_on() {
+        let seen = classes(Schedule::abrupt(Changes::at(vec![150]).unwrap()), 400);
+        assert!(seen[..150].iter().all(|(truth, given)| truth == given));
+        let exchanged = [4, 3, 2, 1, 0];
+        assert!(seen[150..].iter().all(|&(truth, given)| exchanged[truth as usize] == given));
+    }
+
+    #[test]
+    fn the_next_change_takes_it_back() {
+        let seen = classes(Schedule::abrupt(Changes::every(100).unwrap()), 300);
+        assert!(seen[200..].iter().all(|(truth, given)| truth == given));
+    }
+
+    #[test]
+    fn all_rows_come_before_any_comes_again() {
+        let data = blobs(60, 2, 3, 1);
+        let mut stream = LabelSwap::new(data, &params(&[]).check().unwrap(), Schedule::none()).unwrap();
+        let mut rounds = Vec::new();
+        for _ in 0..3 {
+            let part = stream.dataset(60).unwrap();
+            let mut values: Vec<f32> = (0..60).map(|row| part.features.value(row, 0)).collect();
+            rounds.push(values.clone());
+            values.sort_by(f32::total_cmp);
+            values.dedup();
+            assert_eq!(values.len(), 60);
+        }
+        assert!(rounds[0] != rounds[1] && rounds[1] != rounds[2], "the order is drawn anew");
+    }
+
+    #[test]
+    fn labels_that_cannot_be_exchanged_are_refused() {
+        let none =
+            LabelSwap::new(blobs(9, 2, 3, 1), &params(&[["0", "7"]]).check().unwrap(), Schedule::none());
+        let message = none.unwrap_err().to_string();
+        assert_eq!(message, "parameter swap: expected labels of the data (0, 1, 2), got \"7\"");
+        assert!(params(&[["0", "1"], ["1", "2"]]).check().is_err());
+        assert!(params(&[["0", "0"]]).check().is_err());
+        let empty = blobs(9, 2, 3, 1).select(&[]);
+        assert!(LabelSwap::new(empty, &params(&[]).check().unwrap(), Schedule::none()).is_err());
+    }
+}

@@ -1,0 +1,68 @@
+//! Two ways to grow trees, and which of them suits the stream.
+//!
+//! Exact trees split until their leaves are pure. Tolerant ones stop where noise may explain what is left. Labels that are right
+//! need the first, noisy ones the second, and nobody tells us which we have. So one tree in eight is grown the way that is out
+//! of favor (one in 32 where that way is clearly worse), and as many trees of either way answer every row before they learn it: the rows that only one of the two
+//! gets right decide (`McNemar` 1947). A change of favor takes four standard deviations, since all trees are grown anew then.
+
+use hedgerow_core::traits::largest;
+use serde::{Deserialize, Serialize};
+
+/// Trees of either way that are compared.
+pub(super) const COMPARED: usize = 8;
+/// One new tree in so many is grown the way out of favor.
+const EXPLORE: u64 = 8;
+/// Rows that decide, at most: older ones count less.
+const MOST: f64 = 400.0;
+
+/// Which way of growing is in favor, and why.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Arms {
+    favors_tolerant: bool,
+    /// Whether the other way is known to be worse: then fewer trees try it.
+    is_clear: bool,
+    only_exact_right: f64,
+    only_tolerant_right: f64,
+}
+
+impl Arms {
+    /// Whether the tree of a number is to be tolerant.
+    pub(super) fn is_tolerant(&self, serial: u64) -> bool {
+        let explores =
+            if self.is_clear { serial.is_multiple_of(4 * EXPLORE) } else { serial.is_multiple_of(EXPLORE) };
+        self.favors_tolerant != explores
+    }
+
+    /// Notes what trees of the two ways, exact and tolerant, said about a row of a class.
+    pub(super) fn note(&mut self, exact: &[f64], tolerant: &[f64], class: usize) {
+        match (largest(exact) == Some(class), largest(tolerant) == Some(class)) {
+            (true, false) => self.only_exact_right += 1.0,
+            (false, true) => self.only_tolerant_right += 1.0,
+            _ => {}
+        }
+    }
+
+    /// Looks at the count and says whether the favor has changed.
+    pub(super) fn decide(&mut self) -> bool {
+        let n = self.only_exact_right + self.only_tolerant_right;
+        let ahead = self.only_tolerant_right - self.only_exact_right;
+        let ahead = if self.favors_tolerant { -ahead } else { ahead };
+        if ahead > 4.0 * libm::sqrt(n) {
+            *self = Self { favors_tolerant: !self.favors_tolerant, ..Self::default() };
+            return true;
+        }
+        self.is_clear = -ahead > 4.0 * libm::sqrt(n) || (self.is_clear && ahead < 0.0);
+        if n > MOST {
+            self.only_exact_right /= 2.0;
+            self.only_tolerant_right /= 2.0;
+        }
+        false
+    }
+
+    /// Whether the numbers are possible ones.
+    pub(super) fn is_valid(&self) -> bool {
+        let fits = |n: f64| (0.0..1e12).contains(&n);
+        fits(self.only_exact_right) && fits(self.only_tolerant_right)
+    }
+}

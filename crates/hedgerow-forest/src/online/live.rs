@@ -1,0 +1,707 @@
+//! A tree that learns: rows enter its leaves and leave them, leaves split when it is due and vanish when they are empty.
+//!
+//! What a leaf counts is exactly the rows of the pool that stand in it. So learning a row and forgetting it again leaves no
+//! trace in the answers, and a tree can never have more splits than the pool has rows.
+
+use hedgerow_core::rng::{Purpose, Rng};
+
+use super::Birth;
+use super::isolate::{self, Isolation};
+use super::lists::{RowLists, Spot, split_above, spot_below};
+use crate::codes::Code;
+use crate::grow::{Ground, Grower, LeafRows, Matrix, NEARBY_BYTES, Scorer, on_grid};
+use crate::tree::{Link, Target, Tree, Value};
+
+/// What a leaf must have to be split: one row in so many outside its most frequent class.
+const DUE: f32 = 12.0;
+
+/// A tree, the rows in its leaves, and its number.
+#[derive(Debug, Clone, Default)]
+pub(super) struct LiveTree {
+    pub(super) tree: Tree,
+    pub(super) lists: RowLists,
+    pub(super) birth: Birth,
+    /// Splits that no walk reaches any more.
+    n_dead: usize,
+    /// Entries of the list of leaves that no leaf uses any more.
+    n_dead_entries: usize,
+    /// Splits when the tree was last put in order.
+    n_ordered: usize,
+    n_changes: u64,
+    /// Whether the tree is in order: nothing dead, the larger child next.
+    pub(super) is_ordered: bool,
+}
+
+/// A grower that is made when it is needed for the first time.
+pub(super) struct Hands<'a, C> {
+    ground: &'a Ground<'a>,
+    matrix: Matrix<'a, C>,
+    grower: Option<Grower<'a, C>>,
+    /// Whether a row can be set apart without the general search.
+    may_isolate: bool,
+    scorer: Scorer,
+    gains: Vec<(usize, f64)>,
+    /// Rows of a leaf, while it is split.
+    rows: Vec<u32>,
+    isolation: Isolation,
+}
+
+impl<'a, C: Code> Hands<'a, C> {
+    pub(super) fn new(soil: &Soil<'a, C>) -> Self {
+        Self {
+            ground: soil.ground,
+            matrix: Matrix { by_row: soil.values, by_column: &[] },
+            grower: None,
+            may_isolate: isolate::applies(soil),
+            scorer: Scorer::new(soil.ground.params.criterion, 0),
+            gains: Vec::new(),
+            rows: Vec::new(),
+            isolation: Isolation::default(),
+        }
+    }
+
+    /// Notes what a split removed that left one row of another class with `near` of `above` others.
+    fn note_gain(&mut self, column: usize, above: usize, near: usize, total: f64) {
+        let cost = |others: usize| self.scorer.cost([others as f64, 1.0].into_iter());
+        self.gains.push((column, on_grid((cost(above) - cost(near)) / total)));
+    }
+
+    fn grower(&mut self) -> &mut Grower<'a, C> {
+        self.grower.get_or_insert_with(|| {
+            // Copies of wide rows pay, whatever the size of the pool: columns that do not vary are found all at once.
+            let bytes = self.ground.columns.len() * size_of::<C>();
+            let most = if bytes >= 64 { NEARBY_BYTES / bytes } else { 0 };
+            Grower::new(self.ground, self.matrix, most)
+        })
+    }
+
+    /// What the splits made removed, for each column; none if there were none.
+    pub(super) fn gains(&mut self) -> Vec<f64> {
+        let mut gains = self.grower.as_mut().map(Grower::take_gains).unwrap_or_default();
+        gains.resize(self.ground.columns.len(), 0.0);
+        for &(column, gain) in &self.gains {
+            gains[column] += gain;
+        }
+        gains
+    }
+}
+
+/// Where a walk ends.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    pub(super) leaf: Link,
+    spot: Spot,
+    depth: usize,
+}
+
+/// What all trees of a forest share while they learn.
+pub(super) struct Soil<'a, C> {
+    pub(super) ground: &'a Ground<'a>,
+    pub(super) values: &'a [C],
+    pub(super) width: usize,
+    /// Of each slot, the number of its row in the stream.
+    pub(super) ages: &'a [u64],
+    /// Most rows in the pool.
+    pub(super) most_rows: usize,
+    pub(super) seed: u64,
+    /// Whether every row counts 1.
+    pub(super) is_plain: bool,
+}
+
+impl<C> Soil<'_, C> {
+    pub(super) fn row(&self, slot: u32) -> &[C] {
+        &self.values[slot as usize * self.width..][..self.width]
+    }
+
+    fn class(&self, slot: u32) -> usize {
+        usize::from(self.ground.classes[slot as usize])
+    }
+
+    /// About as many rows as the pool has when a row of this number comes to a leaf of so many rows.
+    fn total(&self, age: u64, n_rows: usize) -> f64 {
+        (age as f64 + 1.0).min(self.most_rows as f64).max(n_rows as f64)
+    }
+
+    /// Puts rows in the one order that does not depend on where they are kept: by class, then by age.
+    fn sort(&self, rows: &mut [u32]) {
+        rows.sort_unstable_by_key(|&slot| (self.ground.classes[slot as usize], self.ages[slot as usize]));
+    }
+}
+
+impl LiveTree {
+    /// An empty tree.
+    pub(super) fn new(birth: Birth) -> Self {
+        let mut live = Self { birth, is_ordered: true, ..Self::default() };
+        live.lists.fit(0, 0);
+        live
+    }
+
+    /// A tree that knows the rows given: each is put on the list of its leaf, and nothing else changes.
+    pub(super) fn attach<C: Code + Value>(
+        tree: Tree,
+        birth: Birth,
+        rows: &[u32],
+        soil: &Soil<'_, C>,
+    ) -> Self {
+        let mut live = Self { n_ordered: tree.splits.len(), tree, birth, ..Self::default() };
+        live.fit(soil);
+        for &slot in rows {
+            let end = live.walk(soil.row(slot));
+            live.lists.push(end.spot, slot);
+        }
+        live
+    }
+
+    /// Whether every leaf counts exactly the rows on its list.
+    pub(super) fn is_consistent<C>(&self, soil: &Soil<'_, C>) -> bool {
+        let mut copy = Self { lists: self.lists.clone(), ..Self::default() };
+        (0..=2 * self.tree.splits.len()).all(|spot| {
+            let leaf = self.link(spot);
+            if leaf.as_split().is_some() {
+                return true;
+            }
+            copy.tree.leaves.clear();
+            let counted = copy.count(spot, soil);
+            self.weights(leaf) == copy.weights(counted)
+        })
+    }
+
+    /// A tree fresh from the ground, which told which rows its leaves have.
+    pub(super) fn grown<C>(tree: Tree, leaves: &LeafRows, birth: Birth, soil: &Soil<'_, C>) -> Self {
+        let mut live = Self { n_ordered: tree.splits.len(), tree, birth, ..Self::default() };
+        live.fit(soil);
+        leaves.visit(|above, rows| {
+            let spot = above.map_or(0, |(split, right)| spot_below(split, right));
+            for &slot in rows {
+                live.lists.push(spot, slot);
+            }
+        });
+        live
+    }
+
+    /// A tree whose splits are those of another and whose leaves count the rows given, whatever they counted before.
+    pub(super) fn settle<C: Code + Value>(
+        tree: Tree,
+        birth: Birth,
+        rows: &[u32],
+        soil: &Soil<'_, C>,
+        hands: &mut Hands<'_, C>,
+    ) -> Self {
+        let mut live = Self::attach(tree, birth, rows, soil);
+        live.is_ordered = true;
+        live.recount(soil);
+        live.put_in_order();
+        for (spot, depth) in live.depths().into_iter().enumerate() {
+            let leaf = live.link(spot);
+            if leaf.as_split().is_none() && live.is_due(leaf, soil) {
+                live.split(End { leaf, spot, depth }, spot as u64, soil, hands);
+            }
+        }
+        live
+    }
+
+    /// The leaf of a row.
+    #[inline]
+    pub(super) fn walk<V: Value>(&self, row: &[V]) -> End {
+        self.walk_on(row, End { leaf: self.tree.root, spot: 0, depth: 0 })
+    }
+
+    /// The leaves of several rows, their walks side by side: each step waits for memory, and several share the wait.
+    #[inline]
+    pub(super) fn walk_together<V: Value, const LANES: usize>(&self, rows: [&[V]; LANES]) -> [End; LANES] {
+        let mut ends = [End { leaf: self.tree.root, spot: 0, depth: 0 }; LANES];
+        loop {
+            let mut moved = false;
+            for (end, row) in ends.iter_mut().zip(rows) {
+                if let Some(index) = end.leaf.as_split() {
+                    let split = &self.tree.splits[index];
+                    let right = !split.goes_left(row, &self.tree.sets);
+                    let leaf = split.links[usize::from(right)];
+                    *end = End { leaf, spot: spot_below(index, right), depth: end.depth + 1 };
+                    moved = true;
+                }
+            }
+            if !moved {
+                return ends;
+            }
+        }
+    }
+
+    /// Goes on with a walk that ended in a leaf which may have been split since. Nothing else may have changed.
+    #[inline]
+    pub(super) fn walk_on<V: Value>(&self, row: &[V], end: End) -> End {
+        let mut end = End { leaf: self.link(end.spot), ..end };
+        while let Some(index) = end.leaf.as_split() {
+            let split = &self.tree.splits[index];
+            let right = !split.goes_left(row, &self.tree.sets);
+            end = End {
+                leaf: split.links[usize::from(right)],
+                spot: spot_below(index, right),
+                depth: end.depth + 1,
+            };
+        }
+        end
+    }
+
+    /// How often the tree has lost or moved splits: walks from before a change cannot be gone on with.
+    pub(super) fn n_changes(&self) -> u64 {
+        self.n_changes
+    }
+
+    /// Learns the row of a slot, which belongs where a walk with it ended. `age` is the row's number in the stream.
+    pub(super) fn learn<C: Code + Value>(
+        &mut self,
+        slot: u32,
+        end: End,
+        age: u64,
+        soil: &Soil<'_, C>,
+        hands: &mut Hands<'_, C>,
+    ) {
+        self.is_ordered = false;
+        let was_pure = matches!(end.leaf.target(), Target::Pure { .. });
+        self.lists.push(end.spot, slot);
+        let leaf = if soil.is_plain {
+            self.with_one_more(end.leaf, soil.class(slot))
+        } else {
+            self.drop_leaf(end.leaf);
+            self.count(end.spot, soil)
+        };
+        if leaf != end.leaf {
+            self.set_link(end.spot, leaf);
+        }
+        if self.is_due(leaf, soil) {
+            let end = End { leaf, ..end };
+            if was_pure && hands.may_isolate {
+                self.isolate(slot, end, age, soil, hands);
+            } else if self.may_split(slot, end, soil) {
+                self.split(end, age, soil, hands);
+            }
+        }
+        self.order_if_due();
+    }
+
+    /// Sets the row of a slot apart from the others of its leaf, which all have one other class.
+    fn isolate<C: Code + Value>(
+        &mut self,
+        slot: u32,
+        end: End,
+        age: u64,
+        soil: &Soil<'_, C>,
+        hands: &mut Hands<'_, C>,
+    ) {
+        let mut isolation = std::mem::take(&mut hands.isolation);
+        isolation.others.clear();
+        isolation.others.extend(self.lists.rows(end.spot).skip(1));
+        // In an order that does not depend on how they came here.
+        soil.sort(&mut isolation.others);
+        let rng = Rng::new(soil.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
+        isolation.run(soil, slot, end.depth, rng);
+        if !isolation.steps.is_empty() {
+            let total = soil.total(age, isolation.others.len() + 1);
+            for &(column, above, near) in &isolation.removed {
+                hands.note_gain(column, above, near, total);
+            }
+            self.graft_isolation(slot, end, &isolation);
+        }
+        hands.isolation = isolation;
+    }
+
+    /// Puts the splits that set a row apart in the place of its leaf.
+    fn graft_isolation(&mut self, slot: u32, end: End, isolation: &Isolation) {
+        let first = self.tree.splits.len();
+        let root = self.tree.graft(&isolation.tree);
+        self.drop_leaf(end.leaf);
+        self.set_link(end.spot, root);
+        self.lists.clear(end.spot);
+        self.lists.fit(self.tree.splits.len(), 0);
+        let mut start = 0;
+        let mut near = end.spot;
+        for (i, &(right, far_end)) in isolation.steps.iter().enumerate() {
+            near = spot_below(first + i, right);
+            let far = spot_below(first + i, !right);
+            for &other in &isolation.others[start..far_end] {
+                self.lists.push(far, other);
+            }
+            start = far_end;
+        }
+        for &other in &isolation.others[start..] {
+            self.lists.push(near, other);
+        }
+        self.lists.push(near, slot);
+    }
+
+    /// Forgets the row of a slot.
+    pub(super) fn forget<C: Code + Value>(&mut self, slot: u32, soil: &Soil<'_, C>) {
+        self.is_ordered = false;
+        let row = soil.row(slot);
+        let mut path = vec![0];
+        let mut leaf = self.tree.root;
+        while let Some(index) = leaf.as_split() {
+            let right = !self.tree.splits[index].goes_left(row, &self.tree.sets);
+            path.push(spot_below(index, right));
+            leaf = self.tree.splits[index].links[usize::from(right)];
+        }
+        let spot = path.last().copied().unwrap_or(0);
+        self.lists.remove(spot, slot);
+        let leaf = if soil.is_plain {
+            self.with_one_less(leaf, soil.class(slot))
+        } else {
+            self.drop_leaf(leaf);
+            self.count(spot, soil)
+        };
+        self.set_link(spot, leaf);
+        if is_empty(leaf) {
+            self.bypass(&mut path);
+        }
+        self.join_siblings(&mut path);
+        self.order_if_due();
+    }
+
+    /// Follows rows that have moved to other slots.
+    pub(super) fn renumber(&mut self, new_of_old: &[u32], n_slots: usize) {
+        self.lists.renumber(new_of_old, n_slots);
+    }
+
+    /// Makes room in the lists for all slots of the pool.
+    pub(super) fn fit<C>(&mut self, soil: &Soil<'_, C>) {
+        self.lists.fit(self.tree.splits.len(), soil.values.len() / soil.width.max(1));
+    }
+
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.tree.bytes() + self.lists.bytes()
+    }
+
+    /// Bytes that the tree takes with so many rows in the pool, with the room that growing arrays keep.
+    pub(super) fn needed_bytes(&self, n_rows: usize) -> usize {
+        let splits = self.tree.splits.len() - self.n_dead;
+        let entries = self.tree.leaves.len() - self.n_dead_entries;
+        let a_split = size_of::<crate::tree::Split>() + 2 * size_of::<u32>();
+        3 * (splits * a_split + entries * size_of::<crate::tree::LeafEntry>()) / 2
+            + n_rows * size_of::<[u32; 2]>() * 9 / 8
+    }
+
+    /// Counts the rows of every leaf anew, for weights that have changed.
+    pub(super) fn recount<C>(&mut self, soil: &Soil<'_, C>) {
+        self.put_in_order();
+        self.tree.leaves.clear();
+        for spot in 0..=2 * self.tree.splits.len() {
+            if self.link(spot).as_split().is_none() {
+                let leaf = self.count(spot, soil);
+                self.set_link(spot, leaf);
+            }
+        }
+        self.is_ordered = false;
+    }
+
+    /// Gives back memory that is not in use.
+    pub(super) fn shrink(&mut self) {
+        self.put_in_order();
+        self.lists.shrink();
+        self.tree.splits.shrink_to_fit();
+        self.tree.leaves.shrink_to_fit();
+    }
+
+    fn link(&self, spot: Spot) -> Link {
+        match split_above(spot) {
+            None => self.tree.root,
+            Some((split, right)) => self.tree.splits[split].links[usize::from(right)],
+        }
+    }
+
+    fn set_link(&mut self, spot: Spot, link: Link) {
+        match split_above(spot) {
+            None => self.tree.root = link,
+            Some((split, right)) => self.tree.splits[split].links[usize::from(right)] = link,
+        }
+    }
+
+    /// For each spot, how many splits are above it. Parents come before their children, so one pass does.
+    fn depths(&self) -> Vec<usize> {
+        let mut depths = vec![0; 1 + 2 * self.tree.splits.len()];
+        let mut of_split = vec![0; self.tree.splits.len()];
+        for (spot, depth) in depths.iter_mut().enumerate() {
+            *depth = split_above(spot).map_or(0, |(split, _)| of_split[split] + 1);
+            if let Some(below) = self.link(spot).as_split() {
+                of_split[below] = *depth;
+            }
+        }
+        depths
+    }
+
+    /// A leaf of the rows on a spot's list.
+    fn count<C>(&mut self, spot: Spot, soil: &Soil<'_, C>) -> Link {
+        let mut rows: Vec<u32> = self.lists.rows(spot).collect();
+        // Sums of weights must not depend on how the rows came here.
+        soil.sort(&mut rows);
+        let mut weights: Vec<(usize, f64)> = Vec::new();
+        for slot in rows {
+            let class = soil.class(slot);
+            let weight = soil.ground.row_weights.map_or(1.0, |w| f64::from(w[slot as usize]))
+                * soil.ground.class_weights[class];
+            match weights.last_mut() {
+                Some(last) if last.0 == class => last.1 += weight,
+                _ => weights.push((class, weight)),
+            }
+        }
+        weights.retain(|w| w.1 > 0.0);
+        if weights.is_empty() { Link::default() } else { self.tree.add_leaf(&weights) }
+    }
+
+    /// The leaf with one row more.
+    #[inline]
+    fn with_one_more(&mut self, leaf: Link, class: usize) -> Link {
+        if let Target::Pure { class: own, rows } = leaf.target()
+            && (own == class || rows == 0)
+            && let Some(more) = Link::pure(class, rows + 1)
+        {
+            return more;
+        }
+        if let Target::Listed(at) = leaf.target()
+            && let Some(place) = self.tree.entry_of(at, class)
+        {
+            self.tree.leaves[place].weight += 1.0;
+            self.tree.leaves[at].weight += 1.0;
+            return leaf;
+        }
+        let mut weights = self.weights(leaf);
+        match weights.iter_mut().find(|w| w.0 == class) {
+            Some(own) => own.1 += 1.0,
+            None => weights.push((class, 1.0)),
+        }
+        weights.retain(|w| w.1 > 0.0);
+        weights.sort_by_key(|w| w.0);
+        self.drop_leaf(leaf);
+        self.tree.add_leaf(&weights)
+    }
+
+    /// The leaf with one row less.
+    fn with_one_less(&mut self, leaf: Link, class: usize) -> Link {
+        if let Target::Pure { class: own, rows } = leaf.target() {
+            return if rows > 1 { Link::pure(own, rows - 1).unwrap_or_default() } else { Link::default() };
+        }
+        let mut weights = self.weights(leaf);
+        self.drop_leaf(leaf);
+        if let Some(own) = weights.iter_mut().find(|w| w.0 == class) {
+            own.1 -= 1.0;
+        }
+        weights.retain(|w| w.1 > 0.5);
+        if weights.is_empty() { Link::default() } else { self.tree.add_leaf(&weights) }
+    }
+
+    fn weights(&self, leaf: Link) -> Vec<(usize, f64)> {
+        let mut weights = Vec::new();
+        self.tree.visit_leaf(leaf, |class, weight| weights.push((class, f64::from(weight))));
+        weights
+    }
+
+    /// Notes that the entries of a leaf are no longer used.
+    fn drop_leaf(&mut self, leaf: Link) {
+        if let Target::Listed(at) = leaf.target() {
+            let n = 1 + self.tree.leaves[at].class as usize;
+            if at + n == self.tree.leaves.len() {
+                self.tree.leaves.truncate(at);
+            } else {
+                self.n_dead_entries += n;
+            }
+        }
+    }
+
+    /// Whether a leaf has enough rows of other classes to be split.
+    #[inline]
+    fn is_due<C>(&self, leaf: Link, soil: &Soil<'_, C>) -> bool {
+        let Target::Listed(at) = leaf.target() else { return false };
+        let head = self.tree.leaves[at];
+        if head.class < 2 {
+            return false;
+        }
+        let most = self.tree.leaves[at + 1..=at + head.class as usize]
+            .iter()
+            .fold(0.0, |most, e| e.weight.max(most));
+        let others = head.weight - most;
+        others * DUE >= head.weight
+            && (soil.ground.noise == 0.0
+                || soil.ground.is_worth_splitting(f64::from(others), f64::from(head.weight)))
+    }
+
+    /// Whether a split may be found now that the row of a slot has come. Rows that are all alike, as in tables of few
+    /// categories, need no search: the new row is like the one before it.
+    fn may_split<C: Code>(&self, slot: u32, end: End, soil: &Soil<'_, C>) -> bool {
+        let params = soil.ground.params;
+        let is_high = params.max_height > 0 && end.depth >= params.max_height;
+        let before = self.lists.rows(end.spot).nth(1);
+        !is_high && before.is_some_and(|before| soil.row(before) != soil.row(slot))
+    }
+
+    /// Grows a subtree in the place of a leaf, if anything separates its rows.
+    fn split<C: Code + Value>(&mut self, end: End, age: u64, soil: &Soil<'_, C>, hands: &mut Hands<'_, C>) {
+        let mut rows = std::mem::take(&mut hands.rows);
+        rows.clear();
+        rows.extend(self.lists.rows(end.spot));
+        soil.sort(&mut rows);
+        let rng = Rng::new(soil.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
+        let total = soil.total(age, rows.len());
+        if let Some((subtree, leaves)) = hands.grower().grow_from_leaf(&rows, end.depth, total, rng) {
+            self.graft_subtree(end, subtree, leaves);
+        }
+        hands.rows = rows;
+    }
+
+    /// Puts a subtree in the place of a leaf.
+    fn graft_subtree(&mut self, end: End, subtree: &Tree, leaves: &LeafRows) {
+        let first = self.tree.splits.len();
+        let root = self.tree.graft(subtree);
+        self.lists.clear(end.spot);
+        self.lists.fit(self.tree.splits.len(), 0);
+        leaves.visit(|above, rows| {
+            let spot = above.map_or(end.spot, |(split, right)| spot_below(first + split, right));
+            for &slot in rows {
+                self.lists.push(spot, slot);
+            }
+        });
+        self.drop_leaf(end.leaf);
+        self.set_link(end.spot, root);
+    }
+
+    /// Takes an empty leaf, the last of the path, and the split above it out of the tree.
+    fn bypass(&mut self, path: &mut Vec<Spot>) {
+        let &[.., above, spot] = &path[..] else { return };
+        let Some((split, right)) = split_above(spot) else { return };
+        let sibling = spot_below(split, !right);
+        let link = self.link(sibling);
+        self.set_link(above, link);
+        if link.as_split().is_none() {
+            self.lists.move_all(sibling, above);
+        }
+        self.kill(split);
+        path.pop();
+    }
+
+    /// Notes that no walk comes to a split any more.
+    fn kill(&mut self, split: usize) {
+        self.tree.splits[split].links = [Link::default(); 2];
+        self.n_dead += 1;
+        self.n_changes += 1;
+    }
+
+    /// Joins pure leaves of one class that a forgotten row has left side by side.
+    fn join_siblings(&mut self, path: &mut Vec<Spot>) {
+        while let &[.., above, spot] = &path[..] {
+            let Some((split, right)) = split_above(spot) else { return };
+            let sibling = spot_below(split, !right);
+            let (Target::Pure { class, rows }, Target::Pure { class: other, rows: more }) =
+                (self.link(spot).target(), self.link(sibling).target())
+            else {
+                return;
+            };
+            let Some(joined) = Link::pure(class, rows + more).filter(|_| class == other) else { return };
+            let (shorter, longer) = if rows < more { (spot, sibling) } else { (sibling, spot) };
+            self.lists.join(shorter, longer);
+            self.lists.move_all(longer, above);
+            self.set_link(above, joined);
+            self.kill(split);
+            path.pop();
+        }
+    }
+
+    /// Puts the tree in order once much of it is dead or has been added out of order.
+    fn order_if_due(&mut self) {
+        let n = self.tree.splits.len();
+        let is_due = 4 * self.n_dead > n + 64
+            || n > 2 * self.n_ordered + 64
+            || 2 * self.n_dead_entries > self.tree.leaves.len() + 256;
+        if is_due {
+            self.put_in_order();
+        }
+    }
+
+    /// Rewrites the tree: nothing dead or empty, the larger child of each split next to it. What it answers stays the same.
+    pub(super) fn put_in_order(&mut self) {
+        if self.is_ordered {
+            return;
+        }
+        let sizes = self.sizes();
+        let size = |link: Link| link.as_split().map_or_else(|| self.leaf_size(link), |i| sizes[i]);
+        let mut new = Tree::default();
+        let live = self.tree.splits.len() - self.n_dead.min(self.tree.splits.len());
+        new.splits.reserve_exact(live);
+        let mut old_of_new: Vec<Spot> = vec![0];
+        // Links that wait, with their old and their new spot.
+        let mut waiting = vec![(self.tree.root, 0, 0)];
+        while let Some((mut link, mut old, to)) = waiting.pop() {
+            // Where one side is empty the other takes the place of the split.
+            while let Some(index) = link.as_split() {
+                let split = &self.tree.splits[index];
+                let empty = split.links.iter().position(|&side| size(side) == 0.0);
+                let Some(empty) = empty else { break };
+                link = split.links[1 - empty];
+                old = spot_below(index, empty == 0);
+            }
+            let moved = if let Some(index) = link.as_split() {
+                let mut split = self.tree.splits[index];
+                if let Some(set) = split.categories(&self.tree.sets) {
+                    split.set_categories(&set, &mut new.sets);
+                }
+                let at = new.splits.len();
+                new.splits.push(split);
+                old_of_new.resize(1 + 2 * new.splits.len(), 0);
+                let larger = usize::from(size(split.links[0]) <= size(split.links[1]));
+                for side in [1 - larger, larger] {
+                    let right = side == 1;
+                    waiting.push((split.links[side], spot_below(index, right), spot_below(at, right)));
+                }
+                Link::to_split(at)
+            } else {
+                old_of_new[to] = old;
+                match link.target() {
+                    Target::Listed(_) => new.add_leaf(&self.weights(link)),
+                    _ => link,
+                }
+            };
+            match split_above(to) {
+                None => new.root = moved,
+                Some((split, right)) => new.splits[split].links[usize::from(right)] = moved,
+            }
+        }
+        self.lists.reorder(&old_of_new);
+        // Spots above splits have no rows of their own.
+        for spot in 0..old_of_new.len() {
+            let is_split = match split_above(spot) {
+                None => new.root.as_split().is_some(),
+                Some((split, right)) => new.splits[split].links[usize::from(right)].as_split().is_some(),
+            };
+            if is_split {
+                self.lists.clear(spot);
+            }
+        }
+        self.tree = new;
+        self.n_dead = 0;
+        self.n_dead_entries = 0;
+        self.n_changes += 1;
+        self.n_ordered = self.tree.splits.len();
+        self.is_ordered = true;
+    }
+
+    /// For each split the weight of the rows below it. Children come after their parents, so one pass from the end does.
+    fn sizes(&self) -> Vec<f64> {
+        let mut sizes = vec![0.0; self.tree.splits.len()];
+        for index in (0..sizes.len()).rev() {
+            let of = |link: Link| link.as_split().map_or_else(|| self.leaf_size(link), |i| sizes[i]);
+            let links = self.tree.splits[index].links;
+            sizes[index] = of(links[0]) + of(links[1]);
+        }
+        sizes
+    }
+
+    fn leaf_size(&self, leaf: Link) -> f64 {
+        match leaf.target() {
+            Target::Split(_) => 0.0,
+            Target::Pure { rows, .. } => f64::from(rows),
+            Target::Listed(at) => self.tree.leaves.get(at).map_or(0.0, |head| f64::from(head.weight)),
+        }
+    }
+}
+
+fn is_empty(leaf: Link) -> bool {
+    matches!(leaf.target(), Target::Pure { rows: 0, .. })
+}

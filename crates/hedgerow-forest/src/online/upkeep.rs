@@ -1,0 +1,287 @@
+//! The look around: which trees are worse than new ones would be, and what the newest answers say about probabilities.
+//!
+//! Trees are ranked on rows that they answered before they learnt them. New trees are grown without half of the newest rows and
+//! judged on those (spec 000, A9 and 11: a rank on rows a tree has learnt says nothing). Each of the measured accuracies
+//! has its error, and the worst of a hundred is mostly the unluckiest: so accuracies are drawn towards their mean, by as
+//! much as their spread is no larger than chance would make it. A new tree must beat what is left of the worst.
+
+use hedgerow_core::Progress;
+use hedgerow_core::rng::{Purpose, Rng};
+
+use super::live::{LiveTree, Soil};
+use super::pool::Values;
+use super::window::{self, Record};
+use super::{BLOCK, Birth, Lesson, OnlineForest};
+use crate::calibration::Calibration;
+use crate::codes::Code;
+use crate::grow::{Ground, Grown, LeafRows, Matrix, grow, on_grid};
+use crate::params::ClassWeights;
+use crate::train::Training;
+use crate::tree::Value;
+
+/// Fewest rows that can judge.
+const LEAST_JUDGES: usize = 16;
+
+impl OnlineForest {
+    /// Looks around, if it is time.
+    pub(super) fn look_around(&mut self, training: &Training<'_>, lesson: &mut Lesson) {
+        let drift = self.monitor.take();
+        if let Some(drift) = drift {
+            lesson.drifts.push(drift);
+            self.window.forget_before(drift.since, self.seen);
+            if self.forest.params.forget {
+                self.forget_before(drift, training, lesson);
+            }
+        }
+        self.noise = self.monitor.error().min(0.5);
+        if self.arms.decide() {
+            self.grow_all_anew(training);
+        }
+        let n_rows = self.pool.n_rows();
+        let n_new = (self.seen - self.kept_up_at) as usize;
+        if drift.is_none() && n_new < (n_rows / 16).max(*BLOCK.start() as usize) {
+            return;
+        }
+        self.kept_up_at = self.seen;
+        self.weigh_classes(training);
+        let doublings = libm::log2(1.0 + n_new as f64 / (n_rows.saturating_sub(n_new)).max(1) as f64);
+        let share = if drift.is_some() { 1.0 } else { self.forest.params.replace * doublings };
+        self.replace_trees(share.min(1.0), training, lesson);
+        if drift.is_some() || self.seen - self.calibrated_at >= (n_rows as u64 / 2).max(8 * *BLOCK.start()) {
+            self.calibrated_at = self.seen;
+            self.calibrate(training);
+        }
+    }
+
+    /// Balanced class weights follow the pool.
+    fn weigh_classes(&mut self, training: &Training<'_>) {
+        if self.forest.params.class_weights != ClassWeights::Balanced {
+            return;
+        }
+        let counts: Vec<usize> = self.pool.class_counts().collect();
+        let present = counts.iter().filter(|&&n| n > 0).count() as f64;
+        for (weight, &n) in self.class_weights.iter_mut().zip(&counts) {
+            *weight = self.pool.n_rows() as f64 / (present * n.max(1) as f64);
+        }
+        let mut live = std::mem::take(&mut self.live);
+        match &self.pool.values {
+            Values::Bytes(values) => self.on_ground(values, |soil| recount(&mut live, soil, training)),
+            Values::Reals(values) => self.on_ground(values, |soil| recount(&mut live, soil, training)),
+        }
+        self.live = live;
+    }
+
+    /// Grows new trees, as many as a share of those there are, and puts each in the place of the worst if it is better. Where
+    /// less than half of the new ones were, half as many are tried the next time.
+    fn replace_trees(&mut self, share: f64, training: &Training<'_>, lesson: &mut Lesson) {
+        let held = self.judges();
+        if share == 0.0 || held.len() < LEAST_JUDGES || training.budget.spent().is_some() {
+            return;
+        }
+        let mut mask = window::no_rows();
+        for &slot in &held {
+            window::add_row(&mut mask, self.pool.ages[slot as usize]);
+        }
+        let n = ((share * self.appetite * self.live.len() as f64).ceil() as usize).max(1);
+        let worst = self.worst_first(&mask, n);
+        let litter = self.grow_litter(worst.len(), &held, training);
+        let n_better = self.put_better_ones_in_place(&worst, litter, &mask);
+        lesson.n_tried += n;
+        lesson.n_replaced += n_better;
+        training.observer.progress(Progress { done: n, total: Some(n), accuracy: None });
+        self.appetite = if 2 * n_better < n { self.appetite / 2.0 } else { self.appetite * 2.0 };
+        self.appetite = self.appetite.clamp(1.0 / 16.0, 1.0);
+    }
+
+    /// Places of the trees of which the least is expected, at most so many.
+    fn worst_first(&self, mask: &window::Mask, n: usize) -> Vec<usize> {
+        let expected = expected(&self.standings(mask));
+        let mut order: Vec<usize> = (0..expected.len()).collect();
+        order.sort_by(|&a, &b| expected[a].total_cmp(&expected[b]));
+        order.truncate(n);
+        order
+    }
+
+    /// How the trees did on the rows of a mask, and how old they are: how often the pool has doubled since they were grown.
+    fn standings(&self, mask: &window::Mask) -> Vec<Standing> {
+        let n_rows = self.pool.n_rows() as f64;
+        let age = |birth: &Birth| libm::log2(n_rows / (birth.n_rows as f64).clamp(8.0, n_rows.max(8.0)));
+        let trees = self.records.iter().zip(&self.births);
+        trees.map(|(record, birth)| Standing::new(record, mask, age(birth))).collect()
+    }
+
+    /// Puts each new tree in the place it was grown for, if more is expected of it, and says how many there were.
+    fn put_better_ones_in_place(
+        &mut self,
+        places: &[usize],
+        litter: Vec<(Grown, LiveTree, Record)>,
+        mask: &window::Mask,
+    ) -> usize {
+        let mut trees = self.standings(mask);
+        trees.extend(litter.iter().map(|(_, _, record)| Standing::new(record, mask, 0.0)));
+        let expected = expected(&trees);
+        let mut n_better = 0;
+        for (i, ((grown, live, record), &place)) in litter.into_iter().zip(places).enumerate() {
+            if expected[self.live.len() + i] > expected[place] {
+                self.put_in_place(place, grown, live, record);
+                n_better += 1;
+            }
+        }
+        n_better
+    }
+
+    /// Grows all trees anew from the rows there are.
+    pub(super) fn grow_all_anew(&mut self, training: &Training<'_>) {
+        let litter = self.grow_litter(self.live.len(), &[], training);
+        for (place, (grown, live, record)) in litter.into_iter().enumerate() {
+            self.put_in_place(place, grown, live, record);
+        }
+    }
+
+    /// Rows that new trees do not learn from until they have been judged on them: half of the newest ones in the pool.
+    fn judges(&self) -> Vec<u32> {
+        let newest = self.seen.saturating_sub((window::ROWS as u64).min(self.pool.n_rows() as u64 / 3));
+        let mut rng = Rng::new(self.forest.params.seed, Purpose::Judge, self.seen);
+        let mut slots: Vec<u32> = self
+            .pool
+            .by_class()
+            .into_iter()
+            .filter(|&slot| self.pool.ages[slot as usize] >= newest)
+            .collect();
+        slots.sort_unstable_by_key(|&slot| self.pool.ages[slot as usize]);
+        slots.retain(|_| rng.below(2) == 0);
+        slots
+    }
+
+    /// Grows so many new trees.
+    fn grow_litter(
+        &mut self,
+        n: usize,
+        held: &[u32],
+        training: &Training<'_>,
+    ) -> Vec<(Grown, LiveTree, Record)> {
+        let mut times = vec![1_u8; self.pool.n_slots()];
+        for &slot in held {
+            times[slot as usize] = 0;
+        }
+        let rows = self.pool.by_class();
+        let births: Vec<Birth> = (self.next_serial..)
+            .take(n)
+            .map(|serial| Birth {
+                serial,
+                n_rows: rows.len() as u64,
+                is_tolerant: self.arms.is_tolerant(serial),
+            })
+            .collect();
+        self.next_serial += n as u64;
+        match &self.pool.values {
+            Values::Bytes(values) => {
+                self.on_ground(values, |soil| sow(&births, &rows, &times, soil, training))
+            }
+            Values::Reals(values) => {
+                self.on_ground(values, |soil| sow(&births, &rows, &times, soil, training))
+            }
+        }
+    }
+
+    fn put_in_place(&mut self, place: usize, grown: Grown, live: LiveTree, record: Record) {
+        let share = 1.0 / self.live.len() as f64;
+        for (sum, gain) in self.forest.gains.iter_mut().zip(&grown.gains) {
+            *sum = on_grid(*sum * (1.0 - share)) + gain;
+        }
+        self.births[place] = live.birth;
+        self.live[place] = live;
+        self.records[place] = record;
+    }
+
+    /// Fits the calibration to the newest answers.
+    fn calibrate(&mut self, training: &Training<'_>) {
+        if !self.forest.params.calibrate {
+            return;
+        }
+        let (answers, labels) = self.window.answers(self.pool.n_classes());
+        let weights = &self.class_weights;
+        let weight = |row: usize| weights[labels[row].index()];
+        let (earlier, seed) = (self.forest.calibration, self.forest.params.seed);
+        self.forest.calibration = Calibration::fit(&answers, &labels, weight, earlier, seed, training.par);
+    }
+}
+
+/// How a tree did on rows it had not seen, and how old it is.
+struct Standing {
+    judged: f64,
+    right: f64,
+    age: f64,
+}
+
+impl Standing {
+    fn new(record: &Record, mask: &window::Mask, age: f64) -> Self {
+        let (judged, right) = record.counts(Some(mask));
+        Self { judged: f64::from(judged), right: f64::from(right), age }
+    }
+}
+
+/// The accuracy to expect of each tree; nothing if none has been judged.
+fn expected(trees: &[Standing]) -> Vec<f64> {
+    let sum = |of: &dyn Fn(&Standing) -> f64| trees.iter().map(of).sum::<f64>();
+    let judged = sum(&|t| t.judged);
+    if judged == 0.0 {
+        return Vec::new();
+    }
+    // A line through accuracy over age; trees do not get better with age.
+    let mean = sum(&|t| t.right) / judged;
+    let mean_age = sum(&|t| t.judged * t.age) / judged;
+    let accuracy = |t: &Standing| if t.judged > 0.0 { t.right / t.judged } else { mean };
+    let spread_of_ages = sum(&|t| t.judged * (t.age - mean_age).powi(2));
+    let together = sum(&|t| t.judged * (t.age - mean_age) * (accuracy(t) - mean));
+    let slope = if spread_of_ages > 0.0 { (together / spread_of_ages).min(0.0) } else { 0.0 };
+    let line = |t: &Standing| mean + slope * (t.age - mean_age);
+    let n = trees.len() as f64;
+    let spread = sum(&|t| (accuracy(t) - line(t)).powi(2)) / n;
+    let chance = mean * (1.0 - mean) / (judged / n);
+    let kept = if spread > chance { 1.0 - chance / spread } else { 0.0 };
+    trees.iter().map(|t| line(t) + kept * (accuracy(t) - line(t))).collect()
+}
+
+fn recount<C: Code>(live: &mut [LiveTree], soil: &Soil<'_, C>, training: &Training<'_>) {
+    training.par.for_chunks(live, 1, |_, live| live.iter_mut().for_each(|live| live.recount(soil)));
+}
+
+/// Grows trees on all rows and judges them on those they get to see last.
+fn sow<C: Code + Value>(
+    births: &[Birth],
+    rows: &[u32],
+    times: &[u8],
+    soil: &Soil<'_, C>,
+    training: &Training<'_>,
+) -> Vec<(Grown, LiveTree, Record)> {
+    let matrix = Matrix { by_row: soil.values, by_column: &[] };
+    training.par.map(births.len(), |i| {
+        let ground = soil.ground.tolerating(births[i].is_tolerant);
+        let ground = Ground { by_class: rows, judge: true, learn: true, ..ground };
+        let rng = Rng::new(soil.seed, Purpose::Tree, births[i].serial);
+        let mut grown = grow(&ground, matrix, times, rng);
+        let mut record = Record::default();
+        grown.verdicts.visit(|rows, shares| {
+            let favorite = largest_share(shares);
+            for &slot in rows {
+                record.note(soil.ages[slot as usize], soil.ground.classes[slot as usize] == favorite);
+            }
+        });
+        let tree = std::mem::take(&mut grown.tree);
+        let live = LiveTree::grown(tree, &grown.leaf_rows, births[i], soil);
+        grown.leaf_rows = LeafRows::default();
+        (grown, live, record)
+    })
+}
+
+/// The class with the largest share; of equals, the first.
+fn largest_share(shares: &[(u16, f32)]) -> u16 {
+    let mut favorite = (0, 0.0);
+    for &(class, share) in shares {
+        if share > favorite.1 {
+            favorite = (class, share);
+        }
+    }
+    favorite.0
+}

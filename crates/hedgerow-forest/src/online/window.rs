@@ -1,0 +1,121 @@
+//! What the trees said about the newest rows before they learnt them.
+//!
+//! These answers are honest: nobody had seen the row. They rank the trees, calibrate the probabilities, and show drift.
+
+use hedgerow_core::ClassId;
+use ndarray::Array2;
+
+use crate::train::OutOfBag;
+
+/// Rows that are remembered.
+pub(super) const ROWS: usize = 1024;
+pub(super) const WORDS: usize = ROWS / 64;
+
+/// The record of one tree: which of the newest rows it has judged without having seen them, and which of them it got right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Record {
+    pub(super) judged: [u64; WORDS],
+    pub(super) right: [u64; WORDS],
+}
+
+impl Default for Record {
+    fn default() -> Self {
+        Self { judged: [0; WORDS], right: [0; WORDS] }
+    }
+}
+
+impl Record {
+    /// Notes an answer about the row of this number.
+    #[inline]
+    pub(super) fn note(&mut self, age: u64, right: bool) {
+        let at = age as usize % ROWS;
+        let bit = 1 << (at % 64);
+        self.judged[at / 64] |= bit;
+        self.right[at / 64] = self.right[at / 64] & !bit | u64::from(right) << (at % 64);
+    }
+
+    /// Forgets what was said about the row of this number.
+    pub(super) fn clear(&mut self, age: u64) {
+        let at = age as usize % ROWS;
+        self.judged[at / 64] &= !(1 << (at % 64));
+        self.right[at / 64] &= !(1 << (at % 64));
+    }
+
+    /// Rows judged and rows right, of all or of those in a mask.
+    pub(super) fn counts(&self, mask: Option<&[u64; WORDS]>) -> (u32, u32) {
+        let (mut judged, mut right) = (0, 0);
+        for word in 0..WORDS {
+            let mask = mask.map_or(u64::MAX, |mask| mask[word]);
+            judged += (self.judged[word] & mask).count_ones();
+            right += (self.right[word] & mask).count_ones();
+        }
+        (judged, right)
+    }
+}
+
+/// A set of the newest rows.
+pub(super) type Mask = [u64; WORDS];
+
+/// An empty set.
+pub(super) fn no_rows() -> Mask {
+    [0; WORDS]
+}
+
+/// Adds the row of this number to a set.
+pub(super) fn add_row(mask: &mut Mask, age: u64) {
+    let at = age as usize % ROWS;
+    mask[at / 64] |= 1 << (at % 64);
+}
+
+/// What the whole forest said about the newest rows.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Window {
+    /// For each of the newest rows, in a ring: shares summed over trees, one number a class.
+    pub(super) shares: Vec<Vec<f32>>,
+    pub(super) labels: Vec<u16>,
+    /// Trees that had answered.
+    pub(super) n_trees: Vec<u32>,
+}
+
+impl Window {
+    /// Notes what the trees said about the row of this number, all in all.
+    pub(super) fn note(&mut self, age: u64, shares: &[f64], label: u16, n_trees: u32) {
+        let at = age as usize % ROWS;
+        if at >= self.labels.len() {
+            self.shares.resize(at + 1, Vec::new());
+            self.labels.resize(at + 1, 0);
+            self.n_trees.resize(at + 1, 0);
+        }
+        self.shares[at].clear();
+        self.shares[at].extend(shares.iter().map(|&s| s as f32));
+        self.labels[at] = label;
+        self.n_trees[at] = n_trees;
+    }
+
+    /// Forgets what was said about rows before the one of a number: before a change, it says little about what comes.
+    pub(super) fn forget_before(&mut self, since: u64, seen: u64) {
+        for age in seen.saturating_sub(ROWS as u64)..since {
+            if let Some(n_trees) = self.n_trees.get_mut(age as usize % ROWS) {
+                *n_trees = 0;
+            }
+        }
+    }
+
+    /// The answers as out-of-bag answers, and the truth.
+    pub(super) fn answers(&self, n_classes: usize) -> (OutOfBag, Vec<ClassId>) {
+        let mut shares = Array2::zeros((self.labels.len(), n_classes));
+        for (mut to, from) in shares.rows_mut().into_iter().zip(&self.shares) {
+            for (to, &from) in to.iter_mut().zip(from) {
+                *to = from;
+            }
+        }
+        let labels = self.labels.iter().map(|&class| ClassId(u32::from(class))).collect();
+        (OutOfBag { shares, n_trees: self.n_trees.clone() }, labels)
+    }
+
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.shares.iter().map(|row| size_of::<Vec<f32>>() + row.capacity() * size_of::<f32>()).sum::<usize>()
+            + self.labels.len() * 6
+    }
+}

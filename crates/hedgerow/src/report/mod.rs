@@ -1,0 +1,58 @@
+//! A page about a model: one HTML file with everything in it, to look at, to send and to print.
+//!
+//! [`Page`] is a plain struct. The caller fills what there is; what is left empty leaves no trace on the page. The file
+//! needs no network, and all but the switch between light and dark works without scripts.
+//!
+//! ```
+//! use hedgerow::core::{ClassId, Schema};
+//! use hedgerow::report::{Answers, Page};
+//!
+//! let mut schema = Schema::unnamed(1);
+//! schema.labels = vec!["cat".to_string(), "dog".to_string()].into();
+//! let proba = ndarray::array![[0.9, 0.1], [0.2, 0.8], [0.6, 0.4]];
+//! let truth = [ClassId(0), ClassId(1), ClassId(1)];
+//!
+//! let mut page = Page { title: "Cats and dogs".into(), ..Page::default() };
+//! page.facts.push(("Trees".into(), "100".into()));
+//! page.judge(&Answers::new(proba.view(), &truth, &schema))?;
+//! assert!(page.to_html().contains("Confusion matrix"));
+//! # Ok::<(), hedgerow::core::Error>(())
+//! ```
+
+mod answers;
+mod axis;
+mod bars;
+mod block;
+mod class_bars;
+mod class_table;
+mod confusion;
+mod curve;
+mod html;
+mod importances;
+mod interval;
+mod least_sure;
+mod marks;
+mod number;
+mod page;
+mod picture;
+mod plot;
+mod png;
+mod reliability;
+mod scores;
+#[cfg(test)]
+mod tests;
+mod uncertain;
+
+pub use answers::Answers;
+pub use class_bars::{ClassBars, Example};
+pub use class_table::ClassRow;
+pub use confusion::Confusion;
+pub use curve::{CurvePoint, LearningCurve};
+pub use importances::Importances;
+pub use least_sure::LeastSure;
+pub use marks::{Mark, MarkKind};
+pub use page::Page;
+pub use picture::Picture;
+pub use reliability::Reliability;
+pub use scores::Scores;
+pub use uncertain::{Look, UncertainRow};
