@@ -26,28 +26,24 @@ impl OnlineForest {
     /// Looks around, if it is time.
     pub(super) fn look_around(&mut self, training: &Training<'_>, lesson: &mut Lesson) {
         let drift = self.monitor.take();
-        if let Some(drift) = drift {
-            lesson.drifts.push(drift);
-            self.window.forget_before(drift.since, self.seen);
-            if self.forest.params.forget {
-                self.forget_before(drift, training, lesson);
-            }
-        }
+        lesson.drifts.extend(drift);
+        let calibrates =
+            self.seen - self.calibrated_at >= (self.pool.n_rows() as u64 / 2).max(8 * *BLOCK.start());
+        let has_changed = self.forget_what_harms(calibrates, training, lesson);
         self.noise = self.monitor.error().min(0.5);
         if self.arms.decide() {
             self.grow_all_anew(training);
         }
         let n_rows = self.pool.n_rows();
         let n_new = (self.seen - self.kept_up_at) as usize;
-        if drift.is_none() && n_new < (n_rows / 16).max(*BLOCK.start() as usize) {
+        if !has_changed && n_new < (n_rows / 16).max(*BLOCK.start() as usize) {
             return;
         }
         self.kept_up_at = self.seen;
         self.weigh_classes(training);
         let doublings = libm::log2(1.0 + n_new as f64 / (n_rows.saturating_sub(n_new)).max(1) as f64);
-        let share = if drift.is_some() { 1.0 } else { self.forest.params.replace * doublings };
-        self.replace_trees(share.min(1.0), training, lesson);
-        if drift.is_some() || self.seen - self.calibrated_at >= (n_rows as u64 / 2).max(8 * *BLOCK.start()) {
+        self.replace_trees((self.forest.params.replace * doublings).min(1.0), training, lesson);
+        if has_changed || calibrates {
             self.calibrated_at = self.seen;
             self.calibrate(training);
         }
@@ -74,17 +70,16 @@ impl OnlineForest {
     /// Grows new trees, as many as a share of those there are, and puts each in the place of the worst if it is better. Where
     /// less than half of the new ones were, half as many are tried the next time.
     fn replace_trees(&mut self, share: f64, training: &Training<'_>, lesson: &mut Lesson) {
-        let held = self.judges();
+        let newest = self.seen.saturating_sub((window::ROWS as u64).min(self.pool.n_rows() as u64 / 3));
+        let held = self.judges(newest);
         if share == 0.0 || held.len() < LEAST_JUDGES || training.budget.spent().is_some() {
             return;
         }
-        let mut mask = window::no_rows();
-        for &slot in &held {
-            window::add_row(&mut mask, self.pool.ages[slot as usize]);
-        }
+        let mask = self.mask(&held);
         let n = ((share * self.appetite * self.live.len() as f64).ceil() as usize).max(1);
         let worst = self.worst_first(&mask, n);
-        let litter = self.grow_litter(worst.len(), &held, training);
+        let rows = self.pool.by_class();
+        let litter = self.grow_litter(worst.len(), &rows, &held, training);
         let n_better = self.put_better_ones_in_place(&worst, litter, &mask);
         lesson.n_tried += n;
         lesson.n_replaced += n_better;
@@ -132,31 +127,39 @@ impl OnlineForest {
 
     /// Grows all trees anew from the rows there are.
     pub(super) fn grow_all_anew(&mut self, training: &Training<'_>) {
-        let litter = self.grow_litter(self.live.len(), &[], training);
+        let rows = self.pool.by_class();
+        let litter = self.grow_litter(self.live.len(), &rows, &[], training);
         for (place, (grown, live, record)) in litter.into_iter().enumerate() {
             self.put_in_place(place, grown, live, record);
         }
     }
 
-    /// Rows that new trees do not learn from until they have been judged on them: half of the newest ones in the pool.
-    fn judges(&self) -> Vec<u32> {
-        let newest = self.seen.saturating_sub((window::ROWS as u64).min(self.pool.n_rows() as u64 / 3));
+    /// Rows that new trees do not learn from until they have been judged on them: half of the newest ones in the pool, none
+    /// older than `since`.
+    pub(super) fn judges(&self, since: u64) -> Vec<u32> {
+        let since = since.max(self.seen.saturating_sub(window::ROWS as u64));
         let mut rng = Rng::new(self.forest.params.seed, Purpose::Judge, self.seen);
-        let mut slots: Vec<u32> = self
-            .pool
-            .by_class()
-            .into_iter()
-            .filter(|&slot| self.pool.ages[slot as usize] >= newest)
-            .collect();
+        let mut slots: Vec<u32> =
+            self.pool.by_class().into_iter().filter(|&slot| self.pool.ages[slot as usize] >= since).collect();
         slots.sort_unstable_by_key(|&slot| self.pool.ages[slot as usize]);
         slots.retain(|_| rng.below(2) == 0);
         slots
     }
 
-    /// Grows so many new trees.
-    fn grow_litter(
+    /// Rows as a set of the newest ones.
+    pub(super) fn mask(&self, slots: &[u32]) -> window::Mask {
+        let mut mask = window::no_rows();
+        for &slot in slots {
+            window::add_row(&mut mask, self.pool.ages[slot as usize]);
+        }
+        mask
+    }
+
+    /// Grows so many new trees from rows grouped by class.
+    pub(super) fn grow_litter(
         &mut self,
         n: usize,
+        rows: &[u32],
         held: &[u32],
         training: &Training<'_>,
     ) -> Vec<(Grown, LiveTree, Record)> {
@@ -164,7 +167,6 @@ impl OnlineForest {
         for &slot in held {
             times[slot as usize] = 0;
         }
-        let rows = self.pool.by_class();
         let births: Vec<Birth> = (self.next_serial..)
             .take(n)
             .map(|serial| Birth {
@@ -176,10 +178,10 @@ impl OnlineForest {
         self.next_serial += n as u64;
         match &self.pool.values {
             Values::Bytes(values) => {
-                self.on_ground(values, |soil| sow(&births, &rows, &times, soil, training))
+                self.on_ground(values, |soil| sow(&births, rows, &times, soil, training))
             }
             Values::Reals(values) => {
-                self.on_ground(values, |soil| sow(&births, &rows, &times, soil, training))
+                self.on_ground(values, |soil| sow(&births, rows, &times, soil, training))
             }
         }
     }
