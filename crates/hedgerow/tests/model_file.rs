@@ -12,7 +12,9 @@ use hedgerow::core::testing::check_distributions;
 use hedgerow::core::{Classifier as _, Error, ModelProblem, Par};
 use hedgerow::forest::{Calibration, Forest, ForestParams};
 use hedgerow::{FORMAT_VERSION, Learner, Model, is_model_file};
-use models::{digits, fit, names_in, plain, random_rows, resummed, rich, shipped, write};
+use models::{
+    digits, fit, learner, more_rows, names_in, plain, random_rows, resummed, rich, shipped, teach, write,
+};
 use ndarray::Array2;
 
 /// The message of a file that must not load, after checking that it is one about a model file and names the file.
@@ -28,7 +30,7 @@ fn refusal(path: &Path) -> String {
 #[test]
 fn a_loaded_model_is_the_saved_one() {
     let folder = tempfile::tempdir().unwrap();
-    for (name, model) in [("rich", rich()), ("plain", plain())] {
+    for (name, model) in [("rich", rich()), ("plain", plain()), ("learner", learner())] {
         let path = folder.path().join(name);
         let length = model.save(&path).unwrap();
         assert!(is_model_file(&path));
@@ -45,6 +47,44 @@ fn a_loaded_model_is_the_saved_one() {
             model.predict_proba(x.view(), &par).unwrap()
         );
     }
+}
+
+#[test]
+fn a_model_that_was_saved_and_loaded_goes_on_as_if_it_had_not_been() {
+    let mut model = learner();
+    let mut loaded = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
+    teach(&mut model, &more_rows()).unwrap();
+    teach(&mut loaded, &more_rows()).unwrap();
+    assert!(model.to_bytes().unwrap() == loaded.to_bytes().unwrap());
+}
+
+#[test]
+fn a_fitted_model_learns_more_if_it_has_its_rows() {
+    let data = more_rows();
+    let params = ForestParams { n_trees: 4, ..Default::default() };
+    let frozen = fit(&data, &params, 1);
+    assert!(matches!(teach(&mut frozen.clone(), &data), Err(Error::NoRows)));
+    let mut model = frozen.with_rows(data.clone());
+    teach(&mut model, &data).unwrap();
+    assert_eq!(model.remembered().unwrap().unwrap().n_rows(), 2 * data.n_rows());
+    let answers_only = model.clone().without_rows();
+    let x = random_rows(&model, 50, 1);
+    let par = Par::sequential();
+    let both = [&model, &answers_only].map(|m| m.predict_proba(x.view(), &par).unwrap());
+    assert_eq!(both[0], both[1]);
+    assert!(answers_only.file_len().unwrap() < model.file_len().unwrap());
+}
+
+#[test]
+fn merged_models_that_have_their_rows_learn_on_with_all_of_them() {
+    let params = ForestParams { n_trees: 4, ..Default::default() };
+    let data = more_rows();
+    let [one, two] = [(0..150), (150..300)].map(|rows| data.select(&rows.collect::<Vec<_>>()));
+    let parts = [one, two].map(|data| fit(&data, &params, 1).with_rows(data));
+    let mut merged = hedgerow::merge(&parts.each_ref()).unwrap();
+    assert_eq!(merged.remembered().unwrap().unwrap().labels, data.labels);
+    teach(&mut merged, &data).unwrap();
+    assert_eq!(merged.as_online().unwrap().n_remembered(), 600);
 }
 
 #[test]
@@ -179,10 +219,11 @@ fn wrong_contents_behind_a_right_checksum_never_panic() {
     let folder = tempfile::tempdir().unwrap();
     let mut rng = Rng::new(3, Purpose::Data, 0);
     let mut n_loaded = 0;
-    for model in [rich(), plain()] {
+    let more = more_rows();
+    for model in [rich(), plain(), learner()] {
         let sound = model.to_bytes().unwrap();
         let header = 8 + u64::from_le_bytes(std::array::from_fn(|i| sound[i])) as usize;
-        for round in 0..4_000 {
+        for round in 0..2_000 {
             let mut bytes = sound.clone();
             for _ in 0..=rng.below(3) {
                 let at = if round % 2 == 0 {
@@ -198,9 +239,13 @@ fn wrong_contents_behind_a_right_checksum_never_panic() {
             }
             let bytes = resummed(bytes);
             match Model::from_bytes(&bytes) {
-                Ok(loaded) => {
+                Ok(mut loaded) => {
                     n_loaded += 1;
                     check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                    if round % 8 == 0 && loaded.as_online().is_some() {
+                        // It may refuse, since columns or classes may be others now, but it must not panic or hang.
+                        let _ = teach(&mut loaded, &more);
+                    }
                 }
                 Err(_) => {
                     refusal(&write(&folder, "wrong.hedgerow", &bytes));
@@ -236,7 +281,7 @@ fn a_newer_version_is_refused_with_its_number() {
     let folder = tempfile::tempdir().unwrap();
     let ours = format!(r#""format_version":"{FORMAT_VERSION}""#);
     let sound = plain().to_bytes().unwrap();
-    for version in ["2", "17", "banana"] {
+    for version in ["3", "17", "banana"] {
         let newer = models::edited(&sound, &ours, &format!(r#""format_version":"{version}""#));
         let message = refusal(&write(&folder, "newer.hedgerow", &newer));
         assert!(

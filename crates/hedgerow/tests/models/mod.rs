@@ -10,7 +10,7 @@ use hedgerow::core::{
     Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
     Schema, Silent,
 };
-use hedgerow::forest::{ForestParams, Training};
+use hedgerow::forest::{ForestParams, Lesson, Rows, Training};
 use hedgerow::io::{ReadOptions, read_dataset};
 use ndarray::Array2;
 
@@ -46,6 +46,29 @@ pub(crate) fn rich() -> Model {
     let params = ForestParams { n_trees: 4, ..Default::default() };
     let parts = parts.map(|data| fit(&data, &params, 1));
     hedgerow::merge(&parts.each_ref()).unwrap()
+}
+
+/// A model that goes on learning, stopped between two looks around, with rows that have been forgotten.
+pub(crate) fn learner() -> Model {
+    let data = mixed(&["a", "b", "c"], 3);
+    let params = ForestParams { n_trees: 4, pool_rows: 200, ..Default::default() }.check().unwrap();
+    let mut model = Model::new_forest(data.schema.clone(), &params).unwrap();
+    teach(&mut model, &data).unwrap();
+    model
+}
+
+/// Teaches a model all rows of a data set.
+pub(crate) fn teach(model: &mut Model, data: &Dataset) -> hedgerow::core::Result<Lesson> {
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let x = data.features.to_array(0..data.n_rows());
+    let rows = Rows { x: x.view(), labels: &data.labels, weights: data.weights.as_deref() };
+    model.learn(&data.schema, rows, &training)
+}
+
+/// Some rows with the schema of [`learner`].
+pub(crate) fn more_rows() -> Dataset {
+    mixed(&["a", "b", "c"], 4)
 }
 
 fn mixed(labels: &[&str], seed: u64) -> Dataset {
