@@ -13,14 +13,8 @@ build: ## build the hedgerow program into target/release
 	cargo build --release --package hedgerow-cli
 
 .PHONY: run
-run: build ## learn the handwritten digits that ship with the project and judge the result
-	@mkdir -p out
-	$(HEDGEROW) info data/digits.csv.gz --target digit | head -n 6
-	$(HEDGEROW) fit data/digits.csv.gz --target digit --holdout 0.3 --out out/digits.hedgerow
-	$(HEDGEROW) info out/digits.hedgerow
-	$(HEDGEROW) predict out/digits.hedgerow data/digits.csv.gz --latency --out out/answers.csv
-	@head -n 4 out/answers.csv
-	@echo "The model is in out/digits.hedgerow, its answers are in out/answers.csv. Next: $(HEDGEROW) --help"
+run: build ## learn the handwritten digits that ship with the project, online, and write a report
+	$(HEDGEROW) demo --dir out
 
 .PHONY: test
 test: ## run every check and test
@@ -34,7 +28,7 @@ test: ## run every check and test
 	@if [ -z "$$HEDGEROW_DATA" ]; then echo "note: HEDGEROW_DATA is not set, so tests on the larger data sets were skipped"; fi
 
 .PHONY: bench
-bench: build ## compare with other systems side by side (needs HEDGEROW_DATA; see bench/README.md)
+bench: build ## compare with other systems side by side (HEDGEROW_DATA has the data; see bench/README.md)
 	@test -x $(BENCH_ENV)/bin/python || python3 -m venv $(BENCH_ENV)
 	@$(BENCH_ENV)/bin/pip install --quiet --requirement bench/requirements.txt
 	$(BENCH_ENV)/bin/python bench/run.py $(BENCH_ARGS)

@@ -26,10 +26,14 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let result = match cli.command {
         Command::Fit(args) => commands::fit::run(&args),
+        Command::Update(args) => commands::update::run(&args),
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
+        Command::Stream(args) => commands::stream::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Merge(args) => commands::merge::run(&args),
+        Command::Generate(args) => commands::generate::run(&args),
+        Command::Demo(args) => commands::demo::run(&args),
     };
     match result {
         Ok(verdict) => ExitCode::from(verdict.exit_code()),

@@ -16,11 +16,11 @@ fn has_keys(value: &Value, keys: &[&str]) {
 #[test]
 fn help_of_every_verb_teaches_by_example() {
     let program = Program::new();
-    for verb in ["fit", "predict", "evaluate", "info", "merge"] {
+    for verb in ["fit", "update", "predict", "evaluate", "stream", "info", "merge", "demo"] {
         let help = program.ok(&format!("{verb} --help"));
         holds(&help, &["Examples:", &format!("  hedgerow {verb} "), "--threads", "--json"]);
     }
-    holds(&program.ok("--help"), &["fit", "predict", "evaluate", "info", "merge", "Exit codes"]);
+    holds(&program.ok("--help"), &["fit", "update", "predict", "evaluate", "stream", "demo", "Exit codes"]);
 }
 
 #[test]

@@ -33,11 +33,12 @@ fn a_model_is_described_with_its_schema() {
     2 classes of "Survived": No, Yes
     3 columns: Class (categorical), Sex (categorical), Age (categorical)
     probabilities not calibrated
+    saved without its rows: it answers, but cannot go on learning
     columns that removed most impurity:
       Sex    69.63 % ██████████████████████████████
       Class  24.24 % ██████████
       Age     6.14 % ███
-    parameters: n_trees=6 splits=random criterion=gini max_features=sqrt n_thresholds=1 sample_rows=64 max_height=4 min_leaf_rows=1 bagging=fraction:0.8 learn_left_out=true class_weights=none probabilities=leaf calibrate=true patience=0 seed=1
+    parameters: n_trees=6 splits=random criterion=gini max_features=sqrt n_thresholds=1 sample_rows=64 max_height=4 min_leaf_rows=1 bagging=fraction:0.8 learn_left_out=true class_weights=none probabilities=leaf calibrate=true patience=0 pool_rows=100000 keep=all replace=0.65 forget=true seed=1
     "#);
     let json = program.json("info m.hedgerow");
     assert_eq!(
@@ -72,4 +73,15 @@ fn tables_need_no_target_and_tell_missing_values() {
     let piped = program.command("info - --format csv").write_stdin("a,b\n1,2\n").output().unwrap();
     holds(&String::from_utf8(piped.stdout).unwrap(), &["csv of 1 rows"]);
     holds(&program.refused("info nowhere.csv"), &["nowhere.csv"]);
+}
+
+#[test]
+fn a_model_that_keeps_learning_tells_what_it_remembers() {
+    let program = Program::with_ripley();
+    let text = program.ok("info m.hedgerow");
+    holds(&text, &["keeps learning: 250 rows learnt, 250 remembered", "by class: 0 (125), 1 (125)"]);
+    let learning = program.json("info m.hedgerow")["learning"].clone();
+    let bytes = |key: &str| learning[key].as_u64().unwrap();
+    assert_eq!(bytes("tree_bytes") + bytes("row_bytes"), program.read("m.hedgerow").len() as u64);
+    assert_eq!(learning["remembered_by_class"], serde_json::json!([["0", 125], ["1", 125]]));
 }

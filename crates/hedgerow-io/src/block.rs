@@ -62,6 +62,12 @@ impl Block {
         Self { first_row: 0, n_rows: 0, cells: Cells::Bytes(Vec::new()), lines: Vec::new(), labels: None }
     }
 
+    /// Whether there are rows, all of them with all of their fields: those before the one at which a source of text gave up.
+    pub(crate) fn is_whole(&self, n_columns: usize) -> bool {
+        let n_fields = if let Cells::Text(text) = &self.cells { text.len() } else { 0 };
+        self.n_rows > 0 && n_fields == self.n_rows * n_columns
+    }
+
     /// Empties the block, keeping its memory where it was text.
     pub(crate) fn clear_text(&mut self, n_columns: usize) -> &mut TextCells {
         self.n_rows = 0;

@@ -32,6 +32,16 @@ pub(crate) struct Encoded {
     pub weights: Option<Vec<f32>>,
 }
 
+impl Encoded {
+    /// Drops all rows after the first.
+    fn truncate(&mut self, n_rows: usize, n_features: usize) {
+        self.n_rows = n_rows;
+        self.x.truncate(n_rows * n_features);
+        self.labels.iter_mut().for_each(|labels| labels.truncate(n_rows));
+        self.weights.iter_mut().for_each(|weights| weights.truncate(n_rows));
+    }
+}
+
 /// Encodes blocks by a schema, which may grow on the way.
 #[derive(Debug)]
 pub(crate) struct Encoder {
@@ -62,6 +72,44 @@ impl Encoder {
         self.encode_features(block, rows.clone(), out)?;
         out.n_rows += rows.len();
         Ok(())
+    }
+
+    /// The same for rows of which one may be bad: those before it are added, and then comes the error.
+    pub(crate) fn encode_up_to_bad(
+        &mut self,
+        block: &Block,
+        rows: Range<usize>,
+        out: &mut Encoded,
+    ) -> Result<()> {
+        let (before, n_labels) = (out.n_rows, self.schema.n_classes());
+        let Err(error) = self.encode(block, rows.clone(), out) else { return Ok(()) };
+        out.truncate(before, self.plan.n_features);
+        self.labels.forget_after(&mut self.schema.labels, n_labels);
+        if let Error::Data(data) = &error
+            && let Some(row) = data.row
+        {
+            let bad = row.saturating_sub(block.first_row + 1) as usize;
+            self.encode(block, rows.start..bad.clamp(rows.start, rows.end), out)?;
+        }
+        Err(error)
+    }
+
+    /// Goes on with a schema of the same columns.
+    pub(crate) fn go_on_with(&mut self, schema: Schema) {
+        for (codes, column) in self.codes.iter_mut().zip(&schema.columns) {
+            *codes = Codes::new(&column.kind, codes.growth);
+        }
+        self.labels.forget_numbers();
+        self.schema = schema;
+    }
+
+    /// Lets no column change its kind: in one of two words, a third counts as missing.
+    pub(crate) fn keep_kinds(&mut self) {
+        for (codes, column) in self.codes.iter_mut().zip(&self.schema.columns) {
+            if let ColumnKind::Boolean { .. } = column.kind {
+                codes.growth = Growth::Missing;
+            }
+        }
     }
 
     /// Encodes the labels and weights only.

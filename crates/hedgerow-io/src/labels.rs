@@ -134,6 +134,19 @@ impl LabelEncoder {
         Ok(class)
     }
 
+    /// Takes the classes after the first `n` out of the table again.
+    pub(crate) fn forget_after(&mut self, table: &mut LabelTable, n: usize) {
+        if table.len() > n {
+            *table = table.names()[..n].to_vec().into();
+            self.forget_numbers();
+        }
+    }
+
+    /// Forgets which numbers it has met, for a table that has changed.
+    pub(crate) fn forget_numbers(&mut self) {
+        self.of_number.clear();
+    }
+
     fn note_unknown(&mut self, text: &str) {
         let text = canonical_label(text);
         let is_new = !self.unknown.contains_key(text.as_ref());

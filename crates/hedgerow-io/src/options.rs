@@ -79,6 +79,8 @@ pub struct ReadOptions {
     pub categorical: Vec<ColumnRef>,
     /// Columns to leave out.
     pub ignore: Vec<ColumnRef>,
+    /// Height and width where each row is a grey image, for formats that do not say so.
+    pub image: Option<[usize; 2]>,
 }
 
 /// The first names of the columns, and how many more there are.

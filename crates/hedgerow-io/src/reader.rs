@@ -41,6 +41,29 @@ pub struct RowReader {
     n_used: usize,
     /// Rows handed out or in the block.
     n_read: u64,
+    /// Whether the rows before a bad one are handed out before its error, which waits here.
+    is_for_learning: bool,
+    held: Option<Error>,
+}
+
+/// The schema that a file is read by.
+#[derive(Clone, Copy)]
+enum By<'a> {
+    /// One inferred from the file.
+    Itself,
+    /// A model's, which stays as it is.
+    Model(&'a Schema),
+    /// A model's, to which classes and categories may be added.
+    Growing(&'a Schema),
+}
+
+impl<'a> By<'a> {
+    fn model(self) -> Option<&'a Schema> {
+        match self {
+            Self::Itself => None,
+            Self::Model(schema) | Self::Growing(schema) => Some(schema),
+        }
+    }
 }
 
 /// Rows that the reader hands on: either bytes that need no encoding, or encoded rows.
@@ -54,7 +77,7 @@ pub(crate) enum Rows<'a> {
 impl RowReader {
     /// Opens a file whose schema is inferred from its first 1,000 rows. Categories and classes are added as they come.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
-        Self::start(path, options, None)
+        Self::start(path, options, By::Itself)
     }
 
     /// Opens a file for a model, whose schema the file must fit.
@@ -62,7 +85,34 @@ impl RowReader {
     /// Columns are matched by name where both sides have names, otherwise by place. A category that the model does not
     /// know counts as missing, a label that it does not know is counted in [`unknown_labels`](Self::unknown_labels).
     pub fn open_with(path: &Path, options: &ReadOptions, schema: &Schema) -> Result<Self> {
-        Self::start(path, options, Some(schema))
+        Self::start(path, options, By::Model(schema))
+    }
+
+    /// Opens a file for a model that goes on learning, and is [`for_learning`](Self::for_learning): columns are matched as by
+    /// [`open_with`](Self::open_with), but labels and categories that the model does not know are added at the end.
+    pub fn open_growing(path: &Path, options: &ReadOptions, schema: &Schema) -> Result<Self> {
+        Self::start(path, options, By::Growing(schema)).map(Self::for_learning)
+    }
+
+    /// The same reader for a model that learns while it reads. Columns keep their kinds: a third word in a column of yes and no
+    /// counts as missing. And a bad row does not take the rows before it with it: they are handed out, and then comes the error.
+    #[must_use]
+    pub fn for_learning(mut self) -> Self {
+        self.encoder.keep_kinds();
+        self.is_for_learning = true;
+        self
+    }
+
+    /// The same reader with classes and categories that are known beforehand: those of test data, say. Only for a reader of
+    /// which no row has been taken yet.
+    pub fn with_schema(mut self, schema: &Schema) -> Result<Self> {
+        let keeps_labels = schema.labels.names().starts_with(self.schema().labels.names());
+        if !keeps_labels || !self.schema().same_columns(schema) {
+            let (expected, got) = (self.schema().n_features(), schema.n_features());
+            return Err(Error::Shape { what: "columns and classes like the file's", expected, got });
+        }
+        self.encoder.go_on_with(schema.clone());
+        Ok(self)
     }
 
     /// The format the file is read as.
@@ -116,20 +166,20 @@ impl RowReader {
         self.encoder.schema
     }
 
-    fn start(path: &Path, options: &ReadOptions, model: Option<&Schema>) -> Result<Self> {
+    fn start(path: &Path, options: &ReadOptions, by: By<'_>) -> Result<Self> {
         let place = Place::new(path);
         let shown = place.shown();
-        Self::start_impl(&place, options, model).map_err(|e| e.in_file(&shown))
+        Self::start_impl(&place, options, by).map_err(|e| e.in_file(&shown))
     }
 
-    fn start_impl(place: &Place, options: &ReadOptions, model: Option<&Schema>) -> Result<Self> {
+    fn start_impl(place: &Place, options: &ReadOptions, by: By<'_>) -> Result<Self> {
         let by_name = || Format::of_path(place.path()).map(|(format, _)| format);
         let format = options.format.or_else(by_name).ok_or_else(Format::unknown)?;
         if let (Some(labels), Some(target)) = (&options.labels, &options.target) {
             let got = format!("both {} and {target}", labels.display());
             return Err(Error::param("labels", "a file of labels or a target column", got));
         }
-        let mut source = source::open(place, format, options, model)?;
+        let mut source = source::open(place, format, options, by.model())?;
         let beside = match &options.labels {
             Some(path) => Some(LabelStream::open(path, None)?),
             None => source.take_labels(),
@@ -141,7 +191,7 @@ impl RowReader {
             return Err(DataProblem::LabelCount { rows, labels }.into());
         }
         let label_name = beside.as_ref().map(LabelStream::name).or(source.label_name()).map(String::from);
-        let plan = match model {
+        let plan = match by.model() {
             Some(model) => Plan::enforce(&*source, options, label_name.as_deref(), model)?,
             None => Plan::infer(&*source, options, label_name.as_deref())?,
         };
@@ -150,24 +200,44 @@ impl RowReader {
         if block.n_rows == 0 {
             return Err(DataProblem::Empty.into());
         }
-        let encoder = match model {
-            Some(model) => enforcing_encoder(&*source, plan, model),
-            None => inferring_encoder(&*source, plan, options, label_name, &block)?,
+        let mut encoder = match by {
+            By::Itself => inferring_encoder(&*source, plan, options, label_name, &block)?,
+            By::Model(model) => enforcing_encoder(&*source, plan, model),
+            By::Growing(model) => growing_encoder(&*source, plan, model),
         };
-        let mut reader =
-            Self { shown: place.shown(), format, source, beside, encoder, block, n_used: 0, n_read: 0 };
+        set_image(&mut encoder.schema, options)?;
+        let mut reader = Self {
+            shown: place.shown(),
+            format,
+            source,
+            beside,
+            encoder,
+            block,
+            n_used: 0,
+            n_read: 0,
+            is_for_learning: false,
+            held: None,
+        };
         reader.finish_block()?;
         Ok(reader)
     }
 
     fn next_batch_impl(&mut self, max_rows: usize) -> Result<Option<Batch>> {
+        if let Some(error) = self.held.take() {
+            return Err(error);
+        }
         let mut out = Encoded::default();
         let mut first_row = None;
-        while out.n_rows < max_rows && self.fill(max_rows - out.n_rows)? {
-            first_row.get_or_insert(self.block.first_row + self.n_used as u64);
-            let end = self.block.n_rows.min(self.n_used.saturating_add(max_rows - out.n_rows));
-            self.encoder.encode(&self.block, self.n_used..end, &mut out)?;
-            self.n_used = end;
+        while out.n_rows < max_rows && self.held.is_none() {
+            match self.add_rows(max_rows, &mut out, &mut first_row) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) if out.n_rows > 0 && self.is_for_learning => {
+                    self.held = Some(error);
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
         }
         let Some(first_row) = first_row else { return Ok(None) };
         let n_features = self.encoder.plan.n_features;
@@ -178,6 +248,22 @@ impl RowReader {
             got: n_values,
         })?;
         Ok(Some(Batch { first_row, x, labels: out.labels, weights: out.weights }))
+    }
+
+    /// Adds rows of the block, which is filled if it is used up; `false` at the end of the file.
+    fn add_rows(&mut self, max_rows: usize, out: &mut Encoded, first_row: &mut Option<u64>) -> Result<bool> {
+        if !self.fill(max_rows - out.n_rows)? {
+            return Ok(false);
+        }
+        first_row.get_or_insert(self.block.first_row + self.n_used as u64);
+        let rows = self.n_used..self.block.n_rows.min(self.n_used.saturating_add(max_rows - out.n_rows));
+        self.n_used = rows.end;
+        if self.is_for_learning {
+            self.encoder.encode_up_to_bad(&self.block, rows, out)?;
+        } else {
+            self.encoder.encode(&self.block, rows, out)?;
+        }
+        Ok(true)
     }
 
     fn next_rows_impl(&mut self) -> Result<Option<Rows<'_>>> {
@@ -209,7 +295,13 @@ impl RowReader {
         self.n_used = 0;
         // Should the read fail, the old rows must not come again.
         self.block.n_rows = 0;
-        self.source.read(max_rows, &mut self.block)?;
+        if let Err(error) = self.source.read(max_rows, &mut self.block) {
+            if !self.is_for_learning || !self.block.is_whole(self.source.columns().len()) {
+                self.block.n_rows = 0;
+                return Err(error);
+            }
+            self.held = Some(error);
+        }
         self.finish_block()?;
         Ok(self.block.n_rows > 0)
     }
@@ -235,6 +327,24 @@ impl RowReader {
 fn enforcing_encoder(source: &dyn Source, plan: Plan, model: &Schema) -> Encoder {
     let growth = vec![Growth::Missing; model.n_features()];
     Encoder::new(model.clone(), plan, source.columns(), &growth)
+}
+
+fn growing_encoder(source: &dyn Source, plan: Plan, model: &Schema) -> Encoder {
+    let growth = vec![Growth::Add; model.n_features()];
+    let mut encoder = Encoder::new(model.clone(), plan, source.columns(), &growth);
+    encoder.labels.grow = true;
+    encoder
+}
+
+/// Notes the size of the images where the caller has given one.
+fn set_image(schema: &mut Schema, options: &ReadOptions) -> Result<()> {
+    let Some([height, width]) = options.image else { return Ok(()) };
+    if height.checked_mul(width) != Some(schema.n_features()) {
+        let expected = format!("height × width to be {}, the number of feature columns", schema.n_features());
+        return Err(Error::param("image", expected, format!("{height} × {width}")));
+    }
+    schema.image = options.image;
+    Ok(())
 }
 
 fn inferring_encoder(

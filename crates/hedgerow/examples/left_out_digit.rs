@@ -8,6 +8,8 @@
 //! cargo run --release --example left_out_digit -- TRAIN TEST         # IDX images, such as MNIST's
 //! ```
 
+#![allow(clippy::print_stdout)]
+
 use std::path::{Path, PathBuf};
 
 use hedgerow::Model;

@@ -20,6 +20,10 @@ pub struct Model {
 /// The kinds of model there are.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a program has few models, and each is large behind its pointers"
+)]
 pub enum Learner {
     /// A random forest that only answers.
     Forest(Forest),

@@ -34,6 +34,9 @@ pub(crate) struct DataArgs {
     /// Columns to leave out (may be repeated, or a,b,c)
     #[arg(long, value_name = "COLUMN", value_parser = column, value_delimiter = ',')]
     pub(crate) ignore: Vec<ColumnRef>,
+    /// Rows are grey images of this height and width, such as 28x28, and reports draw them so
+    #[arg(long, value_name = "HxW", value_parser = image)]
+    pub(crate) image: Option<[usize; 2]>,
 }
 
 impl DataArgs {
@@ -51,12 +54,22 @@ impl DataArgs {
             weight: self.weight.clone(),
             categorical: self.categorical.clone(),
             ignore: self.ignore.clone(),
+            image: self.image,
         }
     }
 }
 
 fn column(text: &str) -> Result<ColumnRef, Infallible> {
     text.parse()
+}
+
+fn image(text: &str) -> Result<[usize; 2], String> {
+    let side = |text: &str| text.trim().parse().ok().filter(|&n: &usize| n > 0);
+    let sides = text.split_once(['x', 'X', '×']).map(|(height, width)| (side(height), side(width)));
+    match sides {
+        Some((Some(height), Some(width))) => Ok([height, width]),
+        _ => Err("expected height and width, such as 28x28".into()),
+    }
 }
 
 fn format(text: &str) -> Result<Format, String> {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::run::LimitArgs;
+use super::setting::setting;
 use super::{DataArgs, RunArgs};
 
 /// The kinds of model there are.
@@ -48,6 +49,12 @@ pub(crate) struct FitArgs {
     /// Keep this share of the rows, drawn at random, out of the training and judge the model on them
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "test")]
     pub(crate) holdout: Option<f64>,
+    /// Save the model without the rows it was fitted to: smaller, but it cannot go on learning
+    #[arg(long)]
+    pub(crate) frozen: bool,
+    /// Write a page about the model: one HTML file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     /// Save what the trees that had not seen a row say about it: probabilities for the training rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) oob: Option<PathBuf>,
@@ -63,14 +70,5 @@ fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
         _ => Err("expected a share between 0 and 1".into()),
-    }
-}
-
-fn setting(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((name, value)) if !name.trim().is_empty() => {
-            Ok((name.trim().to_string(), value.trim().to_string()))
-        }
-        _ => Err("expected NAME=VALUE, such as n_trees=200".into()),
     }
 }

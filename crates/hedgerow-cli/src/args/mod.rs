@@ -1,16 +1,23 @@
 //! What can be typed.
 
 mod data;
+mod demo;
 mod fit;
+mod generate;
+mod learn;
 mod model;
 mod run;
+mod setting;
 
 use clap::{Parser, Subcommand};
 
 pub(crate) use data::DataArgs;
+pub(crate) use demo::DemoArgs;
 pub(crate) use fit::{FitArgs, Kind};
+pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
+pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
-pub(crate) use run::RunArgs;
+pub(crate) use run::{LimitArgs, RunArgs};
 
 /// A classifier that keeps learning.
 #[derive(Debug, Parser)]
@@ -18,8 +25,8 @@ pub(crate) use run::RunArgs;
     name = "hedgerow",
     version,
     about = "A classifier that keeps learning: fit it to a table, ask it, see how far to trust it.",
-    after_help = "Start with:\n  hedgerow info data.csv\n  hedgerow fit data.csv --target label --out m.hedgerow\n  \
-                  hedgerow predict m.hedgerow new.csv --proba\n\n\
+    after_help = "Start with:\n  hedgerow demo\n  hedgerow fit data.csv --target label --out m.hedgerow\n  \
+                  hedgerow predict m.hedgerow new.csv --proba\n  hedgerow update m.hedgerow more.csv\n\n\
                   Exit codes: 0 done, 1 a negative result, 2 an error."
 )]
 pub(crate) struct Cli {
@@ -31,12 +38,20 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make a model from labelled data
     Fit(FitArgs),
+    /// Teach a model more
+    Update(UpdateArgs),
     /// Answer new rows: a label each, and probabilities
     Predict(PredictArgs),
     /// Judge a model on labelled data
     Evaluate(EvaluateArgs),
+    /// Answer rows and learn them, one after the other, and tell how it goes
+    Stream(StreamArgs),
     /// Show what a data file or a model file holds
     Info(InfoArgs),
     /// Make one model of several that were fitted apart
     Merge(MergeArgs),
+    /// Make rows to try things on, with changes at known places
+    Generate(GenerateArgs),
+    /// Learn handwritten digits online, show how it goes, and write a report
+    Demo(DemoArgs),
 }

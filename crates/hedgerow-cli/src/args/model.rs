@@ -46,6 +46,9 @@ pub(crate) struct EvaluateArgs {
     /// Measure what each column is worth: the accuracy lost when it is shuffled
     #[arg(long)]
     pub(crate) importances: bool,
+    /// Write a page about the answers: one HTML file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) data_args: DataArgs,
     #[command(flatten)]

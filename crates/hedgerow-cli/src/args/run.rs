@@ -23,7 +23,7 @@ impl RunArgs {
     }
 }
 
-/// Limits of a training run.
+/// Limits of a run that learns.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Limits")]
 pub(crate) struct LimitArgs {

@@ -5,11 +5,12 @@ use hedgerow::core::metrics::Report;
 use hedgerow::core::{Classifier as _, Dataset, Par, Result};
 use hedgerow::forest::{ForestParams, importance};
 use hedgerow::io::{ReadOptions, RowReader};
+use hedgerow::report::{Importances, Page};
 use serde::Serialize;
 
-use super::Verdict;
 use super::fit::Seconds;
-use super::judge::{LeftOut, judge};
+use super::judge::{Judged, LeftOut, judge};
+use super::{Verdict, check_writable, page};
 use crate::args::EvaluateArgs;
 use crate::machine;
 use crate::output;
@@ -32,11 +33,27 @@ pub(crate) struct EvaluateResult {
 }
 
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
-    let model = Model::load(&args.model)?;
+    if let Some(path) = &args.report {
+        check_writable(path)?;
+    }
+    let mut model = Model::load(&args.model)?;
     let par = args.run.par()?;
     let options = args.data_args.options();
-    let judged = judge(&model, &args.data, &options, &par)?;
+    let judged = judge(&model, &args.data, &options, &par, args.report.is_some())?;
     let importances = if args.importances { Some(importances(args, &model, &options, &par)?) } else { None };
+    let bytes = model.file_len()?;
+    if let Some(path) = &args.report {
+        // Reading has checked that it fits.
+        model.schema.image = args.data_args.image.or(model.schema.image);
+        let mut page = report(args, &model, &judged, bytes)?;
+        if let Some(importances) = &importances {
+            let worth = |name: &String| importances.iter().find(|i| i.0 == *name).map_or(f64::NAN, |i| i.1);
+            let values: Vec<f64> = model.schema.columns.iter().map(|c| worth(&c.name)).collect();
+            let meaning = "Accuracy lost when a column is shuffled.";
+            page.importances = Some(Importances::new(meaning, &model.schema, &values));
+        }
+        page::write(&page, path)?;
+    }
     let result = EvaluateResult {
         model: model.kind(),
         params: model.as_forest().map(|forest| forest.params().clone()),
@@ -44,7 +61,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
         features: model.n_features(),
         classes: model.schema.labels.names().to_vec(),
         seconds: Seconds { read: judged.read_seconds, fit: 0.0, predict: judged.predict_seconds },
-        bytes: model.file_len()?,
+        bytes,
         peak_memory_bytes: machine::peak_memory(),
         metrics: judged.report,
         importances,
@@ -59,6 +76,17 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
         }
         _ => Ok(Verdict::Done),
     }
+}
+
+/// The page about the answers.
+fn report(args: &EvaluateArgs, model: &Model, judged: &Judged, bytes: u64) -> anyhow::Result<Page> {
+    let mut page = Page::default();
+    let rows = output::count(judged.rows as u64);
+    let subtitle = format!("{rows} rows answered by {}", args.model.display());
+    page::describe(&mut page, model, &args.data, &subtitle, bytes);
+    page::fact(&mut page, "Answered in", output::seconds(judged.predict_seconds));
+    page::judged(&mut page, model, judged, format!("{rows} rows"))?;
+    Ok(page)
 }
 
 /// What each column is worth, the most valuable first, on at most 2,000 of the rows.

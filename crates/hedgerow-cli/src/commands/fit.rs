@@ -6,14 +6,15 @@ use std::time::Instant;
 use anyhow::Context as _;
 use hedgerow::core::metrics::Report;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, Checked, ClassId, Dataset, Error, Par, Params as _, StopReason};
-use hedgerow::forest::{ForestParams, OutOfBag, Training};
+use hedgerow::core::{Budget, Checked, Dataset, Error, Par, StopReason};
+use hedgerow::forest::{ForestParams, OnlineForest, OutOfBag, Training};
 use hedgerow::io::read_dataset;
+use hedgerow::report::{LeastSure, Page};
 use hedgerow::{Fitted, Model};
 use serde::Serialize;
 
-use super::judge::{Judged, LeftOut, judge, judge_dataset};
-use super::{Verdict, check_writable};
+use super::judge::{Judged, LeftOut, judge, judge_answers, judge_dataset};
+use super::{Verdict, check_room, check_writable, interrupt, page, params};
 use crate::args::{FitArgs, Kind};
 use crate::machine;
 use crate::output::{self, progress::Bar};
@@ -38,6 +39,8 @@ pub(crate) struct FitResult {
     /// Greatest number of splits one below the other.
     pub(crate) height: usize,
     pub(crate) calibrated: bool,
+    /// Rows kept with the model, so that it can go on learning; none with --frozen.
+    pub(crate) rows_remembered: Option<usize>,
     /// Why training ended.
     pub(crate) stop: StopReason,
     /// Where the file was saved.
@@ -68,42 +71,57 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         output::show(&output::text::ParamList(params), args.run.json)?;
         return Ok(Verdict::Done);
     }
-    let params = params(args)?;
-    for path in args.out.iter().chain(&args.oob) {
+    let params = params(&args.settings, args.seed)?;
+    for path in args.out.iter().chain(&args.oob).chain(&args.report) {
         check_writable(path)?;
     }
     let Some(path) = &args.data else { return Ok(Verdict::Done) };
     let par = args.run.par()?;
     let mut budget = args.limits.budget(start);
-    interrupt(&budget)?;
+    interrupt::listen(&budget)?;
 
-    let mut data = read(args, path)?;
-    let held_out = args.holdout.map(|share| hold_out(&mut data, share, params.get().seed)).transpose()?;
+    let mut data = read_dataset(path, &args.data_args.options(), check_room(&args.limits)?)?;
+    let held_out =
+        args.holdout.map(|share| HeldOut::take(&mut data, share, params.get().seed)).transpose()?;
     let read_seconds = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {
-        budget.bytes = Some(bytes_left(limit, data.schema.n_features())?);
+        budget.bytes = Some(bytes_left(limit, &data, (!args.frozen).then_some(params.get().pool_rows))?);
     }
     let fit_start = Instant::now();
-    let fitted = train(&data, &params, &par, &budget)?;
-    let fit_seconds = fit_start.elapsed().as_secs_f64();
+    let Fitted { model, oob, stop } = train(&data, &params, &par, &budget)?;
+    let seconds = Seconds { read: read_seconds, fit: fit_start.elapsed().as_secs_f64(), predict: 0.0 };
 
+    let mut page = args.report.as_ref().map(|_| Page::default());
+    let oob_accuracy = oob.as_ref().and_then(|oob| oob.accuracy(&data));
+    let is_tested = held_out.is_some() || args.test.is_some();
+    let mut outcome = match &oob {
+        Some(oob) if !is_tested => judge_oob(&model, oob, &data, page.as_mut())?,
+        _ => None,
+    };
+    let n_rows = data.n_rows();
+    let model = if args.frozen { model } else { model.with_rows(data) };
     // The model is safe before anything else can go wrong.
-    let saved = args.out.as_ref().map(|out| fitted.model.save(out)).transpose()?;
-    if let (Some(path), Some(oob)) = (&args.oob, &fitted.oob) {
-        write_oob(path, oob, &fitted.model)?;
+    let saved = args.out.as_ref().map(|out| model.save(out)).transpose()?;
+    if let (Some(path), Some(oob)) = (&args.oob, &oob) {
+        write_oob(path, oob, &model)?;
     }
-    let seconds = Seconds { read: read_seconds, fit: fit_seconds, predict: 0.0 };
-    let mut result = describe(args, &data, &fitted, seconds, saved)?;
-    if let Some(judged) = judge_on_test(args, &fitted.model, held_out.as_ref(), &par)? {
-        result.seconds.predict = judged.predict_seconds;
-        result.metrics_from = Some(if held_out.is_some() { "holdout" } else { "test" });
-        result.metrics_rows = Some(judged.rows);
-        result.metrics = Some(judged.report);
-        result.left_out = judged.left_out;
-    } else if let Some((report, rows)) = oob_report(&fitted, &data.labels)? {
-        result.metrics_from = Some("out_of_bag");
-        result.metrics_rows = Some(rows);
-        result.metrics = Some(report);
+    let mut result = describe(args, &model, seconds, saved)?;
+    (result.rows, result.stop, result.oob_accuracy) = (n_rows, stop, oob_accuracy);
+    if is_tested {
+        outcome = judge_on_test(args, &model, held_out.as_ref(), &par, page.as_mut())?;
+    }
+    if let Some(outcome) = outcome {
+        result.seconds.predict = outcome.predict_seconds;
+        result.metrics_from = Some(outcome.from);
+        result.metrics_rows = Some(outcome.rows);
+        result.metrics = Some(outcome.report);
+        result.left_out = outcome.left_out;
+    }
+    if let (Some(to), Some(page)) = (&args.report, &mut page) {
+        let subtitle = format!("A {} fitted to {} rows", model.kind(), output::count(n_rows as u64));
+        page::describe(page, &model, path, &subtitle, result.bytes);
+        page::fact(page, "Fitted in", output::seconds(result.seconds.fit));
+        page::write(page, to)?;
     }
     result.peak_memory_bytes = machine::peak_memory();
     output::show(&result, args.run.json)?;
@@ -111,67 +129,129 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     Ok(Verdict::Done)
 }
 
-fn params(args: &FitArgs) -> Result<Checked<ForestParams>, Error> {
-    let settings = args.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let mut params = ForestParams::default().with_settings(settings)?;
-    if let Some(seed) = args.seed {
-        params.seed = seed;
+/// Rows kept out of the training, with their numbers in the file.
+struct HeldOut {
+    data: Dataset,
+    numbers: Vec<u64>,
+}
+
+impl HeldOut {
+    /// Takes a share of the rows, drawn at random, out of the data.
+    fn take(data: &mut Dataset, share: f64, seed: u64) -> Result<Self, Error> {
+        let mut rows: Vec<usize> = (0..data.n_rows()).collect();
+        Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
+        let n = ((data.n_rows() as f64 * share).round() as usize).clamp(1, data.n_rows() - 1);
+        let (held, kept) = rows.split_at_mut(n);
+        held.sort_unstable();
+        kept.sort_unstable();
+        let held_out = data.select(held);
+        *data = data.select(kept);
+        data.check_trainable()?;
+        Ok(Self { data: held_out, numbers: held.iter().map(|&row| row as u64 + 1).collect() })
     }
-    params.check()
 }
 
-fn read(args: &FitArgs, path: &Path) -> anyhow::Result<Dataset> {
-    let limit = args.limits.max_memory;
-    let in_use = machine::memory_now().unwrap_or(0);
-    if let Some(limit) = limit.filter(|&limit| limit <= in_use) {
-        let (needed, limit) = (output::size(in_use), output::size(limit));
-        return Err(
-            Error::BudgetTooSmall { what: "the program without any data".into(), needed, limit }.into()
-        );
+/// What is told about a model that was judged.
+struct Outcome {
+    from: &'static str,
+    rows: usize,
+    predict_seconds: f64,
+    report: Report,
+    left_out: LeftOut,
+}
+
+impl Outcome {
+    /// Keeps the figures, and puts the rest on the page if there is one.
+    fn new(
+        from: &'static str,
+        judged: Judged,
+        model: &Model,
+        page: Option<&mut Page>,
+    ) -> anyhow::Result<Self> {
+        if let Some(page) = page {
+            let words = match from {
+                "test" => "test rows",
+                "holdout" => "rows held out",
+                _ => "training rows, each answered by the trees that had not seen it",
+            };
+            let measured_on = format!("{} {words}", output::count(judged.rows as u64));
+            page::judged(page, model, &judged, measured_on)?;
+        }
+        let Judged { rows, predict_seconds, report, left_out, .. } = judged;
+        Ok(Self { from, rows, predict_seconds, report, left_out })
     }
-    let for_data = limit.map(|limit| limit - in_use);
-    Ok(read_dataset(path, &args.data_args.options(), for_data)?)
 }
 
-/// Takes a share of the rows, drawn at random, out of the data.
-fn hold_out(data: &mut Dataset, share: f64, seed: u64) -> Result<Dataset, Error> {
-    let mut rows: Vec<usize> = (0..data.n_rows()).collect();
-    Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
-    let n = ((data.n_rows() as f64 * share).round() as usize).clamp(1, data.n_rows() - 1);
-    let (held, kept) = rows.split_at_mut(n);
-    held.sort_unstable();
-    kept.sort_unstable();
-    let held_out = data.select(held);
-    *data = data.select(kept);
-    data.check_trainable()?;
-    Ok(held_out)
-}
-
-/// How the model does on the rows held out or the test data; none if there are neither.
+/// How the model does on the rows held out or the test data.
 fn judge_on_test(
     args: &FitArgs,
     model: &Model,
-    held_out: Option<&Dataset>,
+    held_out: Option<&HeldOut>,
     par: &Par,
-) -> Result<Option<Judged>, Error> {
-    match (held_out, &args.test) {
-        (Some(data), _) => judge_dataset(model, data, par).map(Some),
+    page: Option<&mut Page>,
+) -> anyhow::Result<Option<Outcome>> {
+    let for_report = page.is_some();
+    let (from, judged) = match (held_out, &args.test) {
+        (Some(HeldOut { data, numbers }), _) => {
+            ("holdout", judge_dataset(model, data, for_report.then_some(numbers), par)?)
+        }
         (None, Some(test)) => {
             let mut options = args.data_args.options();
             options.labels.clone_from(&args.test_labels);
-            judge(model, test, &options, par).map(Some)
+            ("test", judge(model, test, &options, par, for_report)?)
         }
-        (None, None) => Ok(None),
-    }
+        (None, None) => return Ok(None),
+    };
+    Outcome::new(from, judged, model, page).map(Some)
 }
 
-/// What a limit leaves for the model, after all that is in memory already and what judging it will take.
-fn bytes_left(limit: u64, n_features: usize) -> Result<u64, Error> {
+/// How good the out-of-bag answers are.
+fn judge_oob(
+    model: &Model,
+    oob: &OutOfBag,
+    data: &Dataset,
+    page: Option<&mut Page>,
+) -> anyhow::Result<Option<Outcome>> {
+    let labels = &data.labels;
+    let rows: Vec<usize> = (0..labels.len()).filter(|&row| oob.n_trees[row] > 0).collect();
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let mut proba = oob.probabilities(model.as_forest().and_then(|forest| forest.calibration()));
+    let mut truth = labels.clone();
+    if rows.len() < labels.len() {
+        proba = proba.select(ndarray::Axis(0), &rows);
+        truth = rows.iter().map(|&row| labels[row]).collect();
+    }
+    let mut judged = judge_answers(proba, truth, None)?;
+    if page.is_some() {
+        let mut least = LeastSure::default();
+        for ((answer, &class), &row) in judged.proba.rows().into_iter().zip(&judged.truth).zip(&rows) {
+            let values = data.features.to_array(row..row + 1);
+            least.add(row as u64 + 1, answer, Some(class), values.row(0));
+        }
+        judged.least_sure = least;
+    }
+    Outcome::new("out_of_bag", judged, model, page).map(Some)
+}
+
+/// What a limit leaves for the model, after all that is in memory already, what judging it will take and, where rows are to be
+/// kept with the model (at most so many, 0 for any number), what saving them takes.
+fn bytes_left(limit: u64, data: &Dataset, keeps: Option<usize>) -> Result<u64, Error> {
+    let n_features = data.schema.n_features();
     let in_use = machine::memory_now().unwrap_or(0);
     let batch = (super::batch_rows(n_features) * n_features * size_of::<f32>()) as u64;
-    let kept = in_use + 2 * batch.min(limit / 8) + (limit / 25).max(4 << 20);
+    let rows = data.n_rows().max(1) as u64;
+    let saved = keeps.map_or(0, |most| {
+        let kept = if most == 0 { rows } else { rows.min(most as u64) };
+        2 * data.bytes() as u64 * kept / rows
+    });
+    let kept = in_use + saved + 2 * batch.min(limit / 8) + (limit / 25).max(4 << 20);
     limit.checked_sub(kept).filter(|&left| left > 0).ok_or_else(|| Error::BudgetTooSmall {
-        what: "the data with room to work".into(),
+        what: format!(
+            "the data with room to work{}",
+            if keeps.is_some() { " (--frozen needs less)" } else { "" }
+        ),
         needed: output::size(kept),
         limit: output::size(limit),
     })
@@ -190,32 +270,17 @@ fn train(
     Ok(fitted?)
 }
 
-/// The first Ctrl-C asks the training to end, the second ends the program.
-fn interrupt(budget: &Budget) -> anyhow::Result<()> {
-    let stop = budget.stop.clone();
-    ctrlc::set_handler(move || {
-        if stop.is_stopped() {
-            std::process::exit(130);
-        }
-        stop.stop();
-        output::note("stopping: keeping the model so far (press again to quit at once)");
-    })
-    .context("cannot listen for Ctrl-C")
-}
-
 fn describe(
     args: &FitArgs,
-    data: &Dataset,
-    fitted: &Fitted,
+    model: &Model,
     seconds: Seconds,
     saved: Option<u64>,
 ) -> anyhow::Result<FitResult> {
-    let model = &fitted.model;
     let forest = model.as_forest().context("not a forest")?;
     Ok(FitResult {
         model: model.kind(),
         params: forest.params().clone(),
-        rows: data.n_rows(),
+        rows: 0,
         features: model.schema.n_features(),
         classes: model.schema.labels.names().to_vec(),
         seconds,
@@ -226,30 +291,15 @@ fn describe(
         nodes: forest.n_nodes(),
         height: forest.trees().iter().map(hedgerow::forest::tree::Tree::height).max().unwrap_or(0),
         calibrated: forest.calibration().is_some(),
-        stop: fitted.stop,
+        rows_remembered: model.as_online().map(OnlineForest::n_remembered),
+        stop: StopReason::Done,
         out: args.out.clone(),
         metrics_from: None,
         metrics: None,
         metrics_rows: None,
-        oob_accuracy: fitted.oob.as_ref().and_then(|oob| oob.accuracy(data)),
+        oob_accuracy: None,
         left_out: LeftOut::default(),
     })
-}
-
-/// How good the out-of-bag answers are, and about how many rows that speaks.
-fn oob_report(fitted: &Fitted, labels: &[ClassId]) -> anyhow::Result<Option<(Report, usize)>> {
-    let (Some(oob), Some(forest)) = (&fitted.oob, fitted.model.as_forest()) else { return Ok(None) };
-    let rows: Vec<usize> = (0..labels.len()).filter(|&row| oob.n_trees[row] > 0).collect();
-    if rows.is_empty() {
-        return Ok(None);
-    }
-    let mut proba = oob.probabilities(forest.calibration());
-    let mut truth = labels.to_vec();
-    if rows.len() < labels.len() {
-        proba = proba.select(ndarray::Axis(0), &rows);
-        truth = rows.iter().map(|&row| labels[row]).collect();
-    }
-    Ok(Some((Report::new(proba.view(), &truth, None)?, rows.len())))
 }
 
 /// The out-of-bag probabilities of the training rows as CSV: how many trees had not seen the row, then a column a class.

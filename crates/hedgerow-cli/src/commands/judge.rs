@@ -6,9 +6,10 @@ use std::time::Instant;
 
 use hedgerow::Model;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{ClassId, Classifier as _, DataProblem, Dataset, Error, Par, Result};
+use hedgerow::core::{ClassId, Classifier as _, DataProblem, Dataset, Error, Features, Par, Result};
 use hedgerow::io::{ReadOptions, RowReader};
-use ndarray::Array2;
+use hedgerow::report::LeastSure;
+use ndarray::{Array2, ArrayView1};
 use serde::Serialize;
 
 /// What came out.
@@ -20,6 +21,12 @@ pub(crate) struct Judged {
     pub(crate) predict_seconds: f64,
     pub(crate) report: Report,
     pub(crate) left_out: LeftOut,
+    /// The answers, the labels and the weights of the rows judged.
+    pub(crate) proba: Array2<f64>,
+    pub(crate) truth: Vec<ClassId>,
+    pub(crate) weights: Option<Vec<f32>>,
+    /// The rows with the most doubtful answers, where they were asked for.
+    pub(crate) least_sure: LeastSure,
 }
 
 /// Rows that could not be judged.
@@ -31,8 +38,14 @@ pub(crate) struct LeftOut {
     pub(crate) without_label: u64,
 }
 
-/// Judges a model on a file.
-pub(crate) fn judge(model: &Model, path: &Path, options: &ReadOptions, par: &Par) -> Result<Judged> {
+/// Judges a model on a file; for a report, the rows with the most doubtful answers are wanted too.
+pub(crate) fn judge(
+    model: &Model,
+    path: &Path,
+    options: &ReadOptions,
+    par: &Par,
+    for_report: bool,
+) -> Result<Judged> {
     let mut clock = Instant::now();
     let (mut read_seconds, mut predict_seconds) = (0.0, 0.0);
     let mut lap = || {
@@ -44,6 +57,7 @@ pub(crate) fn judge(model: &Model, path: &Path, options: &ReadOptions, par: &Par
     let mut proba = Vec::new();
     let mut truth: Vec<ClassId> = Vec::new();
     let mut weights: Option<Vec<f32>> = None;
+    let mut least_sure = LeastSure::default();
     let mut skipped = 0_u64;
     while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
         read_seconds += lap();
@@ -61,6 +75,10 @@ pub(crate) fn judge(model: &Model, path: &Path, options: &ReadOptions, par: &Par
                 skipped += 1;
                 continue;
             };
+            if for_report {
+                let number = batch.first_row + i as u64 + 1;
+                least_sure.add(number, answers.row(i), Some(*label), batch.x.row(i));
+            }
             truth.push(*label);
             proba.extend(answers.row(i));
             if let Some(of_batch) = &batch.weights {
@@ -84,17 +102,60 @@ pub(crate) fn judge(model: &Model, path: &Path, options: &ReadOptions, par: &Par
         got: 0,
     })?;
     let report = Report::new(proba.view(), &truth, weights.as_deref())?;
-    Ok(Judged { rows, read_seconds, predict_seconds, report, left_out })
+    Ok(Judged { rows, read_seconds, predict_seconds, report, left_out, proba, truth, weights, least_sure })
 }
 
-/// Judges a model on rows in memory.
-pub(crate) fn judge_dataset(model: &Model, data: &Dataset, par: &Par) -> Result<Judged> {
+/// Judges a model on rows in memory, whose numbers in their file are given where a report is wanted.
+pub(crate) fn judge_dataset(
+    model: &Model,
+    data: &Dataset,
+    numbers: Option<&[u64]>,
+    par: &Par,
+) -> Result<Judged> {
     let start = Instant::now();
     let proba = model.predict_proba(data.features.to_array(0..data.n_rows()).view(), par)?;
     let predict_seconds = start.elapsed().as_secs_f64();
-    let report = Report::new(proba.view(), &data.labels, data.weights.as_deref())?;
-    let left_out = LeftOut::default();
-    Ok(Judged { rows: data.n_rows(), read_seconds: 0.0, predict_seconds, report, left_out })
+    let judged = judge_answers(proba, data.labels.clone(), data.weights.clone())?;
+    let least_sure = numbers.map_or_else(LeastSure::default, |numbers| {
+        least_sure(&judged.proba, &judged.truth, &data.features, numbers)
+    });
+    Ok(Judged { predict_seconds, least_sure, ..judged })
+}
+
+/// Judges answers that are there already.
+pub(crate) fn judge_answers(
+    proba: Array2<f64>,
+    truth: Vec<ClassId>,
+    weights: Option<Vec<f32>>,
+) -> Result<Judged> {
+    Ok(Judged {
+        rows: truth.len(),
+        read_seconds: 0.0,
+        predict_seconds: 0.0,
+        report: Report::new(proba.view(), &truth, weights.as_deref())?,
+        left_out: LeftOut::default(),
+        proba,
+        truth,
+        weights,
+        least_sure: LeastSure::default(),
+    })
+}
+
+/// The rows with the most doubtful answers. Row `i` of the answers is the one of number `numbers[i]`, counted from 1, and
+/// has the features at place `i`.
+pub(crate) fn least_sure(
+    proba: &Array2<f64>,
+    truth: &[ClassId],
+    features: &Features,
+    numbers: &[u64],
+) -> LeastSure {
+    let mut least = LeastSure::default();
+    let mut values = vec![0.0; features.n_features()];
+    for (i, answer) in proba.rows().into_iter().enumerate() {
+        features.copy_rows(i..i + 1, &mut values);
+        least.add(numbers[i], answer, Some(truth[i]), ArrayView1::from(&values));
+    }
+    least
 }
 
 fn nothing_to_judge(left_out: &LeftOut, model: &Model) -> Error {

@@ -1,18 +1,29 @@
 //! What each verb does.
 
+pub(crate) mod demo;
 pub(crate) mod evaluate;
 pub(crate) mod fit;
+pub(crate) mod generate;
 pub(crate) mod info;
+mod interrupt;
 mod judge;
-
+pub(crate) mod learning;
 pub(crate) mod merge;
+mod page;
 pub(crate) mod predict;
+pub(crate) mod stream;
+pub(crate) mod update;
 
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
+use hedgerow::core::{Checked, Error, Params as _};
+use hedgerow::forest::ForestParams;
 
 pub(crate) use judge::LeftOut;
+
+use crate::args::LimitArgs;
+use crate::{machine, output};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,4 +66,39 @@ fn check_writable(path: &Path) -> anyhow::Result<()> {
         bail!("{}: the folder is read-only", folder.display());
     }
     Ok(())
+}
+
+/// The parameters of a forest with `--set` and `--seed` applied.
+fn params(settings: &[(String, String)], seed: Option<u64>) -> Result<Checked<ForestParams>, Error> {
+    let settings = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+    let mut params = ForestParams::default().with_settings(settings)?;
+    if let Some(seed) = seed {
+        params.seed = seed;
+    }
+    params.check()
+}
+
+/// The memory that a limit leaves beside the program itself, if there is a limit; fails if it leaves nothing.
+fn check_room(limits: &LimitArgs) -> Result<Option<u64>, Error> {
+    let in_use = machine::memory_now().unwrap_or(0);
+    match limits.max_memory {
+        Some(limit) if limit <= in_use => {
+            let (needed, limit) = (output::size(in_use), output::size(limit));
+            Err(Error::BudgetTooSmall { what: "the program without any data".into(), needed, limit })
+        }
+        limit => Ok(limit.map(|limit| limit - in_use)),
+    }
+}
+
+/// Tells what became of the rows before a bad one.
+fn after_bad_row(result: &learning::LearnResult) {
+    let rows = output::count(result.rows);
+    output::note(&match &result.out {
+        Some(out) => {
+            format!("the {rows} rows before the bad one were learnt; the model is saved to {}", out.display())
+        }
+        None => format!(
+            "the {rows} rows before the bad one were learnt, but the model is not saved: give --out FILE"
+        ),
+    });
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use hedgerow::io::ColumnSummary;
 
 use super::super::{Show, count, size};
-use crate::commands::info::{DataInfo, ModelInfo};
+use crate::commands::info::{DataInfo, LearningInfo, ModelInfo};
 
 /// Columns shown unless all are asked for.
 const FIRST_COLUMNS: usize = 20;
@@ -99,6 +99,10 @@ impl Show for ModelInfo {
             )?,
             None => writeln!(out, "probabilities not calibrated")?,
         }
+        match &self.learning {
+            Some(learning) => write_learning(learning, out)?,
+            None => writeln!(out, "saved without its rows: it answers, but cannot go on learning")?,
+        }
         writeln!(out, "columns that removed most impurity:")?;
         write_shares(&self.importances, if self.show_all { usize::MAX } else { 8 }, out)?;
         let params = serde_json::to_value(&self.params).map_err(io::Error::other)?;
@@ -111,6 +115,23 @@ impl Show for ModelInfo {
         }
         Ok(())
     }
+}
+
+fn write_learning(learning: &LearningInfo, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(
+        out,
+        "keeps learning: {} rows learnt, {} remembered ({} in the file, trees {})",
+        count(learning.rows_learnt),
+        count(learning.rows_remembered as u64),
+        size(learning.row_bytes),
+        size(learning.tree_bytes),
+    )?;
+    let each: Vec<String> = learning
+        .remembered_by_class
+        .iter()
+        .map(|(name, n)| format!("{name} ({})", count(*n as u64)))
+        .collect();
+    writeln!(out, "remembered by class: {}", list(&each, 30))
 }
 
 /// Named shares with a bar each, the first ones.

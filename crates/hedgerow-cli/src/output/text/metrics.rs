@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use hedgerow::core::metrics::Report;
+use hedgerow::report::Confusion;
 
 use super::super::count;
 
@@ -38,8 +39,10 @@ pub(super) fn write(report: &Report, classes: &[String], out: &mut dyn Write) ->
 
 fn write_table(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
     let shorten = |name: &String| name.chars().take(10).collect::<String>();
-    let names: Vec<String> = classes.iter().map(shorten).collect();
-    let largest = report.confusion.iter().flatten().map(|&n| count(n).len()).max().unwrap_or(1);
+    // Classes that came as they came are shown in order.
+    let table = Confusion::new(report, classes).sorted();
+    let names: Vec<String> = table.classes.iter().map(shorten).collect();
+    let largest = table.counts.iter().flatten().map(|&n| count(n).len()).max().unwrap_or(1);
     let width = names.iter().map(|n| n.chars().count()).max().unwrap_or(1).max(largest);
     writeln!(out, "  confusion (rows: truth, columns: answers)")?;
     write!(out, "  {:>width$}", "")?;
@@ -47,7 +50,7 @@ fn write_table(report: &Report, classes: &[String], out: &mut dyn Write) -> io::
         write!(out, " {name:>width$}")?;
     }
     writeln!(out)?;
-    for (name, row) in names.iter().zip(&report.confusion) {
+    for (name, row) in names.iter().zip(&table.counts) {
         write!(out, "  {name:>width$}")?;
         for &n in row {
             let cell = if n == 0 { "·".into() } else { count(n) };

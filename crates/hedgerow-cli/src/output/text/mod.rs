@@ -1,12 +1,17 @@
 //! Results as text.
 
+mod demo;
+mod generate;
 mod info;
+mod learning;
 mod metrics;
 
 use std::io::{self, Write};
 
 use hedgerow::core::{ParamInfo, StopReason};
 use serde::Serialize;
+
+pub(crate) use learning::{Lines, Streamed, Updated};
 
 use super::{Show, count, seconds, size};
 use crate::commands::evaluate::EvaluateResult;
@@ -55,7 +60,11 @@ impl Show for FitResult {
             metrics::write(report, &self.classes, out)?;
         }
         match &self.out {
-            Some(path) => writeln!(out, "saved to {} ({})", path.display(), size(self.bytes)),
+            Some(path) => {
+                let rows =
+                    if self.rows_remembered.is_some() { " with its rows, ready to learn more" } else { "" };
+                writeln!(out, "saved to {}{rows} ({})", path.display(), size(self.bytes))
+            }
             None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(self.bytes)),
         }
     }

@@ -1,0 +1,95 @@
+//! Arguments of the commands that teach a model row after row.
+
+use std::path::PathBuf;
+
+use clap::{Args, value_parser};
+
+use super::run::LimitArgs;
+use super::setting::setting;
+use super::{DataArgs, Kind, RunArgs};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow update m.hedgerow today.csv\n  \
+    hedgerow update m.hedgerow today.csv --test test.csv --out m2.hedgerow\n  \
+    tail -n +2 new.csv | hedgerow update m.hedgerow - --format csv --no-header\n\n\
+    Every row is answered before it is learnt, and those answers are judged. Classes that the model does not know are added.\n\
+    Ctrl-C, --max-seconds and a bad row end it early: what was learnt until then is saved, and it says how many rows that were.")]
+pub(crate) struct UpdateArgs {
+    /// Model file; it is replaced in one step unless --out is given
+    pub(crate) model: PathBuf,
+    /// Labelled data to learn; - is standard input
+    pub(crate) data: PathBuf,
+    /// Where to save the model instead
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Labelled data to judge the model on when it has learnt
+    #[arg(long, value_name = "DATA")]
+    pub(crate) test: Option<PathBuf>,
+    /// Labels of the --test data, for data that come as a bare array
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test_labels: Option<PathBuf>,
+    /// Write a page about it all: one HTML file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data_args: DataArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow stream train.csv --target label --batches 10 --test test.csv --report r.html\n  \
+    hedgerow generate sea --rows 100000 --drift abrupt | hedgerow stream - --format csv --target class\n  \
+    hedgerow stream huge.csv.gz --target label --max-memory 300MB --out m.hedgerow\n  \
+    hedgerow stream tuesday.csv --from monday.hedgerow --out tuesday.hedgerow\n\n\
+    Test, then train: every row is answered before it is learnt, and those answers are judged (prequential figures).\n\
+    How rows are cut into batches changes what is shown, never what is learnt. Memory does not grow with the data.\n\
+    Ctrl-C, --max-seconds and a bad row end it early: the model so far is saved if --out was given.")]
+pub(crate) struct StreamArgs {
+    /// Labelled data; - is standard input
+    pub(crate) data: PathBuf,
+    /// Kind of model
+    #[arg(long, value_enum, default_value_t = Kind::Forest, value_name = "KIND")]
+    pub(crate) model: Kind,
+    /// Set a parameter of the model (may be repeated); `hedgerow fit --help-params` lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// Seed of all random choices: same seed, same rows, same model (the same as --set seed=N)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Go on with this model instead of a new one
+    #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "settings", "seed"])]
+    pub(crate) from: Option<PathBuf>,
+    /// Cut the data into this many equal batches and judge the model on --test after each (reads the data twice)
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=10_000))]
+    pub(crate) batches: Option<u64>,
+    /// The same with this many rows a batch, for data of unknown length
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), conflicts_with = "batches")]
+    pub(crate) batch_rows: Option<u64>,
+    /// Without batches: rows between two lines of output; neighbors are put together when there are more than 200
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 1_000,
+          conflicts_with_all = ["batches", "batch_rows"])]
+    pub(crate) window: u64,
+    /// Labelled data to judge the model on: after each batch, or at the end if there are no batches
+    #[arg(long, value_name = "DATA")]
+    pub(crate) test: Option<PathBuf>,
+    /// Labels of the --test data, for data that come as a bare array
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test_labels: Option<PathBuf>,
+    /// Where to save the model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Write a page about it all: one HTML file that needs no network
+    #[arg(long, value_name = "FILE")]
+    pub(crate) report: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) data_args: DataArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}

@@ -1,0 +1,359 @@
+//! The loop that `update`, `stream` and `demo` share: rows are answered, the answers judged, and the rows learnt.
+
+mod feed;
+mod memory;
+mod page;
+mod result;
+mod test_data;
+mod windows;
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use hedgerow::Model;
+use hedgerow::core::metrics::{Report, Running};
+use hedgerow::core::traits::largest;
+use hedgerow::core::{Budget, Checked, ClassId, ColumnKind, Error, Par, Result, Schema, Silent, StopReason};
+use hedgerow::forest::{Drift, ForestParams, Lesson, Rows, Training};
+use hedgerow::report::LeastSure;
+use ndarray::{Array2, ArrayView1, s};
+
+pub(crate) use feed::{Feed, count_rows};
+pub(crate) use page::page;
+pub(crate) use result::LearnResult;
+pub(crate) use test_data::TestData;
+pub(crate) use windows::{Window, Windows};
+
+use super::fit::Seconds;
+use feed::Chunk;
+
+/// Values learnt at once, answers included, with and without a limit on memory; and rows.
+const CHUNK_VALUES_IF_LIMITED: usize = 1 << 18;
+const CHUNK_VALUES: usize = 1 << 21;
+const CHUNK_ROWS: usize = 4_096;
+/// Rows learnt at once where the time is limited, so that the limit is noticed.
+const CHUNK_ROWS_IN_HASTE: usize = 256;
+/// Newest rows that are kept for a report.
+const NEWEST: usize = 1_000;
+/// Drifts that are kept; more are counted.
+const MOST_DRIFTS: usize = 1_000;
+
+/// Where batches end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cut {
+    /// There are none, only windows of so many rows.
+    Windows(u64),
+    /// After every so many rows.
+    Every(u64),
+    /// So many equal batches of so many rows in all.
+    Equal { batches: u64, rows: u64 },
+}
+
+impl Cut {
+    /// The end of the batch in which a row lies, in rows.
+    fn end_after(self, row: u64) -> u64 {
+        match self {
+            Self::Windows(_) => u64::MAX,
+            Self::Every(n) => (row / n + 1) * n,
+            Self::Equal { batches, rows } => {
+                let end = |batch: u64| (u128::from(batch) * u128::from(rows) / u128::from(batches)) as u64;
+                (1..=batches).map(end).find(|&end| end > row).unwrap_or(u64::MAX)
+            }
+        }
+    }
+}
+
+/// How rows are to be learnt.
+pub(crate) struct Plan<'a> {
+    pub(crate) cut: Cut,
+    pub(crate) test: Option<TestData>,
+    pub(crate) par: &'a Par,
+    pub(crate) budget: Budget,
+    pub(crate) max_memory: Option<u64>,
+    /// Whether a report will be written.
+    pub(crate) wants_report: bool,
+}
+
+/// A model on its way through some rows.
+pub(crate) struct Course<'a> {
+    pub(crate) model: Model,
+    plan: Plan<'a>,
+    /// Figures about all answers given before learning.
+    pub(crate) running: Running,
+    pub(crate) windows: Windows,
+    pub(crate) seconds: Seconds,
+    pub(crate) n_tried: usize,
+    pub(crate) n_replaced: usize,
+    pub(crate) n_forgotten: usize,
+    pub(crate) drifts: Vec<Drift>,
+    pub(crate) n_drifts: usize,
+    /// Classes that came up for the first time.
+    pub(crate) new_classes: Vec<String>,
+    has_met: Vec<bool>,
+    /// Rows that the model had learnt before.
+    seen_before: u64,
+    newest: VecDeque<Answered>,
+    pub(crate) stop: StopReason,
+    /// What ended it, if it was bad input.
+    pub(crate) problem: Option<Error>,
+    pub(crate) without_label: u64,
+}
+
+/// A row and the answer to it.
+struct Answered {
+    number: u64,
+    answer: Vec<f64>,
+    truth: ClassId,
+    values: Vec<f32>,
+}
+
+impl<'a> Course<'a> {
+    /// A course for a model that goes on learning; fails if it cannot.
+    pub(crate) fn new(model: Model, plan: Plan<'a>) -> Result<Self> {
+        let Some(online) = model.as_online() else { return Err(Error::NoRows) };
+        let seen_before = online.n_seen();
+        let size = if let Cut::Windows(n) = plan.cut { Some(n) } else { None };
+        let knows = if seen_before > 0 { model.schema.n_classes() } else { 0 };
+        Ok(Self {
+            has_met: vec![true; knows],
+            seen_before,
+            model,
+            plan,
+            running: Running::default(),
+            windows: Windows::new(size),
+            seconds: Seconds::default(),
+            n_tried: 0,
+            n_replaced: 0,
+            n_forgotten: 0,
+            drifts: Vec::new(),
+            n_drifts: 0,
+            new_classes: Vec::new(),
+            newest: VecDeque::new(),
+            stop: StopReason::Done,
+            problem: None,
+            without_label: 0,
+        })
+    }
+
+    /// Learns everything there is, and tells of every stretch as it ends.
+    pub(crate) fn run(
+        &mut self,
+        feed: &mut Feed,
+        tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut has_started = false;
+        let mut end = self.plan.cut.end_after(0);
+        while self.stop == StopReason::Done {
+            let clock = Instant::now();
+            let room = end - self.windows.rows_seen();
+            let chunk =
+                feed.next(self.chunk_rows(feed.schema()).min(usize::try_from(room).unwrap_or(usize::MAX)));
+            self.seconds.read += clock.elapsed().as_secs_f64();
+            let chunk = match chunk {
+                Ok(Some(chunk)) => chunk,
+                Ok(None) => break,
+                Err(error) if has_started => {
+                    self.problem = Some(error);
+                    break;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            if !std::mem::replace(&mut has_started, true) {
+                self.limit_memory(feed.schema())?;
+            }
+            self.teach(&chunk, feed.schema(), tell)?;
+            if self.windows.rows_seen() >= end {
+                self.end_batch(tell)?;
+                end = self.plan.cut.end_after(self.windows.rows_seen());
+            }
+            if let Some(reason) = self.plan.budget.spent() {
+                self.stop = reason;
+            }
+        }
+        self.without_label = feed.without_label;
+        if self.windows.is_open() {
+            self.end_batch(tell)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn test(&self) -> Option<&TestData> {
+        self.plan.test.as_ref()
+    }
+
+    pub(crate) fn rows(&self) -> u64 {
+        self.windows.rows_seen()
+    }
+
+    /// The answers to the test data now, and how good they are.
+    pub(crate) fn judge(&mut self) -> Result<Option<(Array2<f64>, Report)>> {
+        let Some(test) = &self.plan.test else { return Ok(None) };
+        let clock = Instant::now();
+        let proba = test.answers(&self.model, self.plan.par)?;
+        self.seconds.predict += clock.elapsed().as_secs_f64();
+        let report = test.judge(&proba)?;
+        Ok(Some((proba, report)))
+    }
+
+    /// The most doubtful answers among the newest rows.
+    pub(crate) fn least_sure(&self) -> LeastSure {
+        let mut least = LeastSure::default();
+        for row in &self.newest {
+            least.add(
+                row.number,
+                ArrayView1::from(&row.answer),
+                Some(row.truth),
+                ArrayView1::from(&row.values),
+            );
+        }
+        least
+    }
+
+    fn end_batch(&mut self, tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>) -> anyhow::Result<()> {
+        let has_batches = !matches!(self.plan.cut, Cut::Windows(_));
+        let metrics = if has_batches { self.judge()?.map(|(_, report)| report) } else { None };
+        tell(&self.windows.close(metrics))
+    }
+
+    fn chunk_rows(&self, schema: &Schema) -> usize {
+        let most = if self.plan.budget.is_limited_in_time() { CHUNK_ROWS_IN_HASTE } else { CHUNK_ROWS };
+        let values = if self.plan.max_memory.is_some() { CHUNK_VALUES_IF_LIMITED } else { CHUNK_VALUES };
+        (values / (schema.n_features() + 2 * schema.n_classes()).max(1)).clamp(16, most)
+    }
+
+    /// Tells the learner how much memory it may take, now that everything else is there.
+    fn limit_memory(&mut self, schema: &Schema) -> Result<()> {
+        let Some(limit) = self.plan.max_memory else { return Ok(()) };
+        let n_values = schema.n_features() + 2 * schema.n_classes();
+        let chunk = (self.chunk_rows(schema) * n_values * size_of::<f64>()) as u64;
+        let judging = self.plan.test.as_ref().map_or(0, |test| test.judging_bytes(schema.n_classes()));
+        self.plan.budget.bytes =
+            Some(memory::learner_bytes(limit, &self.model, self.plan.par, chunk + judging)?);
+        Ok(())
+    }
+
+    /// Answers and learns some rows. A class that is new to the model becomes known with its first row and not before, so
+    /// answers do not depend on how rows are cut.
+    fn teach(
+        &mut self,
+        chunk: &Chunk,
+        schema: &Schema,
+        tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let mut first = 0;
+        while first < chunk.labels.len() {
+            let n_classes = self.model.schema.n_classes().max(chunk.labels[first].index() + 1);
+            let rest = &chunk.labels[first..];
+            let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(rest.len());
+            let rows = Rows {
+                x: chunk.x.slice(s![first..first + len, ..]),
+                labels: &chunk.labels[first..first + len],
+                weights: chunk.weights.as_ref().map(|w| &w[first..first + len]),
+            };
+            let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
+            let clock = Instant::now();
+            let lesson = if n_classes < schema.n_classes() {
+                self.model.learn(&with_classes(schema, n_classes), rows, &training)?
+            } else {
+                self.model.learn(schema, rows, &training)?
+            };
+            let seconds = clock.elapsed().as_secs_f64();
+            self.seconds.fit += seconds;
+            self.note(chunk, first, &lesson, seconds, tell)?;
+            if lesson.n_learnt < len {
+                break;
+            }
+            first += len;
+        }
+        Ok(())
+    }
+
+    /// Notes what came of some rows.
+    fn note(
+        &mut self,
+        chunk: &Chunk,
+        first: usize,
+        lesson: &Lesson,
+        seconds: f64,
+        tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        self.n_tried += lesson.n_tried;
+        self.n_replaced += lesson.n_replaced;
+        self.n_forgotten += lesson.n_forgotten;
+        let drifts: Vec<Drift> = lesson.drifts.iter().map(|&drift| self.counted_here(drift)).collect();
+        self.n_drifts += drifts.len();
+        self.drifts.extend(drifts.iter().take(MOST_DRIFTS.saturating_sub(self.drifts.len())));
+        let mut drifts = drifts.into_iter().peekable();
+        for i in 0..lesson.n_learnt {
+            let (answer, truth) = (lesson.answers.row(i), chunk.labels[first + i]);
+            let weight = chunk.weights.as_ref().map_or(1.0, |w| w[first + i]);
+            self.meet(truth);
+            while let Some(drift) = drifts.next_if(|drift| drift.noticed_at <= self.windows.rows_seen() + 1) {
+                self.windows.note_drift(drift);
+            }
+            self.running.add(answer, truth, weight);
+            let loss = -answer[truth.index()].max(1e-15).ln();
+            let is_right = largest(answer) == Some(truth.index());
+            let is_end = self.windows.add(is_right, loss, seconds / lesson.n_learnt as f64);
+            if self.plan.wants_report {
+                self.keep(Answered {
+                    number: chunk.numbers[first + i],
+                    answer: answer.to_vec(),
+                    truth,
+                    values: chunk.x.row(first + i).to_vec(),
+                });
+            }
+            if is_end {
+                tell(&self.windows.close(None))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Notes a class that comes up for the first time.
+    fn meet(&mut self, class: ClassId) {
+        if self.has_met.len() <= class.index() {
+            self.has_met.resize(class.index() + 1, false);
+        }
+        if !std::mem::replace(&mut self.has_met[class.index()], true) {
+            let name = self.model.schema.labels.name(class).to_string();
+            self.windows.note_class(&name);
+            self.new_classes.push(name);
+        }
+    }
+
+    /// The drift with its rows counted from the start of this course.
+    fn counted_here(&self, drift: Drift) -> Drift {
+        let here = |row: u64| row.saturating_sub(self.seen_before);
+        Drift { noticed_at: here(drift.noticed_at), since: here(drift.since), ..drift }
+    }
+
+    fn keep(&mut self, row: Answered) {
+        if self.newest.len() >= NEWEST {
+            self.newest.pop_front();
+        }
+        self.newest.push_back(row);
+    }
+}
+
+/// A new model for the columns of a file.
+pub(crate) fn new_model(schema: &Schema, params: &Checked<ForestParams>) -> Result<Model> {
+    // The forest takes a column without any category yet for one of numbers.
+    let mut begun = schema.clone();
+    for column in &mut begun.columns {
+        if let ColumnKind::Categorical { categories } = &mut column.kind
+            && categories.is_empty()
+        {
+            categories.push("?".into());
+        }
+    }
+    let mut model = Model::new_forest(begun, params)?;
+    model.schema = schema.clone();
+    Ok(model)
+}
+
+/// The schema with the first classes only.
+fn with_classes(schema: &Schema, n_classes: usize) -> Schema {
+    let labels = schema.labels.names()[..n_classes].to_vec().into();
+    Schema { labels, ..schema.clone() }
+}

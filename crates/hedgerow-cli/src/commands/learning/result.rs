@@ -1,0 +1,135 @@
+//! What `update` and `stream` tell.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use anyhow::Context as _;
+use hedgerow::core::StopReason;
+use hedgerow::core::metrics::Report;
+use hedgerow::forest::{Drift, ForestParams};
+use hedgerow::{Learner, Model};
+use serde::Serialize;
+
+use super::{Course, Window, page};
+use crate::commands::LeftOut;
+use crate::commands::fit::Seconds;
+use crate::commands::page as pages;
+use crate::machine;
+
+/// What `update` and `stream` tell.
+#[derive(Debug, Serialize)]
+pub(crate) struct LearnResult {
+    pub(crate) model: &'static str,
+    pub(crate) params: ForestParams,
+    /// Rows learnt now.
+    pub(crate) rows: u64,
+    pub(crate) features: usize,
+    pub(crate) classes: Vec<String>,
+    pub(crate) seconds: Seconds,
+    /// Bytes of the model file.
+    pub(crate) bytes: u64,
+    pub(crate) model_memory_bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    pub(crate) trees: usize,
+    pub(crate) nodes: usize,
+    /// Rows learnt a second, without reading and judging; and with everything.
+    pub(crate) rows_per_second: f64,
+    pub(crate) rows_per_second_overall: f64,
+    /// Rows learnt since the model began.
+    pub(crate) rows_learnt: u64,
+    pub(crate) rows_remembered: usize,
+    pub(crate) rows_forgotten: usize,
+    pub(crate) trees_tried: usize,
+    pub(crate) trees_replaced: usize,
+    pub(crate) new_classes: Vec<String>,
+    /// Changes noticed, in rows from the start of these data; the first 1,000.
+    pub(crate) drifts: Vec<Drift>,
+    pub(crate) n_drifts: usize,
+    pub(crate) stop: StopReason,
+    pub(crate) out: Option<PathBuf>,
+    /// Rows the metrics are about: `test`, or `prequential` where there are no test data.
+    pub(crate) metrics_from: &'static str,
+    pub(crate) metrics_rows: u64,
+    pub(crate) metrics: Report,
+    /// Figures about the answers given before the rows were learnt.
+    pub(crate) prequential: Report,
+    pub(crate) batches: Vec<Window>,
+    pub(crate) left_out: LeftOut,
+}
+
+impl LearnResult {
+    /// Ends a course: saves the model if that is wanted, judges it, writes the report.
+    pub(crate) fn finish(
+        course: &mut Course<'_>,
+        data: &Path,
+        [out, report]: [Option<&PathBuf>; 2],
+        start: Instant,
+    ) -> anyhow::Result<Self> {
+        // Otherwise saving would put a copy in order.
+        if let Learner::OnlineForest(online) = &mut course.model.learner {
+            online.put_in_order();
+        }
+        let bytes = match out {
+            Some(out) => course.model.save(out)?,
+            None => course.model.file_len()?,
+        };
+        let judged = course.judge()?;
+        if let Some(path) = report {
+            pages::write(&page(course, data, judged.as_ref(), bytes)?, path)?;
+        }
+        let prequential = course.running.report();
+        let (metrics_from, metrics_rows) = match course.test() {
+            Some(test) => ("test", test.n_rows() as u64),
+            None => ("prequential", course.running.n_rows()),
+        };
+        let metrics = judged.map_or_else(|| prequential.clone(), |(_, report)| report);
+        let mut result = Self::describe(course, start, bytes, out, metrics, prequential)?;
+        (result.metrics_from, result.metrics_rows) = (metrics_from, metrics_rows);
+        Ok(result)
+    }
+
+    fn describe(
+        course: &mut Course<'_>,
+        start: Instant,
+        bytes: u64,
+        out: Option<&PathBuf>,
+        metrics: Report,
+        prequential: Report,
+    ) -> anyhow::Result<Self> {
+        let model: &Model = &course.model;
+        let forest = model.as_forest().context("not a forest")?;
+        let online = model.as_online().context("not a model that learns")?;
+        let rows = course.rows();
+        Ok(Self {
+            model: model.kind(),
+            params: forest.params().clone(),
+            rows,
+            features: model.schema.n_features(),
+            classes: model.schema.labels.names().to_vec(),
+            seconds: course.seconds,
+            bytes,
+            model_memory_bytes: model.bytes() as u64,
+            peak_memory_bytes: machine::peak_memory(),
+            trees: forest.trees().len(),
+            nodes: forest.n_nodes(),
+            rows_per_second: rows as f64 / course.seconds.fit.max(1e-9),
+            rows_per_second_overall: rows as f64 / start.elapsed().as_secs_f64(),
+            rows_learnt: online.n_seen(),
+            rows_remembered: online.n_remembered(),
+            rows_forgotten: course.n_forgotten,
+            trees_tried: course.n_tried,
+            trees_replaced: course.n_replaced,
+            new_classes: std::mem::take(&mut course.new_classes),
+            drifts: std::mem::take(&mut course.drifts),
+            n_drifts: course.n_drifts,
+            stop: course.stop,
+            out: out.cloned(),
+            metrics_from: "prequential",
+            metrics_rows: 0,
+            metrics,
+            prequential,
+            batches: Vec::new(),
+            left_out: LeftOut { without_label: course.without_label, ..LeftOut::default() },
+        })
+    }
+}

@@ -1,0 +1,172 @@
+//! How it went, stretch by stretch.
+
+use hedgerow::core::metrics::Report;
+use hedgerow::forest::Drift;
+use serde::Serialize;
+
+/// Stretches that are kept where nobody asked for batches: more are put together two by two.
+const MOST: usize = 200;
+
+/// What came of a stretch of rows: a batch, or a window where there are no batches.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Window {
+    pub(crate) rows: u64,
+    /// Rows learnt until its end.
+    pub(crate) rows_seen: u64,
+    /// Time that answering and learning took.
+    pub(crate) seconds: f64,
+    pub(crate) rows_per_second: f64,
+    /// Share of its rows answered right before they were learnt.
+    pub(crate) prequential_accuracy: f64,
+    pub(crate) prequential_log_loss: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) test_accuracy: Option<f64>,
+    /// All figures about the test data at its end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) metrics: Option<Report>,
+    /// Classes that came up for the first time.
+    pub(crate) new_classes: Vec<String>,
+    /// Changes that were noticed.
+    pub(crate) drifts: Vec<Drift>,
+    #[serde(skip)]
+    right: u64,
+    #[serde(skip)]
+    loss: f64,
+}
+
+impl Window {
+    /// Adds the answer to one row.
+    fn add(&mut self, is_right: bool, loss: f64, seconds: f64) {
+        self.rows += 1;
+        self.right += u64::from(is_right);
+        self.loss += loss;
+        self.seconds += seconds;
+    }
+
+    /// Puts in the figures that follow from the sums.
+    fn finish(&mut self) {
+        let n = self.rows.max(1) as f64;
+        self.rows_per_second = self.rows as f64 / self.seconds.max(1e-9);
+        self.prequential_accuracy = self.right as f64 / n;
+        self.prequential_log_loss = self.loss / n;
+    }
+
+    fn join(mut self, next: Self) -> Self {
+        self.rows += next.rows;
+        self.right += next.right;
+        self.loss += next.loss;
+        self.seconds += next.seconds;
+        self.rows_seen = next.rows_seen;
+        self.test_accuracy = next.test_accuracy.or(self.test_accuracy);
+        self.metrics = next.metrics.or(self.metrics);
+        self.new_classes.extend(next.new_classes);
+        self.drifts.extend(next.drifts);
+        self.finish();
+        self
+    }
+}
+
+/// All stretches so far.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Windows {
+    pub(crate) all: Vec<Window>,
+    current: Window,
+    rows_seen: u64,
+    /// Rows of a window; none where batches end when they are told to.
+    size: Option<u64>,
+}
+
+impl Windows {
+    pub(crate) fn new(size: Option<u64>) -> Self {
+        Self { size, ..Self::default() }
+    }
+
+    /// Adds the answer to one row; whether it was the last one of a window.
+    pub(crate) fn add(&mut self, is_right: bool, loss: f64, seconds: f64) -> bool {
+        self.current.add(is_right, loss, seconds);
+        self.rows_seen += 1;
+        self.size.is_some_and(|size| self.current.rows >= size)
+    }
+
+    /// Rows so far.
+    pub(crate) fn rows_seen(&self) -> u64 {
+        self.rows_seen
+    }
+
+    /// Whether there are rows in no stretch yet.
+    pub(crate) fn is_open(&self) -> bool {
+        self.current.rows > 0
+    }
+
+    pub(crate) fn note_class(&mut self, name: &str) {
+        self.current.new_classes.push(name.to_string());
+    }
+
+    pub(crate) fn note_drift(&mut self, drift: Drift) {
+        self.current.drifts.push(drift);
+    }
+
+    /// Ends the stretch, with figures about the test data if there are any, and returns it.
+    pub(crate) fn close(&mut self, metrics: Option<Report>) -> Window {
+        let mut window = std::mem::take(&mut self.current);
+        window.rows_seen = self.rows_seen;
+        window.test_accuracy = metrics.as_ref().map(|report| report.accuracy);
+        window.metrics = metrics;
+        window.finish();
+        self.all.push(window.clone());
+        if let Some(size) = self.size.filter(|_| self.all.len() >= MOST) {
+            let mut old = std::mem::take(&mut self.all).into_iter();
+            while let Some(first) = old.next() {
+                self.all.push(match old.next() {
+                    Some(second) => first.join(second),
+                    None => first,
+                });
+            }
+            self.size = Some(2 * size);
+        }
+        window
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_streams_keep_few_windows_and_lose_no_row() {
+        let mut windows = Windows::new(Some(10));
+        for row in 0..12_345_u64 {
+            if row == 5_000 {
+                windows.note_class("late");
+            }
+            if windows.add(row % 4 == 0, 0.5, 1e-3) {
+                windows.close(None);
+            }
+        }
+        windows.close(None);
+        assert!((100..=MOST).contains(&windows.all.len()), "{}", windows.all.len());
+        assert_eq!(windows.all.iter().map(|w| w.rows).sum::<u64>(), 12_345);
+        assert_eq!(windows.all.last().map(|w| w.rows_seen), Some(12_345));
+        let late = windows.all.iter().find(|w| !w.new_classes.is_empty()).unwrap();
+        assert!(late.rows_seen - late.rows <= 5_000 && 5_000 < late.rows_seen);
+        assert!(
+            windows
+                .all
+                .iter()
+                .all(|w| (w.rows_per_second - 1e3).abs() < 1.0 && w.prequential_log_loss == 0.5)
+        );
+        let right: f64 = windows.all.iter().map(|w| w.prequential_accuracy * w.rows as f64).sum();
+        assert!((right - 3_087.0).abs() < 1e-6, "{right}");
+    }
+
+    #[test]
+    fn batches_end_when_they_are_told_to() {
+        let mut windows = Windows::new(None);
+        for _ in 0..1_000 {
+            assert!(!windows.add(true, 0.0, 0.0));
+            windows.close(None);
+        }
+        assert_eq!(windows.all.len(), 1_000);
+        assert!(!windows.is_open());
+    }
+}

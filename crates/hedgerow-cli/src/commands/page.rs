@@ -1,0 +1,64 @@
+//! Report pages: what `fit`, `evaluate`, `update`, `stream` and `demo` have in common.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::Context as _;
+use hedgerow::Model;
+use hedgerow::report::{Answers, Importances, Page};
+
+use super::judge::Judged;
+use crate::output::{count, size};
+
+/// Puts in what is known about a model without asking it anything.
+pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &str, bytes: u64) {
+    page.title = match title.file_name() {
+        Some(name) if title.as_os_str() != "-" => name.to_string_lossy().into_owned(),
+        _ => "Standard input".into(),
+    };
+    page.subtitle = subtitle.to_string();
+    let schema = &model.schema;
+    if let Some(forest) = model.as_forest() {
+        fact(page, "Trees", count(forest.trees().len() as u64));
+        fact(page, "Nodes", count(forest.n_nodes() as u64));
+        let meaning = "The share of all impurity removed that each column's splits removed.";
+        page.importances = Some(Importances::new(meaning, schema, &forest.impurity_importances()));
+    }
+    fact(page, "Features", count(schema.n_features() as u64));
+    fact(page, "Classes", count(schema.n_classes() as u64));
+    if let Some(online) = model.as_online() {
+        fact(page, "Rows learnt", count(online.n_seen()));
+        fact(page, "Rows remembered", count(online.n_remembered() as u64));
+    }
+    fact(page, "Model file", size(bytes));
+    if let Some(forest) = model.as_forest() {
+        fact(page, "Seed", forest.params().seed.to_string());
+    }
+}
+
+/// Adds a fact.
+pub(super) fn fact(page: &mut Page, name: &str, value: String) {
+    page.facts.push((name.to_string(), value));
+}
+
+/// Puts in what was found by judging a model, with the rows it was least sure about.
+pub(super) fn judged(
+    page: &mut Page,
+    model: &Model,
+    judged: &Judged,
+    measured_on: String,
+) -> anyhow::Result<()> {
+    let answers = Answers {
+        weights: judged.weights.as_deref(),
+        measured_on,
+        ..Answers::new(judged.proba.view(), &judged.truth, &model.schema)
+    };
+    page.judge(&answers)?;
+    page.uncertain = judged.least_sure.finish(&model.schema);
+    Ok(())
+}
+
+/// Writes the page.
+pub(super) fn write(page: &Page, path: &Path) -> anyhow::Result<()> {
+    fs::write(path, page.to_html()).with_context(|| path.display().to_string())
+}

@@ -1,0 +1,83 @@
+//! `stream`: test, then train, row after row.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::bail;
+use hedgerow::Model;
+use hedgerow::core::Schema;
+use hedgerow::io::{ReadOptions, RowReader};
+
+use super::learning::{Course, Cut, Feed, LearnResult, Plan, TestData, count_rows, new_model};
+use super::{Verdict, check_writable, interrupt, params};
+use crate::args::StreamArgs;
+use crate::output::{self, text};
+
+pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
+    let start = Instant::now();
+    let params = params(&args.settings, args.seed)?;
+    for path in args.out.iter().chain(&args.report) {
+        check_writable(path)?;
+    }
+    super::check_room(&args.limits)?;
+    let known = args.from.as_ref().map(Model::load).transpose()?;
+    let par = args.run.par()?;
+    let budget = args.limits.budget(start);
+    interrupt::listen(&budget)?;
+
+    let options = args.data_args.options();
+    let cut = cut(args, &options, known.as_ref().map(|model| &model.schema))?;
+    let mut reader = match &known {
+        Some(model) => RowReader::open_growing(&args.data, &options, &model.schema)?,
+        None => RowReader::open(&args.data, &options)?.for_learning(),
+    };
+    let mut test = None;
+    if let Some(path) = &args.test {
+        let (data, schema) = TestData::read(path, &test_options(args), reader.schema())?;
+        reader = reader.with_schema(&schema)?;
+        test = Some(data);
+    }
+    let model = match known {
+        Some(model) => model,
+        None => new_model(reader.schema(), &params)?,
+    };
+    let wants_report = args.report.is_some();
+    let plan = Plan { cut, test, par: &par, budget, max_memory: args.limits.max_memory, wants_report };
+    let mut course = Course::new(model, plan)?;
+    course.seconds.read = start.elapsed().as_secs_f64();
+    let mut feed = Feed::new(reader, &args.data);
+    let mut lines = text::Lines::new(args.run.json, args.test.is_some() && !matches!(cut, Cut::Windows(_)));
+    let mut tell = |window: &_| lines.tell(window);
+    course.run(&mut feed, &mut tell)?;
+    let mut result =
+        LearnResult::finish(&mut course, &args.data, [args.out.as_ref(), args.report.as_ref()], start)?;
+    if let Some(problem) = course.problem {
+        super::after_bad_row(&result);
+        return Err(problem.into());
+    }
+    result.batches = std::mem::take(&mut course.windows.all);
+    output::show(&text::Streamed(result), args.run.json)?;
+    Ok(Verdict::Done)
+}
+
+/// Where batches end. Equal ones need the number of rows, which takes a look at all of them.
+fn cut(args: &StreamArgs, options: &ReadOptions, model: Option<&Schema>) -> anyhow::Result<Cut> {
+    if let Some(rows) = args.batch_rows {
+        return Ok(Cut::Every(rows));
+    }
+    let Some(batches) = args.batches else { return Ok(Cut::Windows(args.window)) };
+    if args.data == Path::new("-") {
+        bail!("--batches: standard input cannot be counted before it is read; use --batch-rows");
+    }
+    let rows = count_rows(&args.data, options, model)?;
+    if rows < batches {
+        bail!("--batches: {batches} batches of {rows} rows; there must be a row for each");
+    }
+    Ok(Cut::Equal { batches, rows })
+}
+
+fn test_options(args: &StreamArgs) -> ReadOptions {
+    let mut options = args.data_args.options();
+    options.labels.clone_from(&args.test_labels);
+    options
+}

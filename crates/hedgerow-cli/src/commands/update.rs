@@ -1,0 +1,70 @@
+//! `update`: a model learns more.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use hedgerow::Model;
+use hedgerow::io::RowReader;
+
+use super::judge::judge;
+use super::learning::{self, Course, Cut, Feed, LearnResult, Plan};
+use super::{Verdict, check_writable, interrupt, page as pages};
+use crate::args::UpdateArgs;
+use crate::output::{self, text};
+
+/// Rows of a window, for the report.
+const WINDOW: u64 = 100;
+
+pub(crate) fn run(args: &UpdateArgs) -> anyhow::Result<Verdict> {
+    let start = Instant::now();
+    let out = args.out.as_ref().unwrap_or(&args.model);
+    for path in args.report.iter().chain([out]) {
+        check_writable(path)?;
+    }
+    super::check_room(&args.limits)?;
+    let model = Model::load(&args.model)?;
+    let par = args.run.par()?;
+    let budget = args.limits.budget(start);
+    interrupt::listen(&budget)?;
+
+    let reader = RowReader::open_growing(&args.data, &args.data_args.options(), &model.schema)?;
+    let plan = Plan {
+        cut: Cut::Windows(WINDOW),
+        test: None,
+        par: &par,
+        budget,
+        max_memory: args.limits.max_memory,
+        wants_report: args.report.is_some(),
+    };
+    let mut course = Course::new(model, plan).with_context(|| args.model.display().to_string())?;
+    course.seconds.read = start.elapsed().as_secs_f64();
+    course.run(&mut Feed::new(reader, &args.data), &mut |_| Ok(()))?;
+    let mut result = LearnResult::finish(&mut course, &args.data, [Some(out), None], start)?;
+    if let Some(problem) = course.problem {
+        super::after_bad_row(&result);
+        return Err(problem.into());
+    }
+    let mut page =
+        args.report.as_ref().map(|_| learning::page(&course, &args.data, None, result.bytes)).transpose()?;
+    if let Some(test) = &args.test {
+        let mut options = args.data_args.options();
+        options.labels.clone_from(&args.test_labels);
+        let judged = judge(&course.model, test, &options, &par, page.is_some())?;
+        if let Some(page) = &mut page {
+            let measured_on =
+                format!("{} test rows, after all rows were learnt", output::count(judged.rows as u64));
+            pages::judged(page, &course.model, &judged, measured_on)?;
+            page.notes.clear();
+        }
+        result.seconds.predict = judged.predict_seconds;
+        (result.metrics_from, result.metrics_rows) = ("test", judged.rows as u64);
+        result.metrics = judged.report;
+        result.left_out.unknown_labels = judged.left_out.unknown_labels;
+    }
+    if let (Some(path), Some(page)) = (&args.report, &page) {
+        pages::write(page, path)?;
+    }
+    result.batches = std::mem::take(&mut course.windows.all);
+    output::show(&text::Updated(result), args.run.json)?;
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,261 @@
+//! `hedgerow stream`.
+#![allow(clippy::unwrap_used, clippy::format_collect)]
+
+mod program;
+
+use program::{Program, holds, refused};
+use serde_json::Value;
+
+/// A table whose label is told by its first column.
+fn table(n_rows: usize) -> String {
+    let row =
+        |i: usize| format!("{},{},{}\n", i * 37 % 100, i % 7, if i * 37 % 100 < 50 { "low" } else { "high" });
+    "a,b,kind\n".to_string() + &(0..n_rows).map(row).collect::<String>()
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn lines_come_with_every_window_and_a_summary_at_the_end() {
+    let program = Program::new();
+    program.write("t.csv", table(2_500));
+    let text = program.ok("stream t.csv --target kind --set n_trees=10");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["rows", "accuracy", "rows/s"]);
+    let rows: Vec<&str> = lines[1..4].iter().map(|l| l.split_whitespace().next().unwrap()).collect();
+    assert_eq!(rows, ["1,000", "2,000", "2,500"]);
+    holds(&text, &["forest of 10 trees", "from 2,500 rows, 2 features, 2 classes", "rows/s in all"]);
+    holds(
+        &text,
+        &["each row answered before it was learnt:", "log-loss", "2,500 rows remembered", "not saved"],
+    );
+}
+
+#[test]
+fn json_holds_every_key_of_the_contract() {
+    let program = Program::new();
+    let line = "stream {data}/ripley_train.csv.gz --target yc --set n_trees=10 --batches 4 --seed 3";
+    let result = program.json(&format!("{line} --test {{data}}/ripley_test.csv.gz --out m.hedgerow"));
+    for key in ["model", "params", "rows", "features", "classes", "seconds", "bytes", "metrics", "batches"] {
+        assert!(!result[key].is_null(), "{key}");
+    }
+    assert_eq!(
+        (&result["rows"], &result["features"], &result["trees"]),
+        (&250.into(), &2.into(), &10.into())
+    );
+    assert_eq!(result["classes"], serde_json::json!(["0", "1"]));
+    assert_eq!(result["params"]["seed"], 3);
+    assert_eq!(result["metrics_from"], "test");
+    assert_eq!(result["bytes"], program.read("m.hedgerow").len());
+    assert_eq!(result["rows_remembered"], 250);
+    for report in [&result["metrics"], &result["prequential"]] {
+        for key in ["accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc", "confusion"] {
+            assert!(!report[key].is_null(), "{key}");
+        }
+    }
+    let batches = result["batches"].as_array().unwrap();
+    assert_eq!(batches.iter().map(|b| b["rows"].as_u64().unwrap()).collect::<Vec<_>>(), [62, 63, 62, 63]);
+    for batch in batches {
+        for key in
+            ["seconds", "prequential_accuracy", "rows_per_second", "rows_seen", "new_classes", "drifts"]
+        {
+            assert!(!batch[key].is_null(), "{key}");
+        }
+        assert_eq!(batch["test_accuracy"], batch["metrics"]["accuracy"]);
+    }
+    // What the model is at the end is what the last batch left and what the file holds.
+    assert_eq!(batches[3]["metrics"], result["metrics"]);
+    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!(judged["metrics"], result["metrics"]);
+    assert!(number(&result["metrics"]["accuracy"]) > 0.8);
+}
+
+#[test]
+fn neither_batches_nor_threads_change_what_is_learnt() {
+    let program = Program::new();
+    program.ok("generate rtg --rows 3000 --seed 4 --out t.csv");
+    let mut first: Option<(Vec<u8>, Value)> = None;
+    for how in
+        ["", "--window 10", "--batch-rows 7 --threads 1", "--batch-rows 1999 --threads 3", "--batches 5"]
+    {
+        let line = format!("stream t.csv --target class --set n_trees=8 {how} --out m.hedgerow");
+        let prequential = program.json(&line)["prequential"].clone();
+        let model = program.read("m.hedgerow");
+        let (same, figures) = first.get_or_insert((model.clone(), prequential.clone()));
+        assert!(*same == model, "{how}: another model");
+        assert_eq!(*figures, prequential, "{how}");
+    }
+}
+
+#[test]
+fn standard_input_is_read_as_it_comes() {
+    let program = Program::new();
+    program.write("t.csv", table(1_500));
+    program.ok("stream t.csv --target kind --set n_trees=5 --out a.hedgerow");
+    let line = "stream - --format csv --target kind --set n_trees=5 --out b.hedgerow";
+    let output = program.command(line).write_stdin(table(1_500)).output().unwrap();
+    assert!(output.status.success());
+    assert!(program.read("a.hedgerow") == program.read("b.hedgerow"));
+    let output = program.command(&format!("{line} --batches 3")).write_stdin(table(9)).output().unwrap();
+    holds(&refused("stdin", &output), &["--batches", "--batch-rows"]);
+}
+
+#[test]
+fn a_model_goes_on_where_it_was() {
+    let program = Program::new();
+    let all = table(1_300);
+    let lines: Vec<&str> = all.split_inclusive('\n').collect();
+    program.write("all.csv", &all);
+    program.write("first.csv", lines[..601].concat());
+    program.write("second.csv", lines[0].to_string() + &lines[601..].concat());
+    program.ok("stream all.csv --target kind --set n_trees=6 --out all.hedgerow");
+    program.ok("stream first.csv --target kind --set n_trees=6 --out from.hedgerow");
+    program.ok("stream second.csv --from from.hedgerow --out stream.hedgerow");
+    let updated = program.json("update from.hedgerow second.csv");
+    assert_eq!((&updated["rows"], &updated["rows_learnt"]), (&700.into(), &1300.into()));
+    let all = program.read("all.hedgerow");
+    assert!(all == program.read("from.hedgerow") && all == program.read("stream.hedgerow"));
+    holds(&program.refused("stream all.csv --from all.hedgerow --seed 3"), &["--from", "--seed"]);
+}
+
+#[test]
+fn a_class_that_comes_late_is_learnt() {
+    let program = Program::new();
+    let (header, rows) = shuffled_digits();
+    // Sevens come first in batch 5 of 10; the first 400 rows judge.
+    let (test, learnt) = rows.split_at(400);
+    let half = learnt.len() * 41 / 100;
+    let early: Vec<&String> = learnt.iter().filter(|row| !row.ends_with(",7")).collect();
+    let sevens: Vec<&String> = learnt.iter().filter(|row| row.ends_with(",7")).collect();
+    let mut order: Vec<&String> = early[..half].to_vec();
+    for (i, row) in early[half..].iter().enumerate() {
+        order.push(row);
+        if let Some(seven) = sevens.get(i / 5).filter(|_| i % 5 == 0) {
+            order.push(seven);
+        }
+    }
+    let file =
+        |rows: &[&String]| header.clone() + &rows.iter().map(|row| format!("{row}\n")).collect::<String>();
+    program.write("learnt.csv", file(&order));
+    program.write("test.csv", file(&test.iter().collect::<Vec<_>>()));
+    let line = "stream learnt.csv --target digit --batches 10 --test test.csv";
+    let result = program.json(line);
+    let batches = result["batches"].as_array().unwrap();
+    let seven = result["classes"].as_array().unwrap().iter().position(|c| c == "7").unwrap();
+    let recall = |report: &Value| {
+        let row: Vec<u64> = serde_json::from_value(report["confusion"][seven].clone()).unwrap();
+        row[seven] as f64 / row.iter().sum::<u64>() as f64
+    };
+    // Classes not met yet count as wrong.
+    assert_eq!(recall(&batches[3]["metrics"]), 0.0);
+    assert_eq!(batches[4]["new_classes"], serde_json::json!(["7"]));
+    assert!(recall(&result["metrics"]) >= 0.9, "{}", recall(&result["metrics"]));
+    holds(&program.ok(line), &["new class \"7\""]);
+}
+
+/// The shipped digits as lines of text in random order.
+fn shuffled_digits() -> (String, Vec<String>) {
+    let program = Program::new();
+    program.ok("generate label-swap --data {data}/digits.csv.gz --target digit --swap 0:1 --at 1796 --rows 1797 --out d.csv");
+    let text = String::from_utf8(program.read("d.csv")).unwrap();
+    let mut lines = text.lines();
+    let header = lines.next().unwrap().to_string() + "\n";
+    (header, lines.map(String::from).collect())
+}
+
+#[test]
+fn drift_is_noticed_and_marked() {
+    let program = Program::new();
+    program.ok("generate sea --rows 6000 --drift abrupt --at 3000 --noise 0 --seed 2 --out t.csv");
+    let result = program.json("stream t.csv --target class --set n_trees=10 --batch-rows 1000");
+    let drift = &result["drifts"][0];
+    assert!((2_500..3_600).contains(&drift["since"].as_u64().unwrap()), "{drift}");
+    assert!(drift["noticed_at"].as_u64().unwrap() > 3_000);
+    holds(&program.ok("stream t.csv --target class --set n_trees=10"), &["drift noticed (since row "]);
+}
+
+#[test]
+fn a_bad_row_ends_it_and_what_was_learnt_is_kept() {
+    let program = Program::new();
+    let good = table(1_700);
+    program.write("good.csv", &good);
+    program.write("bad.csv", format!("{good}3,many,low\n{}", &good[9..]));
+    let line = "stream bad.csv --target kind --set n_trees=5 --json";
+    let message = program.refused(&format!("{line} --out bad.hedgerow"));
+    holds(
+        &message,
+        &["bad.csv: row 1701 (line 1702), column \"b\"", "\"many\"", "1,700 rows", "bad.hedgerow"],
+    );
+    program.ok("stream good.csv --target kind --set n_trees=5 --out good.hedgerow");
+    assert!(program.read("good.hedgerow") == program.read("bad.hedgerow"));
+    holds(&program.refused(line), &["row 1701", "not saved", "--out"]);
+    // Text printed before the bad row stays; the exit code tells.
+    assert_eq!(program.output("stream bad.csv --target kind --set n_trees=5").status.code(), Some(2));
+}
+
+#[test]
+fn rows_without_labels_are_left_out_and_counted() {
+    let program = Program::new();
+    program.write("t.csv", table(300) + "1,2,\n3,4,?\n");
+    let result = program.json("stream t.csv --target kind --set n_trees=5");
+    assert_eq!((&result["rows"], &result["left_out"]["without_label"]), (&300.into(), &2.into()));
+    holds(&program.refused("stream t.csv --set n_trees=5"), &["t.csv", "--target"]);
+}
+
+#[test]
+fn wrong_arguments_are_explained() {
+    let program = Program::new();
+    program.write("t.csv", table(30));
+    holds(&program.refused("stream t.csv --target kind --batches 31"), &["31 batches of 30 rows"]);
+    holds(&program.refused("stream t.csv --target kind --batches 3 --batch-rows 5"), &["--batch-rows"]);
+    holds(&program.refused("stream t.csv --target kind --set n_trees=0"), &["n_trees"]);
+    holds(&program.refused("stream t.csv --target kind --out no/m.hedgerow"), &["no"]);
+    holds(&program.refused("stream nowhere.csv --target kind"), &["nowhere.csv"]);
+}
+
+#[test]
+fn memory_is_kept() {
+    let program = Program::new();
+    program.ok("generate hyperplane --rows 6000 --features 20 --seed 1 --out t.csv");
+    let limit = 32_000_000;
+    let result = program.json("stream t.csv --target class --max-memory 32MB --out m.hedgerow");
+    if let Some(peak) = result["peak_memory_bytes"].as_u64() {
+        assert!(peak <= limit, "{peak} bytes");
+    }
+    assert!(result["rows_forgotten"].as_u64().unwrap() > 0);
+    assert_eq!(result["rows"], 6000);
+    for limit in ["2MB", "9MB"] {
+        let message = program.refused(&format!("stream t.csv --target class --max-memory {limit}"));
+        holds(&message, &["needs at least", &limit.replace("MB", ".0 MB")]);
+    }
+}
+
+#[test]
+fn time_is_kept_and_ctrl_c_keeps_the_model() {
+    let program = Program::new();
+    program.ok("generate hyperplane --rows 40000 --features 20 --out t.csv");
+    let start = std::time::Instant::now();
+    let line = "stream t.csv --target class --set n_trees=200 --json";
+    let result =
+        program.json("stream t.csv --target class --set n_trees=200 --max-seconds 1 --out m.hedgerow");
+    assert!(start.elapsed().as_secs_f64() < 3.0, "{:?}", start.elapsed());
+    assert_eq!(result["stop"], "time");
+    assert_eq!(program.json("info m.hedgerow")["learning"]["rows_learnt"], result["rows"]);
+    if cfg!(unix) {
+        let child = program
+            .std_command(&format!("{line} --out c.hedgerow"))
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(700));
+        std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result["stop"], "interrupted");
+        assert_eq!(program.json("info c.hedgerow")["learning"]["rows_learnt"], result["rows"]);
+    }
+}
