@@ -44,7 +44,7 @@ def memory() -> str:
 
 def commit() -> str:
     found = output("git", "rev-parse", "--short", "HEAD") or "unknown"
-    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/benchmarks.md")
+    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/benchmarks*.md")
     return f"{found} with changes" if changed else found
 
 
@@ -60,18 +60,15 @@ def ranger_version() -> str:
     return output("Rscript", "-e", "library(ranger); cat(as.character(packageVersion('ranger')))")
 
 
-def header(hedgerow: str, threads: int, ranger: str) -> list[str]:
+def header(hedgerow: str, threads: int, peers: list[str]) -> list[str]:
     """The lines above the table. Load is given because whatever else runs makes the times worth less."""
     load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
     versions = [
         f"{output(hedgerow, '--version') or 'hedgerow'} (commit {commit()})",
         output("rustc", "--version") or "rustc unknown",
         f"Python {sys.version.split()[0]}",
-        package("scikit-learn"),
-        package("numpy"),
+        *peers,
     ]
-    if ranger:
-        versions.append(f"ranger {ranger}")
     return [
         f"{date.today().isoformat()}; {cpu()}, {os.cpu_count()} cores, {memory()}, {platform.system()}{load}; "
         f"{threads} threads.  ",

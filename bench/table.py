@@ -54,6 +54,9 @@ class Measurement:
             loaded=result.get("model_memory_bytes"),
         )
 
+    def brief(self) -> str:
+        return f"accuracy {self.accuracy:.4f}, fit {self.fit:.2f} s, predict {self.predict:.3f} s"
+
 
 # Measurements by data set and system. Repeats keep their place: number i of all systems ran side by side.
 Results = dict[tuple[str, str], list[Measurement | None]]

@@ -8,12 +8,11 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
-import resource
-import sys
 import time
 from pathlib import Path
 
 import numpy as np
+from process import peak_memory_bytes
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
@@ -52,17 +51,6 @@ def count_nodes(model) -> int:
     if isinstance(model, HistGradientBoostingClassifier):
         return sum(len(tree.nodes) for round_ in model._predictors for tree in round_)
     return sum(tree.tree_.node_count for tree in model.estimators_)
-
-
-def peak_memory_bytes() -> int:
-    """The most memory this process has held. VmHWM, unlike ru_maxrss, starts anew when a program is started."""
-    status = Path("/proc/self/status")
-    if status.is_file():
-        for line in status.read_text().splitlines():
-            if line.startswith("VmHWM:"):
-                return int(line.split()[1]) * 1024
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else peak * 1024
 
 
 def one_row_seconds(model, rows: np.ndarray) -> dict[str, float]:

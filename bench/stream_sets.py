@@ -1,0 +1,67 @@
+"""The streams of the benchmark: data sets read row by row, and rows that `hedgerow generate` makes.
+
+Every system reads the same CSV file, from the first row to the last.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+from datasets import CACHE, LETTER, SPAM, USPS, Dataset
+
+FOLDER = CACHE / "streams"
+DIGITS = Path(__file__).resolve().parent.parent / "data" / "digits.csv.gz"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One stream: a data set, or what `hedgerow generate` is to make."""
+
+    name: str
+    # How its concept changes, in words.
+    drift: str
+    dataset: Dataset | None = None
+    generate: tuple[str | Path, ...] = ()
+    target: str = "class"
+    # All columns hold categories, although they are written as numbers.
+    nominal: bool = False
+
+    def file(self) -> Path:
+        return self.dataset.tables()[0] if self.dataset else FOLDER / f"{self.name}.csv"
+
+    def test(self) -> Path | None:
+        return self.dataset.tables()[1] if self.dataset else None
+
+    def head(self, n_rows: int) -> Path:
+        """A file of the first rows only."""
+        path = FOLDER / "head.csv"
+        with self.file().open(encoding="utf-8") as whole, path.open("w", encoding="utf-8") as part:
+            part.writelines(islice(whole, n_rows + 1))
+        return path
+
+
+STREAMS = {
+    stream.name: stream
+    for stream in (
+        Stream("usps", "none", USPS, target=USPS.table_target()),
+        Stream("letter", "none", LETTER, target=LETTER.table_target()),
+        Stream("spam", "none", SPAM, target=SPAM.table_target()),
+        Stream("sea-abrupt", "abrupt, 3 changes", generate=("sea", "--drift", "abrupt")),
+        Stream("sea-gradual", "gradual, 3 changes", generate=("sea", "--drift", "gradual")),
+        Stream("sea-recurring", "recurring, 3 changes", generate=("sea", "--drift", "recurring")),
+        Stream("hyperplane", "a plane that turns", generate=("hyperplane",)),
+        Stream("rtg", "abrupt, 3 changes", generate=("rtg", "--drift", "abrupt")),
+        # Zeros and ones: as categories River's ARF takes half the time and answers as well.
+        Stream("led", "abrupt, 3 changes", generate=("led", "--drift", "abrupt"), nominal=True),
+        Stream(
+            "label-swap",
+            "1 and 7, 3 and 8 trade places every 10,000 rows",
+            generate=("label-swap", "--data", DIGITS, "--target", "digit", "--swap", "1:7,3:8", "--every", "10000"),
+            target="digit",
+        ),
+    )
+}
+# Rows for the test of bounded memory.
+MEMORY = Stream("memory", "a plane that turns", generate=("hyperplane", "--features", "20"))
