@@ -39,7 +39,7 @@ impl LimitArgs {
     /// The deadline of the training itself: some of the time is kept for saving and judging the model.
     pub(crate) fn budget(&self, start: Instant) -> Budget {
         let deadline = self.max_seconds.and_then(|limit| {
-            let kept = (0.04 * limit).min(0.5);
+            let kept = (0.06 * limit).min(1.0);
             start.checked_add(Duration::from_secs_f64((limit - kept).max(0.0)))
         });
         Budget { deadline, ..Budget::open() }

@@ -95,12 +95,21 @@ impl Pool {
         slots
     }
 
-    /// The values of a slot.
-    pub(super) fn row_floats(&self, slot: u32) -> Vec<f32> {
-        let at = slot as usize * self.width;
+    /// The values of some slots, in the order given.
+    pub(super) fn features(&self, slots: &[u32]) -> Features {
+        let n_features = self.width;
+        let span = |&slot: &u32| slot as usize * n_features..(slot as usize + 1) * n_features;
         match &self.values {
-            Values::Bytes(values) => values[at..at + self.width].iter().map(|&v| f32::from(v)).collect(),
-            Values::Reals(values) => values[at..at + self.width].iter().map(|v| v.get()).collect(),
+            Values::Bytes(values) => {
+                let mut out = Vec::with_capacity(slots.len() * n_features);
+                slots.iter().for_each(|slot| out.extend_from_slice(&values[span(slot)]));
+                Features::Bytes { values: out, n_features }
+            }
+            Values::Reals(values) => {
+                let mut out = Vec::with_capacity(slots.len() * n_features);
+                slots.iter().for_each(|slot| out.extend(values[span(slot)].iter().map(|v| v.get())));
+                Features::Floats { values: out, n_features }
+            }
         }
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::arms::Arms;
 use super::drift::Monitor;
-use super::pool::{Pool, Values};
+use super::pool::Pool;
 use super::window::{Record, Window};
 use super::{Birth, OnlineForest};
 use crate::forest::Forest;
@@ -84,13 +84,7 @@ impl OnlineForest {
         let slots = self.pool.by_age();
         let of = |slot: &u32| *slot as usize;
         let n_classes = self.forest.n_classes;
-        let mut features = Features::new(self.forest.n_features);
-        if let Values::Reals(_) = self.pool.values {
-            features = Features::Floats { values: Vec::new(), n_features: self.forest.n_features };
-        }
-        for &slot in &slots {
-            features.push(&self.pool.row_floats(slot));
-        }
+        let features = self.pool.features(&slots);
         let mut window_shares = vec![0.0; self.window.labels.len() * n_classes];
         for (to, from) in window_shares.chunks_mut(n_classes.max(1)).zip(&self.window.shares) {
             for (to, from) in to.iter_mut().zip(from) {
