@@ -17,6 +17,8 @@ struct Cut<C> {
     /// What is up to this goes left; for categories, what is this.
     last: C,
     is_category: bool,
+    /// Whether the column has missing values; otherwise their code is a value like others.
+    has_missing: bool,
     new_goes_left: bool,
     /// Others that stay with the new row.
     n_near: usize,
@@ -29,7 +31,7 @@ impl<C: Code> Cut<C> {
         if self.is_category {
             value == self.last
         } else {
-            (value <= self.last) == self.new_goes_left && value != C::MISSING
+            (value <= self.last) == self.new_goes_left && !(self.has_missing && value == C::MISSING)
         }
     }
 }
@@ -81,7 +83,7 @@ impl Isolation {
         let mut best: Option<Cut<C>> = None;
         for _ in 0..DRAWS {
             let column = rng.index(width);
-            if !differ(new[column], partner[column]) {
+            if !differ(new[column], partner[column], soil.ground.columns[column].has_missing) {
                 continue;
             }
             let cut = self.cut(soil, column, [new[column], partner[column]], first, rng);
@@ -96,8 +98,9 @@ impl Isolation {
         if best.is_some() {
             return best;
         }
+        let has_missing = |column: usize| soil.ground.columns[column].has_missing;
         let differing: Vec<usize> =
-            (0..width).filter(|&column| differ(new[column], partner[column])).collect();
+            (0..width).filter(|&column| differ(new[column], partner[column], has_missing(column))).collect();
         if differing.is_empty() {
             return None;
         }
@@ -121,7 +124,8 @@ impl Isolation {
             (_, true) => C::between(new, other, rng),
             (_, false) => C::between(other, new, rng),
         };
-        let mut cut = Cut { column, last, is_category, new_goes_left, n_near: 0 };
+        let has_missing = soil.ground.columns[column].has_missing;
+        let mut cut = Cut { column, last, is_category, has_missing, new_goes_left, n_near: 0 };
         cut.n_near = self.others[first..].iter().filter(|&&slot| cut.is_near(soil.row(slot)[column])).count();
         cut
     }
@@ -173,6 +177,6 @@ impl Isolation {
 
 /// Whether two values can be told apart by a cut: both are there and they are not the same.
 #[inline]
-fn differ<C: Code>(a: C, b: C) -> bool {
-    a != b && a != C::MISSING && b != C::MISSING
+fn differ<C: Code>(a: C, b: C, has_missing: bool) -> bool {
+    a != b && !(has_missing && (a == C::MISSING || b == C::MISSING))
 }

@@ -27,6 +27,7 @@ use hedgerow_core::traits::largest;
 use hedgerow_core::{Checked, ClassId, Classifier, Dataset, Error, Par, Result, Schema};
 use ndarray::{Array2, ArrayView2, ArrayViewMut1, ArrayViewMut2};
 
+use crate::calibration::Calibration;
 use crate::codes::{Code, ColumnCodes, Meaning};
 use crate::forest::Forest;
 use crate::grow::Ground;
@@ -130,7 +131,9 @@ impl OnlineForest {
             return Err(Error::param("n_trees", "1 or more for a forest that learns online", 0));
         }
         let gains = vec![0.0; schema.n_features()];
-        let forest = Forest::from_parts(params, schema.n_classes(), Vec::new(), None, gains);
+        // Until there are answers to learn from, one more vote for every class keeps the first ones from being too sure.
+        let calibration = params.calibrate.then_some(Calibration { pseudo_votes: 1.0, sharpness: 1.0 });
+        let forest = Forest::from_parts(params, schema.n_classes(), Vec::new(), calibration, gains);
         Ok(Self::with_pool(forest, schema, Pool::new(schema.n_features())))
     }
 

@@ -75,6 +75,21 @@ fn mixed(n: usize, seed: u64) -> Dataset {
     Dataset::new(schema, Features::from_view(x.view()), labels, Some(weights)).unwrap()
 }
 
+/// Bytes up to the largest, which stands for a missing value where there are any.
+fn bytes(n: usize) -> Dataset {
+    let mut data = blobs(n, 6, 3, 5);
+    let x = data.features.to_array(0..n).mapv(|v| (v * 400.0 + 128.0).round().clamp(0.0, 255.0) + 0.0);
+    data.features = Features::from_view(x.view());
+    assert!(matches!(data.features, Features::Bytes { .. }) && x.iter().any(|&v| v == 255.0));
+    let mut rng = Rng::new(2, Purpose::Data, 3);
+    data.labels.iter_mut().for_each(|label| {
+        if rng.below(8) == 0 {
+            *label = ClassId(rng.below(3));
+        }
+    });
+    data
+}
+
 /// Every row of the pool is on exactly one list of every tree, where a walk with it ends, and leaves count what is on theirs.
 fn check_trees(online: &mut OnlineForest) {
     online.take_trees();
@@ -124,7 +139,7 @@ fn leaves_count_the_rows_of_the_pool() {
         &[("min_leaf_rows", "4"), ("max_height", "6")],
         &[("splits", "best"), ("pool_rows", "200")],
     ] {
-        for data in [mixed(1500, 3), blobs(1500, 5, 3, 2)] {
+        for data in [mixed(1500, 3), blobs(1500, 5, 3, 2), bytes(1500)] {
             let mut online = OnlineForest::new(&data.schema, &params(settings)).unwrap();
             learn(&mut online, &data, 0, &[700, 1, 333], 2);
             check_trees(&mut online);
