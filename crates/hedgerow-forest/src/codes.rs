@@ -112,22 +112,28 @@ impl ColumnCodes {
     }
 }
 
+/// Bytes up to which a matrix stays in the cache anyway, so that a copy by column does not pay.
+pub(crate) const SMALL_MATRIX: usize = 4 << 20;
+
 /// The same codes column after column, for passes over one column of many rows; empty where that would not pay.
 fn by_column<C: Code>(matrix: &[C], width: usize, par: &Par) -> Vec<C> {
-    /// Bytes up to which a matrix stays in the cache anyway.
-    const SMALL: usize = 4 << 20;
-    /// Rows and columns turned at a time, so that both sides stay in the cache.
-    const BLOCK: usize = 64;
-    if size_of_val(matrix) <= SMALL {
+    if size_of_val(matrix) <= SMALL_MATRIX {
         return Vec::new();
     }
+    turn(matrix, width, matrix.len() / width, par)
+}
+
+/// The same codes column after column, with room for so many rows in each.
+pub(crate) fn turn<C: Code>(matrix: &[C], width: usize, room: usize, par: &Par) -> Vec<C> {
+    /// Rows and columns turned at a time, so that both sides stay in the cache.
+    const BLOCK: usize = 64;
     let n_rows = matrix.len() / width;
-    let mut turned = vec![C::default(); matrix.len()];
-    par.for_chunks(&mut turned, BLOCK * n_rows, |chunk, out| {
+    let mut turned = vec![C::default(); room * width];
+    par.for_chunks(&mut turned, BLOCK * room, |chunk, out| {
         let first = chunk * BLOCK;
         for rows in (0..n_rows).step_by(BLOCK) {
-            for (column, out) in out.chunks_mut(n_rows).enumerate() {
-                for (row, out) in out[rows..].iter_mut().take(BLOCK).enumerate() {
+            for (column, out) in out.chunks_mut(room).enumerate() {
+                for (row, out) in out[rows..n_rows].iter_mut().take(BLOCK).enumerate() {
                     *out = matrix[(rows + row) * width + first + column];
                 }
             }

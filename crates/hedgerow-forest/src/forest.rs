@@ -6,6 +6,7 @@ use ndarray::{ArrayView2, ArrayViewMut2};
 use crate::calibration::Calibration;
 use crate::params::{ForestParams, Probabilities};
 use crate::parts::{self, Part};
+use crate::say::Say;
 use crate::tree::walk::{LANES, leaves_in};
 use crate::tree::{Tree, Value};
 
@@ -23,6 +24,8 @@ pub struct Forest {
     pub(crate) n_features: usize,
     pub(crate) n_classes: usize,
     pub(crate) trees: Vec<Tree>,
+    /// What the answer of a leaf counts.
+    pub(crate) say: Say,
     pub(crate) calibration: Option<Calibration>,
     /// For each column, how much impurity its splits removed, summed over trees.
     pub(crate) gains: Vec<f64>,
@@ -39,7 +42,8 @@ impl Forest {
         calibration: Option<Calibration>,
         gains: Vec<f64>,
     ) -> Self {
-        Self { params, n_features: gains.len(), n_classes, trees, calibration, gains, parts: Vec::new() }
+        let say = Say::new(0.0);
+        Self { params, n_features: gains.len(), n_classes, trees, say, calibration, gains, parts: Vec::new() }
     }
 
     /// The same forest with the knowledge which trees know which classes.
@@ -50,6 +54,17 @@ impl Forest {
         }
         self.parts = parts;
         Ok(self)
+    }
+
+    /// The same forest with answers of leaves that count as much as this power of their size.
+    #[must_use]
+    pub fn with_leaf_power(self, power: f64) -> Self {
+        Self { say: Say::new(power), ..self }
+    }
+
+    /// The power of their size that answers of leaves count as much as; with 0 all trees count the same.
+    pub fn leaf_power(&self) -> f64 {
+        self.say.power()
     }
 
     /// Which trees know which classes; empty where all know all.
@@ -140,8 +155,8 @@ impl Forest {
     #[inline]
     fn add_answer(&self, tree: &Tree, leaf: crate::tree::Link, out: &mut [f64]) {
         match self.params.probabilities {
-            Probabilities::Leaf => tree.add_shares(leaf, out),
-            Probabilities::Votes => tree.add_vote(leaf, out),
+            Probabilities::Leaf => tree.add_shares(leaf, &self.say, out),
+            Probabilities::Votes => tree.add_vote(leaf, &self.say, out),
         }
     }
 
@@ -204,6 +219,48 @@ impl Classifier for Forest {
             });
             for (to, from) in out.iter_mut().zip(dense) {
                 *to = from;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+    use hedgerow_core::{Budget, Params as _, Silent};
+
+    use super::*;
+    use crate::params::LeafPower;
+    use crate::train::Training;
+
+    #[test]
+    fn answers_are_sums_of_shares_times_a_power_of_leaf_sizes() {
+        let data = blobs(200, 3, 3, 5);
+        let params = ForestParams {
+            n_trees: 9,
+            min_leaf_rows: 3,
+            calibrate: false,
+            leaf_power: LeafPower::Fixed(-0.3),
+            ..ForestParams::default()
+        };
+        let par = Par::sequential();
+        let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+        let forest = Forest::fit(&data, &params.check().unwrap(), &training).unwrap().forest;
+        assert_eq!(forest.leaf_power(), -0.3);
+        let x = data.features.to_array(0..data.n_rows());
+        let proba = forest.predict_proba(x.view(), &par).unwrap();
+        for (row, p) in x.rows().into_iter().zip(proba.rows()) {
+            let mut naive = [0.0; 3];
+            for tree in &forest.trees {
+                let mut weights = [0.0; 3];
+                tree.visit_leaf(tree.leaf(row.as_slice().unwrap()), |class, w| weights[class] = f64::from(w));
+                let size: f64 = weights.iter().sum();
+                weights.iter().zip(&mut naive).for_each(|(w, sum)| *sum += w / size * size.powf(-0.3));
+            }
+            let total: f64 = naive.iter().sum();
+            for (p, sum) in p.iter().zip(naive) {
+                // Sizes above 63 are rounded down to one part in 32.
+                assert!((p - sum / total).abs() < 0.01, "{p} {}", sum / total);
             }
         }
     }

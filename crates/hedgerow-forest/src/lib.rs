@@ -30,6 +30,7 @@ mod params;
 mod parts;
 pub mod proximity;
 mod real;
+mod say;
 mod train;
 pub mod tree;
 
@@ -39,6 +40,8 @@ pub use forest::Forest;
 pub use merge::merge;
 
 pub use online::{Drift, Lesson, OnlineForest, Rows, Saved, SavedState};
-pub use params::{ClassWeights, Criterion, ForestParams, Keep, MaxFeatures, Probabilities, SplitRule};
+pub use params::{
+    ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities, SplitRule,
+};
 pub use parts::Part;
 pub use train::{Fitted, OutOfBag, Training};

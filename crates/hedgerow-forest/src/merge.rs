@@ -7,6 +7,7 @@ use hedgerow_core::{ColumnKind, Error, LabelTable, Result, Schema};
 use crate::calibration::Calibration;
 use crate::forest::Forest;
 use crate::parts::{Part, simplify};
+use crate::say::Say;
 use crate::tree::{CategorySet, Link, Target, Tree};
 
 /// Puts forests together, trees in the order given. Their columns must be the same; classes and categories may differ, and
@@ -40,6 +41,7 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
     union.check_sizes()?;
     merged.n_classes = union.n_classes();
     merged.params.n_trees = merged.trees.len();
+    merged.say = Say::new(mean_power(forests));
     merged.calibration = mean_calibration(&calibrations);
     merged.parts = simplify(parts, merged.n_classes);
     Ok((union, merged))
@@ -127,6 +129,16 @@ fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree 
         out.splits.push(moved);
     }
     out
+}
+
+/// The mean of the powers of leaf sizes, each forest counting as much as it has trees.
+fn mean_power(forests: &[(&Schema, &Forest)]) -> f64 {
+    let sum = |of: &dyn Fn(&Forest) -> f64| forests.iter().map(|(_, forest)| of(forest)).sum::<f64>();
+    let trees = |forest: &Forest| forest.trees.len() as f64;
+    if forests.iter().all(|(_, forest)| forest.say == forests[0].1.say) {
+        return forests[0].1.say.power();
+    }
+    sum(&|forest| trees(forest) * forest.say.power()) / sum(&trees).max(1.0)
 }
 
 /// The geometric mean of the parts' numbers, each part counting as much as it has trees; none unless all have them.

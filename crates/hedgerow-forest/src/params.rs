@@ -38,6 +38,8 @@ pub struct ForestParams {
     pub class_weights: ClassWeights,
     /// What a tree contributes: `leaf` (the shares in its leaf) or `votes` (its favorite class).
     pub probabilities: Probabilities,
+    /// What the answer of a tree counts: the size of its leaf to this power, from -1 to 1; 0 lets all trees count the same, below 0 suits labels that are right, above 0 noisy ones. `auto` finds out on rows that trees have not seen.
+    pub leaf_power: LeafPower,
     /// Calibrate probabilities on out-of-bag rows where that lowers their log-loss; needs a bagging that leaves rows out.
     pub calibrate: bool,
     /// Stop when out-of-bag accuracy has not risen for this many rounds of 10 trees; 0 never stops early.
@@ -69,18 +71,19 @@ impl Default for ForestParams {
             criterion: Criterion::Gini,
             max_features: MaxFeatures::Sqrt,
             n_thresholds: 1,
-            sample_rows: 64,
+            sample_rows: 128,
             max_height: 0,
             min_leaf_rows: 1,
             bagging: Bagging::Fraction(0.8),
             learn_left_out: true,
             class_weights: ClassWeights::None,
             probabilities: Probabilities::Leaf,
+            leaf_power: LeafPower::Auto,
             calibrate: true,
             patience: 0,
             pool_rows: 100_000,
             keep: Keep::All,
-            replace: 0.65,
+            replace: 0.6,
             forget: true,
             seed: 0,
         }
@@ -121,6 +124,11 @@ impl Params for ForestParams {
         }
         if !(0.0..=4.0).contains(&self.replace) {
             return Err(Error::param("replace", "a share from 0 to 4", self.replace));
+        }
+        if let LeafPower::Fixed(power) = self.leaf_power
+            && !(-1.0..=1.0).contains(&power)
+        {
+            return Err(Error::param("leaf_power", "auto, or a number from -1 to 1", power));
         }
         self.max_features.rules()?;
         self.bagging.rules()
@@ -181,6 +189,46 @@ pub enum Probabilities {
     Leaf,
     /// One vote for the leaf's most frequent class.
     Votes,
+}
+
+/// To which power the size of a leaf counts.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(try_from = "PowerOrText", into = "PowerOrText")]
+#[schemars(with = "String")]
+pub enum LeafPower {
+    /// The one that suits rows best that trees have not seen.
+    Auto,
+    /// This one.
+    Fixed(f64),
+}
+
+/// A number or a word, as JSON has them.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum PowerOrText {
+    Power(f64),
+    Text(String),
+}
+
+impl TryFrom<PowerOrText> for LeafPower {
+    type Error = String;
+
+    fn try_from(value: PowerOrText) -> Result<Self, String> {
+        match value {
+            PowerOrText::Power(power) => Ok(Self::Fixed(power)),
+            PowerOrText::Text(text) if text == "auto" => Ok(Self::Auto),
+            PowerOrText::Text(_) => Err("expected auto, or a number from -1 to 1".into()),
+        }
+    }
+}
+
+impl From<LeafPower> for PowerOrText {
+    fn from(value: LeafPower) -> Self {
+        match value {
+            LeafPower::Auto => Self::Text("auto".into()),
+            LeafPower::Fixed(power) => Self::Power(power),
+        }
+    }
 }
 
 /// How many columns are tried at a node.

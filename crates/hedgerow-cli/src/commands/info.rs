@@ -29,6 +29,7 @@ pub(crate) struct ModelInfo {
     pub(crate) nodes: usize,
     /// How many trees have each height.
     pub(crate) heights: BTreeMap<usize, usize>,
+    pub(crate) leaf_power: f64,
     pub(crate) calibration: Option<Calibration>,
     /// What it can go on learning from; none for a model that was saved without its rows.
     pub(crate) learning: Option<LearningInfo>,
@@ -94,6 +95,7 @@ fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
         trees: forest.trees().len(),
         nodes: forest.n_nodes(),
         heights,
+        leaf_power: forest.leaf_power(),
         calibration: forest.calibration().copied(),
         learning: learning_info(&model)?,
         importances,

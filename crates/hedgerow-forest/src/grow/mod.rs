@@ -120,6 +120,15 @@ impl LeafRows {
 pub(crate) struct Matrix<'a, C> {
     pub(crate) by_row: &'a [C],
     pub(crate) by_column: &'a [C],
+    /// Rows that each column has room for.
+    pub(crate) room: usize,
+}
+
+impl<'a, C> Matrix<'a, C> {
+    /// Without a copy by column.
+    pub(crate) fn of_rows(by_row: &'a [C]) -> Self {
+        Self { by_row, by_column: &[], room: 0 }
+    }
 }
 
 /// Grows a tree on the rows of a bag: `times[row]` says how often a row is in it.
@@ -484,14 +493,14 @@ impl<'a, C: Code> Grower<'a, C> {
         goes_left: impl Fn(C) -> bool,
     ) -> (usize, usize) {
         let width = self.ground.columns.len();
-        let n_rows = self.matrix.by_row.len() / width;
+        let room = self.matrix.room;
         // Where the column's codes begin, and how far apart they are.
         let (matrix, stride) = if task.is_nearby {
             (&self.nearby.codes[column..], width)
         } else if self.matrix.by_column.is_empty() {
             (&self.matrix.by_row[column..], width)
         } else {
-            (&self.matrix.by_column[column * n_rows..(column + 1) * n_rows], 1)
+            (&self.matrix.by_column[column * room..(column + 1) * room], 1)
         };
         let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
         let aside = &mut self.aside;

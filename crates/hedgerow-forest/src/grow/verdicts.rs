@@ -9,6 +9,8 @@ pub(crate) struct Verdicts {
     shares: Vec<(u16, f32)>,
     /// Where rows and shares of each leaf end.
     ends: Vec<(u32, u32)>,
+    /// How much weight each leaf has.
+    sizes: Vec<f32>,
 }
 
 impl Verdicts {
@@ -20,9 +22,10 @@ impl Verdicts {
         probabilities: Probabilities,
     ) {
         self.rows.extend(rows);
+        let total: f64 = weights.iter().map(|w| w.1).sum();
+        self.sizes.push(total as f32);
         match probabilities {
             Probabilities::Leaf => {
-                let total: f64 = weights.iter().map(|w| w.1).sum();
                 self.shares.extend(weights.iter().map(|&(class, w)| (class as u16, (w / total) as f32)));
             }
             Probabilities::Votes => {
@@ -38,11 +41,11 @@ impl Verdicts {
         self.ends.push((self.rows.len() as u32, self.shares.len() as u32));
     }
 
-    /// Hands each leaf's rows and shares to `visit`.
-    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u32], &[(u16, f32)])) {
+    /// Hands each leaf's rows, size and shares to `visit`.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(&[u32], f32, &[(u16, f32)])) {
         let (mut row, mut share) = (0, 0);
-        for &(row_end, share_end) in &self.ends {
-            visit(&self.rows[row..row_end as usize], &self.shares[share..share_end as usize]);
+        for (&(row_end, share_end), &size) in self.ends.iter().zip(&self.sizes) {
+            visit(&self.rows[row..row_end as usize], size, &self.shares[share..share_end as usize]);
             (row, share) = (row_end as usize, share_end as usize);
         }
     }

@@ -8,8 +8,11 @@ use super::live::{Hands, LiveTree, Soil};
 use super::window::Record;
 use crate::codes::Code;
 use crate::params::Probabilities;
+use crate::say::Say;
 use crate::tree::{Link, Target, Value};
 
+/// Rows whose answers are added up together.
+const ROWS: usize = 64;
 /// Walks that run side by side.
 const LANES: usize = 8;
 
@@ -36,15 +39,15 @@ struct Job<'a> {
 #[derive(Debug, Default)]
 struct Votes {
     shares: Vec<(u32, f64)>,
-    /// Where the shares of each row end.
-    ends: Vec<u32>,
+    /// Where the shares of each row end, and the size of its leaf.
+    ends: Vec<(u32, f32)>,
 }
 
 /// What all trees together said about some rows, and what their new splits removed of impurity.
 pub(super) struct Outcome {
-    /// Shares summed over trees, a row of `n_classes` numbers a row.
+    /// Shares summed over trees, for each row and each way to weigh leaves `n_classes` numbers.
     pub(super) sums: Vec<f64>,
-    /// The same over a few trees: exact ones, tolerant ones. None where there are not enough of either.
+    /// The same over a few trees that all count the same: exact ones, tolerant ones. None where there are not enough of either.
     pub(super) arms: Option<[Vec<f64>; 2]>,
     pub(super) gains: Vec<f64>,
 }
@@ -55,6 +58,7 @@ pub(super) fn run<C: Code + Value>(
     records: &mut [Record],
     staged: &[Staged],
     n_classes: usize,
+    says: &[Say],
     soil: &Soil<'_, C>,
     par: &Par,
 ) -> Outcome {
@@ -73,14 +77,19 @@ pub(super) fn run<C: Code + Value>(
     let n_compared = COMPARED.min(n_tolerant).min(jobs.len() - n_tolerant);
     let mut arms = [vec![0.0; len], vec![0.0; len]];
     let mut left = [n_compared; 2];
-    let mut outcome = Outcome { sums: vec![0.0; len], arms: None, gains: vec![0.0; soil.width] };
+    let plain = [Say::new(0.0)];
+    let mut outcome = Outcome { sums: vec![0.0; says.len() * len], arms: None, gains: vec![0.0; soil.width] };
     // In the order of the trees: sums of floats depend on it.
+    par.for_chunks(&mut outcome.sums, ROWS * says.len() * n_classes, |chunk, sums| {
+        for job in &jobs {
+            job.votes.add_to(sums, chunk * ROWS, n_classes, says);
+        }
+    });
     for job in &jobs {
-        job.votes.add_to(&mut outcome.sums, n_classes);
         let arm = usize::from(job.live.birth.is_tolerant);
         if left[arm] > 0 {
             left[arm] -= 1;
-            job.votes.add_to(&mut arms[arm], n_classes);
+            job.votes.add_to(&mut arms[arm], 0, n_classes, &plain);
         }
         for (sum, gain) in outcome.gains.iter_mut().zip(&job.gains) {
             *sum += gain;
@@ -91,13 +100,12 @@ pub(super) fn run<C: Code + Value>(
 }
 
 impl Votes {
-    /// Adds what the tree said to sums of `n_classes` numbers a row.
-    fn add_to(&self, sums: &mut [f64], n_classes: usize) {
-        let mut start = 0;
-        for (sums, &end) in sums.chunks_mut(n_classes).zip(&self.ends) {
-            for &(class, share) in &self.shares[start..end as usize] {
-                sums[class as usize] += share;
-            }
+    /// Adds what the tree said about the rows from `first` on to sums of `n_classes` numbers for each row and way to weigh
+    /// leaves.
+    fn add_to(&self, sums: &mut [f64], first: usize, n_classes: usize, says: &[Say]) {
+        let mut start = if first == 0 { 0 } else { self.ends[first - 1].0 as usize };
+        for (sums, &(end, size)) in sums.chunks_mut(says.len() * n_classes).zip(&self.ends[first..]) {
+            add_weighed(&self.shares[start..end as usize], size, says, sums);
             start = end as usize;
         }
     }
@@ -133,27 +141,39 @@ impl Job<'_> {
     /// Notes what the tree says about a row, and whether it is right.
     #[inline]
     fn answer(&mut self, row: &Staged, leaf: Link, probabilities: Probabilities) {
-        let right = if let Target::Pure { class, rows: 1.. } = leaf.target() {
+        let start = self.votes.shares.len();
+        let (size, right) = if let Target::Pure { class, rows: rows @ 1.. } = leaf.target() {
             self.votes.shares.push((class as u32, 1.0));
-            class == usize::from(row.class)
+            (rows as f32, class == usize::from(row.class))
         } else {
-            let start = self.votes.shares.len();
-            add_shares(self.live, leaf, probabilities, &mut self.votes.shares);
+            let size = add_shares(self.live, leaf, probabilities, &mut self.votes.shares);
             let said = &self.votes.shares[start..];
-            largest(said.iter().map(|(_, share)| share)).is_some_and(|at| said[at].0 == u32::from(row.class))
+            let favorite = largest(said.iter().map(|(_, share)| share)).map(|at| said[at].0);
+            (size, favorite == Some(u32::from(row.class)))
         };
-        self.votes.ends.push(self.votes.shares.len() as u32);
+        self.votes.ends.push((self.votes.shares.len() as u32, size));
         self.record.note(row.age, right);
     }
 }
 
-/// Adds what a leaf says: its shares, or a vote for its favorite. An empty leaf says nothing.
+/// Adds shares of a leaf of some size to `sums`, for each way to weigh leaves.
+pub(super) fn add_weighed(shares: &[(u32, f64)], size: f32, says: &[Say], sums: &mut [f64]) {
+    let n_classes = sums.len() / says.len();
+    for (say, sums) in says.iter().zip(sums.chunks_mut(n_classes)) {
+        let counts = say.of(size);
+        for &(class, share) in shares {
+            sums[class as usize] += counts * share;
+        }
+    }
+}
+
+/// Adds what a leaf says: its shares, or a vote for its favorite. An empty leaf says nothing. Returns the size of the leaf.
 pub(super) fn add_shares(
     live: &LiveTree,
     leaf: Link,
     probabilities: Probabilities,
     out: &mut Vec<(u32, f64)>,
-) {
+) -> f32 {
     let start = out.len();
     let mut total = 0.0;
     live.tree.visit_leaf(leaf, |class, weight| {
@@ -171,4 +191,5 @@ pub(super) fn add_shares(
             }
         }
     }
+    total as f32
 }

@@ -80,6 +80,9 @@ impl OnlineForest {
             self.monitor.suspect = None;
             return false;
         }
+        if self.monitor.suspect.is_none() && !is_time {
+            return false;
+        }
         let ages = self.pool.by_age();
         let age_of = |place: usize| ages.get(place).map(|&slot| self.pool.ages[slot as usize]);
         let quarter = age_of(ages.len() - ages.len() / 4);

@@ -2,14 +2,15 @@
 //!
 //! The general search would look at many columns of all rows. Here it is enough to find what sets the new row apart: columns in
 //! which it differs from one of the others, a random cut between the two, and of those the one that leaves the fewest
-//! others on its side. Few values are read, which counts, because the rows of a leaf are scattered over the whole pool.
+//! others on its side; of equals, the one where the two rows are furthest apart, as a share of all values of the column. Few
+//! values are read, which counts, because the rows of a leaf are scattered over the whole pool.
 
 use hedgerow_core::rng::Rng;
 
 use super::live::Soil;
 use crate::codes::{Code, Meaning};
 use crate::params::SplitRule;
-use crate::tree::{CategorySet, Link, Split, Tree};
+use crate::tree::{CategorySet, Link, Split, Tree, Value};
 
 /// A split to come.
 struct Cut<C> {
@@ -22,6 +23,8 @@ struct Cut<C> {
     new_goes_left: bool,
     /// Others that stay with the new row.
     n_near: usize,
+    /// How far apart the two rows are.
+    gap: f64,
 }
 
 impl<C: Code> Cut<C> {
@@ -57,7 +60,7 @@ pub(super) fn applies<C>(soil: &Soil<'_, C>) -> bool {
 
 impl Isolation {
     /// Sets the row of a slot apart from `others`, all of one other class, at a depth. Nothing grows if they are alike.
-    pub(super) fn run<C: Code>(&mut self, soil: &Soil<'_, C>, slot: u32, depth: usize, mut rng: Rng) {
+    pub(super) fn run<C: Code + Value>(&mut self, soil: &Soil<'_, C>, slot: u32, depth: usize, mut rng: Rng) {
         self.tree.clear();
         self.steps.clear();
         self.removed.clear();
@@ -72,26 +75,38 @@ impl Isolation {
     }
 
     /// The best cut that could be found among the others from `first` on.
-    fn find<C: Code>(&self, soil: &Soil<'_, C>, slot: u32, first: usize, rng: &mut Rng) -> Option<Cut<C>> {
+    fn find<C: Code + Value>(
+        &self,
+        soil: &Soil<'_, C>,
+        slot: u32,
+        first: usize,
+        rng: &mut Rng,
+    ) -> Option<Cut<C>> {
         /// Columns looked at before all of them are.
         const DRAWS: usize = 96;
+        /// Cuts that leave no other with the new row: of so many the best is taken.
+        const PERFECT: usize = 5;
         let others = &self.others[first..];
         let new = soil.row(slot);
         let partner = soil.row(others[rng.index(others.len())]);
         let width = soil.width;
         let mut wanted = soil.ground.params.max_features.of(width) * soil.ground.params.n_thresholds;
         let mut best: Option<Cut<C>> = None;
+        let mut n_perfect = 0;
         for _ in 0..DRAWS {
             let column = rng.index(width);
             if !differ(new[column], partner[column], soil.ground.columns[column].has_missing) {
                 continue;
             }
             let cut = self.cut(soil, column, [new[column], partner[column]], first, rng);
-            if best.as_ref().is_none_or(|best| cut.n_near < best.n_near) {
+            n_perfect += usize::from(cut.n_near == 0);
+            let is_better =
+                |best: &Cut<C>| cut.n_near < best.n_near || cut.n_near == best.n_near && cut.gap > best.gap;
+            if best.as_ref().is_none_or(is_better) {
                 best = Some(cut);
             }
             wanted -= 1;
-            if wanted == 0 || best.as_ref().is_some_and(|best| best.n_near == 0) {
+            if wanted == 0 || n_perfect == PERFECT {
                 break;
             }
         }
@@ -109,7 +124,7 @@ impl Isolation {
     }
 
     /// A random cut of a column between the new row's value and that of another.
-    fn cut<C: Code>(
+    fn cut<C: Code + Value>(
         &self,
         soil: &Soil<'_, C>,
         column: usize,
@@ -125,7 +140,9 @@ impl Isolation {
             (_, false) => C::between(other, new, rng),
         };
         let has_missing = soil.ground.columns[column].has_missing;
-        let mut cut = Cut { column, last, is_category, has_missing, new_goes_left, n_near: 0 };
+        let apart = (f64::from(new.into()) - f64::from(other.into())).abs();
+        let gap = if is_category { 1.0 } else { apart * soil.scales[column] };
+        let mut cut = Cut { column, last, is_category, has_missing, new_goes_left, n_near: 0, gap };
         cut.n_near = self.others[first..].iter().filter(|&&slot| cut.is_near(soil.row(slot)[column])).count();
         cut
     }

@@ -50,7 +50,7 @@ impl<'a, C: Code> Hands<'a, C> {
     pub(super) fn new(soil: &Soil<'a, C>) -> Self {
         Self {
             ground: soil.ground,
-            matrix: Matrix { by_row: soil.values, by_column: &[] },
+            matrix: Matrix::of_rows(soil.values),
             grower: None,
             may_isolate: isolate::applies(soil),
             scorer: Scorer::new(soil.ground.params.criterion, 0),
@@ -101,6 +101,8 @@ pub(super) struct Soil<'a, C> {
     pub(super) width: usize,
     /// Of each slot, the number of its row in the stream.
     pub(super) ages: &'a [u64],
+    /// For each column, one over the distance between its smallest and largest value; 0 where there are not two.
+    pub(super) scales: &'a [f64],
     /// Most rows in the pool.
     pub(super) most_rows: usize,
     pub(super) seed: u64,

@@ -18,6 +18,7 @@ mod live;
 mod memory;
 mod pool;
 mod saved;
+mod turned;
 mod upkeep;
 mod window;
 
@@ -32,6 +33,7 @@ use crate::codes::{Code, ColumnCodes, Meaning};
 use crate::forest::Forest;
 use crate::grow::Ground;
 use crate::params::{ClassWeights, ForestParams, Keep};
+use crate::say::Say;
 use crate::train::Training;
 use crate::tree::{Tree, Value};
 use arms::Arms;
@@ -39,6 +41,7 @@ use block::Staged;
 use drift::Monitor;
 use live::{Hands, LiveTree, Soil};
 use pool::{Pool, Values};
+use turned::Turned;
 use window::{Record, Window};
 
 #[cfg(test)]
@@ -58,6 +61,9 @@ const BLOCK: std::ops::RangeInclusive<u64> = 128..=1024;
 pub struct OnlineForest {
     forest: Forest,
     pool: Pool,
+    turned: Turned,
+    /// How wide the columns of the pool were at the last look around; see `Soil`.
+    scales: Vec<f64>,
     columns: Vec<ColumnCodes>,
     /// For each tree its lists; no trees where the lists have not been made yet.
     live: Vec<LiveTree>,
@@ -65,6 +71,8 @@ pub struct OnlineForest {
     births: Vec<Birth>,
     /// Whether the leaves of the trees count exactly the rows of the pool.
     is_settled: bool,
+    /// The ways to weigh leaves that may be used; the forest uses one of them.
+    says: Vec<Say>,
     window: Window,
     monitor: Monitor,
     arms: Arms,
@@ -159,7 +167,10 @@ impl OnlineForest {
         online
     }
 
-    fn with_pool(forest: Forest, schema: &Schema, pool: Pool) -> Self {
+    fn with_pool(mut forest: Forest, schema: &Schema, pool: Pool) -> Self {
+        let says = Say::candidates(&forest.params);
+        // A merged forest may use one in between.
+        forest.say = says[nearest(&says, &forest.say)].clone();
         let n_trees = forest.trees.len() as u64;
         let columns = schema.columns.iter().map(|column| match column.kind.n_categories() {
             0 => ColumnCodes::plain(false),
@@ -167,12 +178,15 @@ impl OnlineForest {
         });
         Self {
             columns: columns.collect(),
+            turned: Turned::default(),
+            scales: pool.scales(),
             live: Vec::new(),
             records: vec![Record::default(); forest.trees.len()],
             births: (0..n_trees)
                 .map(|serial| Birth { serial, n_rows: pool.n_rows() as u64, is_tolerant: false })
                 .collect(),
             is_settled: true,
+            says,
             window: Window::default(),
             monitor: Monitor::default(),
             arms: Arms::default(),
@@ -220,6 +234,7 @@ impl OnlineForest {
         self.forest.bytes()
             + self.live.iter().map(LiveTree::bytes).sum::<usize>()
             + self.pool.bytes()
+            + self.turned.bytes()
             + self.window.bytes()
             + self.records.len() * size_of::<Record>()
     }
@@ -243,6 +258,7 @@ impl OnlineForest {
             lesson.n_learnt += len;
             if self.seen >= self.look_at {
                 self.look_around(training, &mut lesson);
+                self.scales = self.pool.scales();
                 self.keep_within(training.budget.bytes, training.par, &mut lesson);
                 let pause = self.pool.n_rows() as u64 / 16;
                 self.look_at = self.seen + pause.clamp(*BLOCK.start(), *BLOCK.end());
@@ -365,6 +381,7 @@ impl OnlineForest {
             values,
             width: self.forest.n_features,
             ages: &self.pool.ages,
+            scales: &self.scales,
             most_rows: self.most_pool_rows(),
             seed: self.forest.params.seed,
             is_plain,
@@ -405,28 +422,33 @@ impl OnlineForest {
         let mut staged = Vec::with_capacity(len);
         let mut buffer = vec![0.0; self.forest.n_features];
         for i in first..first + len {
-            for (to, from) in buffer.iter_mut().zip(rows.x.row(i)) {
-                *to = *from;
-            }
+            let row = rows.x.row(i);
+            let row = row.as_slice().unwrap_or_else(|| {
+                buffer.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
+                &buffer
+            });
             let class = rows.labels[i].0 as u16;
             let weight = rows.weights.map_or(1.0, |w| w[i]);
             let age = self.seen + (i - first) as u64;
-            if weight == 0.0 || !self.wants(&buffer, class) {
-                self.answer_only(&buffer, class, age, lesson.answers.row_mut(i));
+            if weight == 0.0 || !self.wants(row, class) {
+                self.answer_only(row, class, age, lesson.answers.row_mut(i));
                 continue;
             }
-            let slot = self.pool.push(&buffer, class, weight, age);
+            let slot = self.pool.push(row, class, weight, age);
             let is_full = self.pool.n_rows() > self.most_pool_rows();
             let evicted = if is_full { self.pool.evict() } else { None };
             staged.push(Staged { slot, class, age, evicted });
         }
         let (mut live, mut records) = (std::mem::take(&mut self.live), std::mem::take(&mut self.records));
         let n_classes = self.forest.n_classes;
+        let says = &self.says;
         let outcome = match &self.pool.values {
-            Values::Bytes(values) => self
-                .on_ground(values, |soil| block::run(&mut live, &mut records, &staged, n_classes, soil, par)),
-            Values::Reals(values) => self
-                .on_ground(values, |soil| block::run(&mut live, &mut records, &staged, n_classes, soil, par)),
+            Values::Bytes(values) => self.on_ground(values, |soil| {
+                block::run(&mut live, &mut records, &staged, n_classes, says, soil, par)
+            }),
+            Values::Reals(values) => self.on_ground(values, |soil| {
+                block::run(&mut live, &mut records, &staged, n_classes, says, soil, par)
+            }),
         };
         (self.live, self.records) = (live, records);
         for (sum, gain) in self.forest.gains.iter_mut().zip(&outcome.gains) {
@@ -438,7 +460,7 @@ impl OnlineForest {
                 self.arms.note(exact, tolerant, usize::from(row.class));
             }
         }
-        for (row, sums) in staged.iter().zip(outcome.sums.chunks(n_classes)) {
+        for (row, sums) in staged.iter().zip(outcome.sums.chunks(says.len() * n_classes)) {
             let answer = lesson.answers.row_mut(first + (row.age - self.seen) as usize);
             self.note_answer(sums, row.class, row.age, answer);
             if let Some(slot) = row.evicted {
@@ -456,20 +478,25 @@ impl OnlineForest {
             return true;
         }
         let mut sums = self.sums(row);
-        self.forest.finish(&mut sums);
-        keep.wants(&sums, usize::from(class))
+        let sums = &mut sums[self.way() * self.forest.n_classes..][..self.forest.n_classes];
+        self.forest.finish(sums);
+        keep.wants(sums, usize::from(class))
     }
 
-    /// What all trees together say about a row.
+    /// Which way to weigh leaves is in use.
+    fn way(&self) -> usize {
+        nearest(&self.says, &self.forest.say)
+    }
+
+    /// What all trees together say about a row, for each way to weigh leaves.
     fn sums(&self, row: &[f32]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.forest.n_classes];
+        let mut sums = vec![0.0; self.says.len() * self.forest.n_classes];
         let mut shares = Vec::new();
         for live in &self.live {
             let leaf = live.walk(row).leaf;
-            block::add_shares(live, leaf, self.forest.params.probabilities, &mut shares);
-            for (class, share) in shares.drain(..) {
-                sums[class as usize] += share;
-            }
+            let size = block::add_shares(live, leaf, self.forest.params.probabilities, &mut shares);
+            block::add_weighed(&shares, size, &self.says, &mut sums);
+            shares.clear();
         }
         sums
     }
@@ -482,7 +509,8 @@ impl OnlineForest {
     }
 
     /// Notes what the forest said about a row before it learnt it.
-    fn note_answer(&mut self, sums: &[f64], class: u16, age: u64, mut answer: ArrayViewMut1<'_, f64>) {
+    fn note_answer(&mut self, all_sums: &[f64], class: u16, age: u64, mut answer: ArrayViewMut1<'_, f64>) {
+        let sums = &all_sums[self.way() * self.forest.n_classes..][..self.forest.n_classes];
         let knows_something = sums.iter().any(|&s| s > 0.0);
         let mut proba = sums.to_vec();
         if knows_something {
@@ -492,7 +520,7 @@ impl OnlineForest {
             proba.fill(1.0 / sums.len().max(1) as f64);
         }
         let n_trees = if knows_something { self.live.len() as u32 } else { 0 };
-        self.window.note(age, sums, class, n_trees);
+        self.window.note(age, all_sums, class, n_trees);
         for (to, from) in answer.iter_mut().zip(proba) {
             *to = from;
         }
@@ -525,6 +553,12 @@ impl OnlineForest {
         }
         self.pool.close_gaps()
     }
+}
+
+/// Which of several ways to weigh leaves is most like another.
+fn nearest(says: &[Say], to: &Say) -> usize {
+    let distance = |at: &usize| (says[*at].power() - to.power()).abs();
+    (0..says.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
 }
 
 /// Lets all trees forget the rows of some slots.
@@ -564,8 +598,8 @@ impl PartialEq for OnlineForest {
     /// Whether the two would give the same model file.
     fn eq(&self, other: &Self) -> bool {
         let alike = |a: &Forest, b: &Forest| {
-            (&a.params, a.n_classes, &a.calibration, &a.gains, &a.parts)
-                == (&b.params, b.n_classes, &b.calibration, &b.gains, &b.parts)
+            (&a.params, a.n_classes, &a.say, &a.calibration, &a.gains, &a.parts)
+                == (&b.params, b.n_classes, &b.say, &b.calibration, &b.gains, &b.parts)
         };
         alike(&self.forest, &other.forest)
             && self.ordered_trees() == other.ordered_trees()

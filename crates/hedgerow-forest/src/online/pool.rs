@@ -41,6 +41,11 @@ pub(super) struct Pool {
     n_rows: usize,
     /// Columns that have had a missing value.
     pub(super) missing: Vec<bool>,
+    /// For each column the smallest and the largest value it has had.
+    lows: Vec<f32>,
+    highs: Vec<f32>,
+    /// Slots written since this was last asked for; none once rows have moved.
+    changes: Option<Vec<u32>>,
 }
 
 impl Pool {
@@ -55,6 +60,9 @@ impl Pool {
             queues: Vec::new(),
             n_rows: 0,
             missing: vec![false; width],
+            lows: vec![f32::INFINITY; width],
+            highs: vec![f32::NEG_INFINITY; width],
+            changes: None,
         }
     }
 
@@ -81,11 +89,47 @@ impl Pool {
         let n_rows = classes.len();
         let free = VecDeque::new();
         let queues = Vec::new();
-        let mut pool = Self { values, width, classes, ages, weights, free, queues, n_rows, missing };
+        let (lows, highs) = (vec![f32::INFINITY; width], vec![f32::NEG_INFINITY; width]);
+        let changes = None;
+        let mut pool = Self {
+            values,
+            width,
+            classes,
+            ages,
+            weights,
+            free,
+            queues,
+            n_rows,
+            missing,
+            lows,
+            highs,
+            changes,
+        };
         for slot in 0..n_rows as u32 {
             pool.enqueue(slot);
         }
+        pool.widen_to_rows();
         pool
+    }
+
+    fn widen_to_rows(&mut self) {
+        let width = self.width.max(1);
+        match &self.values {
+            Values::Bytes(values) => {
+                let mut row = vec![0.0; width];
+                for bytes in values.chunks_exact(width) {
+                    row.iter_mut().zip(bytes).for_each(|(to, &from)| *to = f32::from(from));
+                    widen(&mut self.lows, &mut self.highs, &row);
+                }
+            }
+            Values::Reals(values) => {
+                let mut row = vec![0.0; width];
+                for reals in values.chunks_exact(width) {
+                    row.iter_mut().zip(reals).for_each(|(to, from)| *to = from.get());
+                    widen(&mut self.lows, &mut self.highs, &row);
+                }
+            }
+        }
     }
 
     /// The slots that hold rows, the oldest first.
@@ -111,6 +155,39 @@ impl Pool {
                 Features::Floats { values: out, n_features }
             }
         }
+    }
+
+    /// The slots written since this was last called; none if everything may have changed.
+    pub(super) fn take_changes(&mut self) -> Option<Vec<u32>> {
+        self.changes.replace(Vec::new())
+    }
+
+    /// For each column the smallest and the largest value it has had; none where it has had none.
+    pub(super) fn spans(&self) -> Vec<Option<[f32; 2]>> {
+        let span = |(&low, &high)| (low <= high).then_some([low, high]);
+        self.lows.iter().zip(&self.highs).map(span).collect()
+    }
+
+    /// Remembers such numbers.
+    pub(super) fn set_spans(&mut self, spans: &[Option<[f32; 2]>]) {
+        for (column, span) in spans.iter().enumerate() {
+            if let Some([low, high]) = *span {
+                (self.lows[column], self.highs[column]) = (low, high);
+            }
+        }
+    }
+
+    /// For each column, one over the distance between its smallest and largest value; 0 where there are not two.
+    pub(super) fn scales(&self) -> Vec<f64> {
+        let scale = |(&low, &high): (&f32, &f32)| {
+            if low < high { 1.0 / (f64::from(high) - f64::from(low)) } else { 0.0 }
+        };
+        self.lows.iter().zip(&self.highs).map(scale).collect()
+    }
+
+    /// Columns.
+    pub(super) fn width(&self) -> usize {
+        self.width
     }
 
     /// Rows in the pool.
@@ -140,9 +217,13 @@ impl Pool {
 
     /// Whether taking a row in would change how rows are kept: wider, with weights, or with values missing in a new column.
     pub(super) fn must_change_for(&self, row: ArrayView1<'_, f32>, weight: f32) -> bool {
-        let widens = matches!(self.values, Values::Bytes(_)) && !row.iter().all(|&v| is_byte(v));
-        let new_gap = row.iter().zip(&self.missing).any(|(value, &missing)| value.is_nan() && !missing);
-        widens || new_gap || (weight != 1.0 && self.weights.is_none())
+        let gap_is_new = |(value, &missing): (&f32, &bool)| value.is_nan() && !missing;
+        let changes_values = match (&self.values, row.as_slice()) {
+            (Values::Bytes(_), Some(row)) => !are_bytes(row),
+            (Values::Bytes(_), None) => !row.iter().all(|&v| is_byte(v)),
+            (Values::Reals(_), _) => row.iter().zip(&self.missing).any(gap_is_new),
+        };
+        changes_values || (weight != 1.0 && self.weights.is_none())
     }
 
     /// Puts a row into a slot.
@@ -167,6 +248,11 @@ impl Pool {
             self.weights = Some(weights);
         }
         self.write(slot as usize, row);
+        // A list of more slots than there are would be longer than all of them.
+        self.changes = self.changes.take().filter(|slots| slots.len() < self.n_slots());
+        if let Some(slots) = &mut self.changes {
+            slots.push(slot);
+        }
         self.enqueue(slot);
         self.n_rows += 1;
         slot
@@ -181,8 +267,9 @@ impl Pool {
     }
 
     fn write(&mut self, slot: usize, row: &[f32]) {
+        widen(&mut self.lows, &mut self.highs, row);
         if let Values::Bytes(values) = &mut self.values {
-            if row.iter().all(|&v| is_byte(v)) {
+            if are_bytes(row) {
                 let row = row.iter().map(|&v| v as u8);
                 write_row(values, slot * self.width, row);
                 return;
@@ -239,6 +326,7 @@ impl Pool {
 
     /// Closes the gaps that free slots leave. Returns for each old slot its new one.
     pub(super) fn close_gaps(&mut self) -> Vec<u32> {
+        self.changes = None;
         let mut new_of_old = vec![u32::MAX; self.n_slots()];
         let mut to = 0;
         for from in 0..self.n_slots() {
@@ -305,9 +393,24 @@ impl Pool {
     }
 }
 
+/// Makes the range of each column take in the values of a row. Missing values change nothing.
+fn widen(lows: &mut [f32], highs: &mut [f32], row: &[f32]) {
+    for (low, &value) in lows.iter_mut().zip(row) {
+        *low = if value < *low { value } else { *low };
+    }
+    for (high, &value) in highs.iter_mut().zip(row) {
+        *high = if value > *high { value } else { *high };
+    }
+}
+
 /// Whether a value is a whole number from 0 to 255.
 fn is_byte(value: f32) -> bool {
     f32::from(value as u8) == value && value.is_sign_positive()
+}
+
+/// Whether all values are such numbers. A loop without a way out early, which the compiler can run on many values at once.
+fn are_bytes(row: &[f32]) -> bool {
+    row.iter().fold(true, |all, &value| all & is_byte(value))
 }
 
 /// Writes a row into its place or, right behind the last, adds it. Room is made in steps of an eighth, not by doubling.

@@ -14,6 +14,7 @@ use super::pool::Pool;
 use super::window::{Record, Window};
 use super::{Birth, OnlineForest};
 use crate::forest::Forest;
+use crate::say::Say;
 use crate::tree::Tree;
 
 /// The numbers that are not arrays.
@@ -30,6 +31,10 @@ pub struct SavedState {
     is_settled: bool,
     class_weights: Vec<f64>,
     missing: Vec<bool>,
+    /// The smallest and the largest value of each column; none where there has been no value.
+    spans: Vec<Option<[f32; 2]>>,
+    /// One over their distance at the last look around.
+    scales: Vec<f64>,
     monitor: Monitor,
     arms: Arms,
     noise: f64,
@@ -52,7 +57,7 @@ pub struct Saved {
     pub births: Vec<u64>,
     /// For each tree, a bit for each of the newest rows it has judged, then one for each it got right.
     pub records: Vec<u64>,
-    /// For the newest rows, in a ring: shares summed over trees, one a class.
+    /// For the newest rows, in a ring: shares summed over trees, for each way to weigh leaves one a class.
     pub window_shares: Vec<f32>,
     /// Their classes.
     pub window_labels: Vec<u16>,
@@ -83,14 +88,8 @@ impl OnlineForest {
     pub fn saved(&self) -> Saved {
         let slots = self.pool.by_age();
         let of = |slot: &u32| *slot as usize;
-        let n_classes = self.forest.n_classes;
         let features = self.pool.features(&slots);
-        let mut window_shares = vec![0.0; self.window.labels.len() * n_classes];
-        for (to, from) in window_shares.chunks_mut(n_classes.max(1)).zip(&self.window.shares) {
-            for (to, from) in to.iter_mut().zip(from) {
-                *to = *from;
-            }
-        }
+        let window_shares = self.window.flat(self.says.len(), self.forest.n_classes);
         Saved {
             state: SavedState {
                 seen: self.seen,
@@ -103,6 +102,8 @@ impl OnlineForest {
                 is_settled: self.is_settled,
                 class_weights: self.class_weights.clone(),
                 missing: self.pool.missing.clone(),
+                spans: self.pool.spans(),
+                scales: self.scales.clone(),
                 monitor: self.monitor.clone(),
                 arms: self.arms.clone(),
                 noise: self.noise,
@@ -131,6 +132,7 @@ impl OnlineForest {
             }))
         };
         let (n_rows, n_trees, n_classes) = (saved.classes.len(), forest.trees.len(), schema.n_classes());
+        let n_ways = Say::n_candidates(&forest.params);
         let state = saved.state;
         if saved.features.n_rows() != n_rows || saved.ages.len() != n_rows {
             return wrong("rows, classes and ages differ in number");
@@ -147,7 +149,7 @@ impl OnlineForest {
         let record_len = 2 * super::window::WORDS;
         let window_fits = n_window <= super::window::ROWS
             && saved.window_trees.len() == n_window
-            && saved.window_shares.len() == n_window * n_classes
+            && saved.window_shares.len() == n_window * n_ways * n_classes
             && saved.window_labels.iter().all(|&c| usize::from(c) < n_classes)
             && saved.window_shares.iter().all(|s| s.is_finite() && *s >= 0.0);
         if !window_fits {
@@ -158,6 +160,10 @@ impl OnlineForest {
         }
         let weights_fit = state.class_weights.len() <= n_classes
             && state.class_weights.iter().all(|w| w.is_finite() && *w >= 0.0);
+        let spans_fit = state.spans.len() == forest.n_features
+            && state.scales.len() == forest.n_features
+            && state.scales.iter().all(|scale| *scale >= 0.0)
+            && state.spans.iter().flatten().all(|s| s[0] <= s[1] && s[0].is_finite() && s[1].is_finite());
         let counters_fit = state.kept_up_at <= state.seen
             && state.calibrated_at <= state.seen
             && state.look_at > state.seen
@@ -166,11 +172,11 @@ impl OnlineForest {
             && (0.0..=0.5).contains(&state.noise)
             && state.arms.is_valid()
             && state.seen < 1 << 62;
-        if !weights_fit || !counters_fit || state.missing.len() != forest.n_features {
+        if !weights_fit || !counters_fit || state.missing.len() != forest.n_features || !spans_fit {
             return wrong("impossible numbers");
         }
         let window = Window {
-            shares: saved.window_shares.chunks(n_classes.max(1)).map(<[f32]>::to_vec).collect(),
+            shares: saved.window_shares.chunks((n_ways * n_classes).max(1)).map(<[f32]>::to_vec).collect(),
             labels: saved.window_labels,
             n_trees: saved.window_trees,
         };
@@ -180,6 +186,7 @@ impl OnlineForest {
         };
         let mut pool = Pool::from_rows(saved.features, saved.classes, saved.ages, saved.weights);
         pool.missing = state.missing;
+        pool.set_spans(&state.spans);
         let mut online = Self::with_pool(forest, schema, pool);
         let birth =
             |&[serial, n_rows, tolerant]: &[u64; 3]| Birth { serial, n_rows, is_tolerant: tolerant == 1 };
@@ -188,6 +195,7 @@ impl OnlineForest {
         online.window = window;
         online.monitor = state.monitor;
         online.arms = state.arms;
+        online.scales = state.scales;
         online.noise = state.noise;
         online.class_weights = state.class_weights;
         online.is_settled = state.is_settled;

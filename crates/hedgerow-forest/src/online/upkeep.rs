@@ -12,7 +12,7 @@ use super::live::{LiveTree, Soil};
 use super::pool::Values;
 use super::window::{self, Record};
 use super::{BLOCK, Birth, Lesson, OnlineForest};
-use crate::calibration::Calibration;
+use crate::calibration::{self, Answers, Calibration};
 use crate::codes::Code;
 use crate::grow::{Ground, Grown, LeafRows, Matrix, grow, on_grid};
 use crate::params::ClassWeights;
@@ -36,13 +36,12 @@ impl OnlineForest {
         }
         let n_rows = self.pool.n_rows();
         let n_new = (self.seen - self.kept_up_at) as usize;
-        if !has_changed && n_new < (n_rows / 16).max(*BLOCK.start() as usize) {
-            return;
+        if has_changed || n_new >= (n_rows / 4).max(*BLOCK.start() as usize) {
+            self.kept_up_at = self.seen;
+            self.weigh_classes(training);
+            let doublings = libm::log2(1.0 + n_new as f64 / (n_rows.saturating_sub(n_new)).max(1) as f64);
+            self.replace_trees((self.forest.params.replace * doublings).min(1.0), training, lesson);
         }
-        self.kept_up_at = self.seen;
-        self.weigh_classes(training);
-        let doublings = libm::log2(1.0 + n_new as f64 / (n_rows.saturating_sub(n_new)).max(1) as f64);
-        self.replace_trees((self.forest.params.replace * doublings).min(1.0), training, lesson);
         if has_changed || calibrates {
             self.calibrated_at = self.seen;
             self.calibrate(training);
@@ -76,7 +75,7 @@ impl OnlineForest {
             return;
         }
         let mask = self.mask(&held);
-        let n = ((share * self.appetite * self.live.len() as f64).ceil() as usize).max(1);
+        let n = litter_size(share * self.appetite * self.live.len() as f64);
         let worst = self.worst_first(&mask, n);
         let rows = self.pool.by_class();
         let litter = self.grow_litter(worst.len(), &rows, &held, training);
@@ -176,12 +175,17 @@ impl OnlineForest {
             })
             .collect();
         self.next_serial += n as u64;
+        self.turned.follow(&mut self.pool, training.budget.bytes.is_none(), training.par);
         match &self.pool.values {
             Values::Bytes(values) => {
-                self.on_ground(values, |soil| sow(&births, rows, &times, soil, training))
+                let (by_column, room) = self.turned.bytes_by_column();
+                let matrix = Matrix { by_row: values, by_column, room };
+                self.on_ground(values, |soil| sow(&births, rows, &times, matrix, soil, training))
             }
             Values::Reals(values) => {
-                self.on_ground(values, |soil| sow(&births, rows, &times, soil, training))
+                let (by_column, room) = self.turned.reals_by_column();
+                let matrix = Matrix { by_row: values, by_column, room };
+                self.on_ground(values, |soil| sow(&births, rows, &times, matrix, soil, training))
             }
         }
     }
@@ -196,17 +200,35 @@ impl OnlineForest {
         self.records[place] = record;
     }
 
-    /// Fits the calibration to the newest answers.
+    /// Fits how leaves are weighed and the calibration to the newest answers.
     fn calibrate(&mut self, training: &Training<'_>) {
-        if !self.forest.params.calibrate {
+        let calibrates = self.forest.params.calibrate;
+        if !calibrates && self.says.len() == 1 {
             return;
         }
-        let (answers, labels) = self.window.answers(self.pool.n_classes());
-        let weights = &self.class_weights;
-        let weight = |row: usize| weights[labels[row].index()];
+        let (answers, labels) = self.window.answers(self.says.len(), self.pool.n_classes());
+        let weights: Vec<f64> = labels.iter().map(|class| self.class_weights[class.index()]).collect();
+        let weight = |row: usize| weights[row];
         let (earlier, seed) = (self.forest.calibration, self.forest.params.seed);
-        self.forest.calibration = Calibration::fit(&answers, &labels, weight, earlier, seed, training.par);
+        let task = Answers {
+            whole: &answers,
+            half: &[],
+            labels: &labels,
+            weights: &weights,
+            n_trees: self.live.len(),
+        };
+        let (way, near) = calibration::choose(task, self.way(), earlier, training.par);
+        self.forest.say = self.says[way].clone();
+        if calibrates {
+            self.forest.calibration =
+                Calibration::fit(&answers[way], &labels, weight, near, seed, training.par);
+        }
     }
+}
+
+/// About so many trees, at least one, and an even number of many, so that two threads have the same to do.
+fn litter_size(wanted: f64) -> usize {
+    if wanted < 4.0 { libm::ceil(wanted).max(1.0) as usize } else { 2 * libm::round(wanted / 2.0) as usize }
 }
 
 /// How a tree did on rows it had not seen, and how old it is.
@@ -254,17 +276,17 @@ fn sow<C: Code + Value>(
     births: &[Birth],
     rows: &[u32],
     times: &[u8],
+    matrix: Matrix<'_, C>,
     soil: &Soil<'_, C>,
     training: &Training<'_>,
 ) -> Vec<(Grown, LiveTree, Record)> {
-    let matrix = Matrix { by_row: soil.values, by_column: &[] };
     training.par.map(births.len(), |i| {
         let ground = soil.ground.tolerating(births[i].is_tolerant);
         let ground = Ground { by_class: rows, judge: true, learn: true, ..ground };
         let rng = Rng::new(soil.seed, Purpose::Tree, births[i].serial);
         let mut grown = grow(&ground, matrix, times, rng);
         let mut record = Record::default();
-        grown.verdicts.visit(|rows, shares| {
+        grown.verdicts.visit(|rows, _, shares| {
             let favorite = largest_share(shares);
             for &slot in rows {
                 record.note(soil.ages[slot as usize], soil.ground.classes[slot as usize] == favorite);

@@ -70,7 +70,7 @@ pub(super) fn add_row(mask: &mut Mask, age: u64) {
 /// What the whole forest said about the newest rows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Window {
-    /// For each of the newest rows, in a ring: shares summed over trees, one number a class.
+    /// For each of the newest rows, in a ring: shares summed over trees, for each way to weigh leaves one number a class.
     pub(super) shares: Vec<Vec<f32>>,
     pub(super) labels: Vec<u16>,
     /// Trees that had answered.
@@ -101,16 +101,35 @@ impl Window {
         }
     }
 
-    /// The answers as out-of-bag answers, and the truth.
-    pub(super) fn answers(&self, n_classes: usize) -> (OutOfBag, Vec<ClassId>) {
-        let mut shares = Array2::zeros((self.labels.len(), n_classes));
-        for (mut to, from) in shares.rows_mut().into_iter().zip(&self.shares) {
-            for (to, &from) in to.iter_mut().zip(from) {
-                *to = from;
+    /// The answers as out-of-bag answers, one table for each of so many ways to weigh leaves, and the truth.
+    pub(super) fn answers(&self, n_ways: usize, n_classes: usize) -> (Vec<OutOfBag>, Vec<ClassId>) {
+        let table = |way: usize| {
+            let mut shares = Array2::zeros((self.labels.len(), n_classes));
+            for (mut to, from) in shares.rows_mut().into_iter().zip(&self.shares) {
+                // As many classes as were known then.
+                let known = from.len() / n_ways;
+                for (to, &from) in to.iter_mut().zip(&from[way * known..]).take(known) {
+                    *to = from;
+                }
+            }
+            let mut answers = OutOfBag { shares, n_trees: self.n_trees.clone() };
+            answers.scale();
+            answers
+        };
+        let labels = self.labels.iter().map(|&class| ClassId(u32::from(class))).collect();
+        ((0..n_ways).map(table).collect(), labels)
+    }
+
+    /// All numbers of the newest rows as one list, with room for so many classes.
+    pub(super) fn flat(&self, n_ways: usize, n_classes: usize) -> Vec<f32> {
+        let mut flat = vec![0.0; self.labels.len() * n_ways * n_classes];
+        for (to, from) in flat.chunks_mut((n_ways * n_classes).max(1)).zip(&self.shares) {
+            let known = from.len() / n_ways;
+            for (to, from) in to.chunks_mut(n_classes).zip(from.chunks(known.max(1))) {
+                to[..from.len()].copy_from_slice(from);
             }
         }
-        let labels = self.labels.iter().map(|&class| ClassId(u32::from(class))).collect();
-        (OutOfBag { shares, n_trees: self.n_trees.clone() }, labels)
+        flat
     }
 
     /// Bytes in memory.

@@ -2,7 +2,7 @@
 
 use hedgerow_core::{Budget, Dataset, Error, Result};
 
-use super::OutOfBag;
+use super::Tally;
 use crate::bag::Bagging;
 use crate::params::ForestParams;
 use crate::tree::Tree;
@@ -37,7 +37,7 @@ impl Limiter {
         let each = bag * (4 + 4 + 1 + 8) + looked_at + (1 << 20);
         let working = shared + each * threads as u64;
         let leaves_rows_out = params.bagging != Bagging::All;
-        let oob = if leaves_rows_out { OutOfBag::bytes(data.n_rows(), n_classes) } else { 0 };
+        let oob = if leaves_rows_out { Tally::bytes(data.n_rows(), n_classes, params) } else { 0 };
         let mut limiter = Self { for_trees: None, threads, oob_fits: true };
         if let Some(limit) = budget.bytes {
             let left = limit.saturating_sub(working);

@@ -16,8 +16,11 @@ use crate::codes::{CodeMatrix, Codes, Turned};
 use crate::forest::Forest;
 use crate::grow::{Ground, Grown, Matrix, grow};
 use crate::params::{ClassWeights, ForestParams};
+use crate::say::Say;
 use crate::tree::Tree;
 use limits::{Limiter, Patience};
+
+use oob::Tally;
 
 pub use oob::OutOfBag;
 
@@ -73,7 +76,7 @@ struct Trainer<'a> {
     classes: Vec<u16>,
     class_weights: Vec<f64>,
     limiter: Limiter,
-    oob: Option<OutOfBag>,
+    oob: Option<Tally>,
     trees: Vec<Tree>,
     gains: Vec<f64>,
 }
@@ -111,7 +114,7 @@ impl<'a> Trainer<'a> {
             classes: data.labels.iter().map(|c| c.0 as u16).collect(),
             class_weights,
             limiter,
-            oob: wants_oob.then(|| OutOfBag::new(n_rows, n_classes)),
+            oob: wants_oob.then(|| Tally::new(n_rows, n_classes, params)),
             trees: Vec::new(),
             gains: vec![0.0; data.schema.n_features()],
         })
@@ -134,7 +137,7 @@ impl<'a> Trainer<'a> {
             let round = self.round_len().min(goal - self.trees.len()).min(affordable);
             let total = (goal < usize::MAX).then_some(goal);
             let cut_short = self.grow_round(round, total);
-            let accuracy = self.oob.as_ref().and_then(|oob| oob.accuracy(self.data));
+            let accuracy = self.oob.as_ref().and_then(|oob| oob.first().accuracy(self.data));
             self.training.observer.progress(Progress { done: self.trees.len(), total, accuracy });
             if cut_short {
                 break self.training.budget.spent().unwrap_or(StopReason::Memory);
@@ -209,39 +212,44 @@ impl<'a> Trainer<'a> {
             noise: 0.0,
         };
         let rng = Rng::new(seed, Purpose::Tree, index as u64);
+        let room = self.data.n_rows();
         match (&self.codes.matrix, &self.turned) {
             (CodeMatrix::Bytes(by_row), Turned::Bytes(by_column)) => {
-                grow(&ground, Matrix { by_row, by_column }, &times, rng)
+                grow(&ground, Matrix { by_row, by_column, room }, &times, rng)
             }
-            (CodeMatrix::Bytes(by_row), _) => grow(&ground, Matrix { by_row, by_column: &[] }, &times, rng),
+            (CodeMatrix::Bytes(by_row), _) => grow(&ground, Matrix::of_rows(by_row), &times, rng),
             (CodeMatrix::Words(by_row), Turned::Words(by_column)) => {
-                grow(&ground, Matrix { by_row, by_column }, &times, rng)
+                grow(&ground, Matrix { by_row, by_column, room }, &times, rng)
             }
-            (CodeMatrix::Words(by_row), _) => grow(&ground, Matrix { by_row, by_column: &[] }, &times, rng),
+            (CodeMatrix::Words(by_row), _) => grow(&ground, Matrix::of_rows(by_row), &times, rng),
         }
     }
 
     fn finish(self, stop: StopReason) -> Fitted {
-        let calibration = match &self.oob {
-            Some(oob) if self.params.calibrate => {
-                let weight = |row: usize| {
-                    let of_row = self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
-                    of_row * self.class_weights[self.data.labels[row].index()]
-                };
-                Calibration::fit(oob, &self.data.labels, weight, None, self.params.seed, self.training.par)
-            }
-            _ => None,
+        let weight = |row: usize| {
+            let of_row = self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
+            of_row * self.class_weights[self.data.labels[row].index()]
         };
+        let (labels, seed, par) = (&self.data.labels, self.params.seed, self.training.par);
+        let (say, oob) = match self.oob.map(|oob| oob.finish(labels, weight, par)) {
+            Some((say, oob)) => (say, Some(oob)),
+            None => (Say::unjudged(self.params), None),
+        };
+        let calibration = oob
+            .as_ref()
+            .filter(|_| self.params.calibrate)
+            .and_then(|oob| Calibration::fit(oob, labels, weight, None, seed, par));
         let forest = Forest {
             params: self.params.clone(),
             n_features: self.data.schema.n_features(),
             n_classes: self.data.schema.n_classes(),
             trees: self.trees,
+            say,
             calibration,
             gains: self.gains,
             parts: Vec::new(),
         };
-        Fitted { forest, oob: self.oob, stop }
+        Fitted { forest, oob, stop }
     }
 }
 

@@ -1,10 +1,12 @@
 //! What the trees that did not see a row say about it.
 
-use hedgerow_core::Dataset;
+use hedgerow_core::{ClassId, Dataset, Par};
 use ndarray::{Array2, Axis};
 
-use crate::calibration::Calibration;
+use crate::calibration::{self, Answers, Calibration, MOST_DECIDING};
 use crate::grow::Verdicts;
+use crate::params::ForestParams;
+use crate::say::Say;
 
 /// Out-of-bag answers: an honest estimate from the training rows themselves.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,29 +17,121 @@ pub struct OutOfBag {
     pub n_trees: Vec<u32>,
 }
 
-impl OutOfBag {
-    pub(super) fn new(n_rows: usize, n_classes: usize) -> Self {
-        Self { shares: Array2::zeros((n_rows, n_classes)), n_trees: vec![0; n_rows] }
+/// Out-of-bag answers while trees are added: one table for each way to weigh leaves.
+pub(super) struct Tally {
+    says: Vec<Say>,
+    tables: Vec<OutOfBag>,
+    /// The same for every other tree and some rows only, to tell how answers change with the number of trees.
+    halves: Vec<OutOfBag>,
+    /// The rows of `halves`: every so many.
+    stride: usize,
+    n_trees: usize,
+}
+
+impl Tally {
+    pub(super) fn new(n_rows: usize, n_classes: usize, params: &ForestParams) -> Self {
+        let says = Say::candidates(params);
+        let tables = |n: usize, n_rows: usize| {
+            let empty = OutOfBag { shares: Array2::zeros((n_rows, n_classes)), n_trees: vec![0; n_rows] };
+            vec![empty; n]
+        };
+        let stride = n_rows.div_ceil(MOST_DECIDING).max(1);
+        let n_halves = if says.len() > 1 { says.len() } else { 0 };
+        Self {
+            tables: tables(says.len(), n_rows),
+            halves: tables(n_halves, n_rows.div_ceil(stride)),
+            stride,
+            says,
+            n_trees: 0,
+        }
     }
 
     /// Bytes of the tables, and of the probabilities and ranks that judging them takes.
-    pub(super) fn bytes(n_rows: usize, n_classes: usize) -> u64 {
-        (n_rows as u64) * (12 * n_classes as u64 + 4 + 48)
+    pub(super) fn bytes(n_rows: usize, n_classes: usize, params: &ForestParams) -> u64 {
+        let table = 4 * n_classes as u64 + 4;
+        (n_rows as u64) * (Say::n_candidates(params) as u64 * table + 8 * n_classes as u64 + 48)
     }
 
     /// Adds what one tree said about the rows it had not seen. Trees must come in order: sums of floats depend on it.
     pub(super) fn add(&mut self, verdicts: &Verdicts) {
+        for (say, table) in self.says.iter().zip(&mut self.tables) {
+            table.add(verdicts, say, 1);
+        }
+        if self.n_trees.is_multiple_of(2) {
+            for (say, table) in self.says.iter().zip(&mut self.halves) {
+                table.add(verdicts, say, self.stride);
+            }
+        }
+        self.n_trees += 1;
+    }
+
+    /// The first table.
+    pub(super) fn first(&self) -> &OutOfBag {
+        &self.tables[0]
+    }
+
+    /// The best way to weigh leaves, and the answers it gives.
+    pub(super) fn finish(
+        mut self,
+        labels: &[ClassId],
+        weight: impl Fn(usize) -> f64,
+        par: &Par,
+    ) -> (Say, OutOfBag) {
+        let mut chosen = 0;
+        if self.says.len() > 1 {
+            self.tables.iter_mut().chain(&mut self.halves).for_each(OutOfBag::scale);
+            let rows: Vec<usize> = (0..labels.len()).step_by(self.stride).collect();
+            let whole: Vec<OutOfBag> = self.tables.iter().map(|table| table.select(&rows)).collect();
+            let answers = Answers {
+                whole: &whole,
+                half: &self.halves,
+                labels: &rows.iter().map(|&row| labels[row]).collect::<Vec<_>>(),
+                weights: &rows.iter().map(|&row| weight(row)).collect::<Vec<_>>(),
+                n_trees: self.n_trees,
+            };
+            chosen = calibration::choose(answers, 0, None, par).0;
+        }
+        (self.says.swap_remove(chosen), self.tables.swap_remove(chosen))
+    }
+}
+
+impl OutOfBag {
+    /// Adds a tree's answers about every so many of the rows.
+    fn add(&mut self, verdicts: &Verdicts, say: &Say, stride: usize) {
         let n_classes = self.shares.ncols();
         let Some(table) = self.shares.as_slice_mut() else { return };
-        verdicts.visit(|rows, shares| {
+        verdicts.visit(|rows, size, shares| {
+            let counts = say.of(size) as f32;
             for &row in rows {
-                self.n_trees[row as usize] += 1;
-                let table = &mut table[row as usize * n_classes..];
+                let row = row as usize;
+                if stride > 1 && !row.is_multiple_of(stride) {
+                    continue;
+                }
+                let row = row / stride;
+                self.n_trees[row] += 1;
+                let table = &mut table[row * n_classes..];
                 for &(class, share) in shares {
-                    table[usize::from(class)] += share;
+                    table[usize::from(class)] += share * counts;
                 }
             }
         });
+    }
+
+    fn select(&self, rows: &[usize]) -> Self {
+        Self {
+            shares: self.shares.select(Axis(0), rows),
+            n_trees: rows.iter().map(|&row| self.n_trees[row]).collect(),
+        }
+    }
+
+    /// Makes the shares of each row sum to its number of trees.
+    pub(crate) fn scale(&mut self) {
+        for (mut row, &n) in self.shares.axis_iter_mut(Axis(0)).zip(&self.n_trees) {
+            let sum = row.sum();
+            if sum > 0.0 {
+                row *= n as f32 / sum;
+            }
+        }
     }
 
     /// Share of the rows with out-of-bag answers that those answers get right, each row counting as much as it weighs; none

@@ -4,6 +4,7 @@
 //! weight each, classes rising.
 
 use super::{Link, Target, Tree};
+use crate::say::Say;
 
 /// A class and its weight in a leaf; in the first entry of a leaf, the number of classes and the total weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,31 +63,33 @@ impl Tree {
         }
     }
 
-    /// Adds the class shares of a leaf to `out`.
+    /// Adds the class shares of a leaf to `out`, each times what the leaf counts.
     #[inline]
-    pub(crate) fn add_shares(&self, leaf: Link, out: &mut [f64]) {
+    pub(crate) fn add_shares(&self, leaf: Link, say: &Say, out: &mut [f64]) {
         match leaf.target() {
             Target::Split(_) => {}
-            Target::Pure { class, .. } => out[class] += 1.0,
+            Target::Pure { class, rows } => out[class] += say.of(rows as f32),
             Target::Listed(at) => {
-                let total = f64::from(self.leaves[at].weight);
+                let total = self.leaves[at].weight;
+                let counts = say.of(total);
                 for entry in listed(&self.leaves, at) {
-                    out[entry.class as usize] += f64::from(entry.weight) / total;
+                    out[entry.class as usize] += counts * (f64::from(entry.weight) / f64::from(total));
                 }
             }
         }
     }
 
-    /// Adds one vote for the favorite class of a leaf (of equals, the first) to `out`.
+    /// Adds a vote for the favorite class of a leaf (of equals, the first) to `out`, times what the leaf counts.
     #[inline]
-    pub(crate) fn add_vote(&self, leaf: Link, out: &mut [f64]) {
-        let (mut favorite, mut most) = (0, f32::NEG_INFINITY);
+    pub(crate) fn add_vote(&self, leaf: Link, say: &Say, out: &mut [f64]) {
+        let (mut favorite, mut most, mut size) = (0, f32::NEG_INFINITY, 0.0);
         self.visit_leaf(leaf, |class, weight| {
+            size += weight;
             if weight > most {
                 (favorite, most) = (class, weight);
             }
         });
-        out[favorite] += 1.0;
+        out[favorite] += say.of(size);
     }
 }
 

@@ -15,6 +15,7 @@ pub(super) fn plan<'a>(forest: &'a Forest, trees: &'a [Tree], plan: &mut Plan<'a
     plan.json("params", forest.params())?;
     plan.json("calibration", &forest.calibration())?;
     plan.json("parts", &forest.parts())?;
+    plan.json("leaf_power", &forest.leaf_power())?;
     let total = |len: fn(&Tree) -> usize| trees.iter().map(len).sum::<usize>();
     let (n_splits, n_leaves) = (total(|t| t.splits().len()), total(|t| t.leaf_entries().len()));
     let n_sets = total(|t| t.category_sets().len());
@@ -96,7 +97,13 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<Forest> {
         return Err(malformed("trees.roots", "there are no trees"));
     }
     let known: Vec<Part> = json(parts, "parts")?;
-    Forest::from_parts(params, schema.n_classes(), trees, calibration, gains).with_parts(known)
+    // Version 1 had trees that all count the same.
+    let leaf_power: f64 = if parts.has_text("leaf_power") { json(parts, "leaf_power")? } else { 0.0 };
+    if !(-1.0..=1.0).contains(&leaf_power) {
+        return Err(malformed("leaf_power", "expected a number from -1 to 1"));
+    }
+    let forest = Forest::from_parts(params, schema.n_classes(), trees, calibration, gains);
+    forest.with_leaf_power(leaf_power).with_parts(known)
 }
 
 fn is_positive(value: f64) -> bool {

@@ -99,6 +99,10 @@ impl Show for ModelInfo {
             )?,
             None => writeln!(out, "probabilities not calibrated")?,
         }
+        if self.leaf_power != 0.0 {
+            let which = if self.leaf_power < 0.0 { "small" } else { "large" };
+            writeln!(out, "{which} leaves count more: their size to the power of {}", self.leaf_power)?;
+        }
         match &self.learning {
             Some(learning) => write_learning(learning, out)?,
             None => writeln!(out, "saved without its rows: it answers, but cannot go on learning")?,

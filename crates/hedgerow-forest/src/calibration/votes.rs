@@ -1,115 +1,41 @@
-//! From the trees' shares to probabilities that mean what they say.
-//!
-//! A forest of deep trees is timid where it is right (a class with 85 % of the votes may be right 99 times in 100) and
-//! reckless about classes nobody voted for (probability 0). One formula mends both:
-//!
-//! ```text
-//! q_c ∝ (s_c + a)^β        s_c = votes for class c out of m trees (shares summed over trees)
-//! ```
-//!
-//! The pseudo-vote `a` keeps every class possible and fades as trees are added, so that what is learnt from the third of
-//! the trees that did not see a row carries over to the whole forest. `β` sharpens (above 1) or flattens (below 1). Both are
-//! found by minimizing the log-loss of out-of-bag rows, and are used only if that is lower than without them.
+//! How well out-of-bag votes, calibrated somehow, foretell the truth.
 
 use std::ops::Range;
 
-use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{ClassId, Par};
-use serde::{Deserialize, Serialize};
 
+use super::Calibration;
 use crate::train::OutOfBag;
 
-/// The two numbers of the formula above.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Calibration {
-    /// The pseudo-vote `a`, above 0.
-    pub pseudo_votes: f64,
-    /// The exponent `β`, above 0.
-    pub sharpness: f64,
-}
-
-/// Rows that the numbers are found on.
-const MOST_ROWS: usize = 10_000;
-/// Rows for a first look.
-const FEW_ROWS: usize = 2_000;
 /// Votes beside those for the true class that are looked at: with many classes, fewer rows.
 const MOST_VOTES: usize = 60_000;
-/// Fewest rows worth trusting.
-const LEAST_ROWS: usize = 30;
-
-impl Calibration {
-    /// Turns the summed shares of `m` trees (`m` tells how far a row of an unfinished sum is scaled) into probabilities.
-    pub(crate) fn apply(&self, row: &mut [f64], m: f64) {
-        let sum: f64 = row.iter().sum();
-        // Shares sum to the number of trees; a merged forest of other class sets keeps that.
-        let scale = if sum > 0.0 { m / sum } else { 0.0 };
-        let mut top = f64::NEG_INFINITY;
-        for s in row.iter_mut() {
-            *s = self.sharpness * libm::log(*s * scale + self.pseudo_votes);
-            top = top.max(*s);
-        }
-        let mut total = 0.0;
-        for s in row.iter_mut() {
-            *s = libm::exp(*s - top);
-            total += *s;
-        }
-        row.iter_mut().for_each(|p| *p /= total);
-    }
-
-    /// The numbers that suit the out-of-bag rows best; none if there are too few, or plain shares do as well. The search is
-    /// shorter where it can start from numbers that suited earlier rows.
-    pub(crate) fn fit(
-        oob: &OutOfBag,
-        labels: &[ClassId],
-        weight: impl Fn(usize) -> f64,
-        earlier: Option<Self>,
-        seed: u64,
-        par: &Par,
-    ) -> Option<Self> {
-        let judged = |row: &usize| oob.n_trees[*row] > 0 && weight(*row) > 0.0;
-        let mut rows: Vec<usize> = (0..labels.len()).filter(judged).collect();
-        if rows.len() < LEAST_ROWS {
-            return None;
-        }
-        Rng::new(seed, Purpose::Sample, 0).shuffle(&mut rows);
-        rows.truncate(MOST_ROWS);
-        let at = |x: [f64; 2]| Self { pseudo_votes: libm::exp(x[0]), sharpness: libm::exp(x[1]) };
-        let near = earlier.map_or_else(
-            || {
-                // A few rows find the neighborhood, all of them the place.
-                let few = Votes::new(oob, labels, &weight, &rows[..rows.len().min(FEW_ROWS)]);
-                compass([0.0, 0.0], 1.0..0.2, |x| few.penalized(at(x), par)).0
-            },
-            |earlier| [libm::log(earlier.pseudo_votes), libm::log(earlier.sharpness)],
-        );
-        let votes = Votes::new(oob, labels, &weight, &rows);
-        let (found, _) = compass(near, 0.25..0.04, |x| votes.penalized(at(x), par));
-        let (best, plain) = (votes.loss(Some(at(found)), par), votes.loss(None, par));
-        (best < plain).then(|| votes.most_cautious(at(found), best, plain, par))
-    }
-}
 
 /// One row: how many trees had not seen it, the votes for its true class, where its entries in `others` end, its weight.
 #[derive(Debug, Clone, Copy)]
-struct RowVotes {
-    n_trees: f64,
+pub(super) struct RowVotes {
+    pub(super) n_trees: f64,
     own: f64,
     others_end: usize,
-    weight: f64,
+    pub(super) weight: f64,
 }
 
 /// Out-of-bag rows prepared for the search: of each row only the classes somebody voted for.
-struct Votes {
+pub(super) struct Votes {
     n_classes: f64,
-    rows: Vec<RowVotes>,
+    pub(super) rows: Vec<RowVotes>,
     /// Votes above 0 for the other classes.
     others: Vec<f64>,
-    total_weight: f64,
+    pub(super) total_weight: f64,
 }
 
 impl Votes {
     /// The first rows, as many as keep the work small.
-    fn new(oob: &OutOfBag, labels: &[ClassId], weight: impl Fn(usize) -> f64, rows: &[usize]) -> Self {
+    pub(super) fn new(
+        oob: &OutOfBag,
+        labels: &[ClassId],
+        weight: impl Fn(usize) -> f64,
+        rows: &[usize],
+    ) -> Self {
         let mut votes = Self {
             n_classes: oob.shares.ncols() as f64,
             rows: Vec::new(),
@@ -135,9 +61,15 @@ impl Votes {
         votes
     }
 
+    /// The numbers of the lowest penalized loss, from a start.
+    pub(super) fn search(&self, start: [f64; 2], steps: Range<f64>, par: &Par) -> Calibration {
+        let at = |x: [f64; 2]| Calibration { pseudo_votes: libm::exp(x[0]), sharpness: libm::exp(x[1]) };
+        at(compass(start, steps, |x| self.penalized(at(x), par)).0)
+    }
+
     /// Mean log-loss; without a calibration, that of the plain shares. Sums run in row order whatever the threads.
-    fn loss(&self, calibration: Option<Calibration>, par: &Par) -> f64 {
-        const CHUNK: usize = 1000;
+    pub(super) fn loss(&self, calibration: Option<Calibration>, par: &Par) -> f64 {
+        const CHUNK: usize = 250;
         let sums = par.map(self.rows.len().div_ceil(CHUNK), |chunk| {
             let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(self.rows.len());
             range.map(|i| self.rows[i].weight * self.row_loss(i, calibration)).sum::<f64>()
@@ -157,7 +89,7 @@ impl Votes {
     ///
     /// Out-of-bag rows are often more like the training rows than what comes later (one writer, one day, one machine), so
     /// doubt is settled in favor of caution.
-    fn most_cautious(&self, found: Calibration, best: f64, plain: f64, par: &Par) -> Calibration {
+    pub(super) fn most_cautious(&self, found: Calibration, best: f64, plain: f64, par: &Par) -> Calibration {
         let n = self.rows.len() as f64;
         let square = |i: usize| self.rows[i].weight * (self.row_loss(i, Some(found)) - best).powi(2);
         let variance = (0..self.rows.len()).map(square).sum::<f64>() / self.total_weight;
@@ -175,7 +107,7 @@ impl Votes {
         with(high)
     }
 
-    fn row_loss(&self, i: usize, calibration: Option<Calibration>) -> f64 {
+    pub(super) fn row_loss(&self, i: usize, calibration: Option<Calibration>) -> f64 {
         let RowVotes { n_trees: m, own, others_end: end, .. } = self.rows[i];
         let Some(Calibration { pseudo_votes: a, sharpness }) = calibration else {
             return -libm::log((own / m).max(1e-15));
@@ -246,15 +178,5 @@ mod tests {
         let quick =
             Votes::new(&oob, &labels, |_| 1.0, &[0, 1, 2]).loss(Some(calibration), &Par::sequential());
         assert!((quick - naive).abs() < 1e-12, "{quick} {naive}");
-    }
-
-    #[test]
-    fn probabilities_by_hand() {
-        let calibration = Calibration { pseudo_votes: 1.0, sharpness: 2.0 };
-        let mut row = [7.0, 2.0, 0.0, 1.0];
-        calibration.apply(&mut row, 10.0);
-        for (p, expected) in row.iter().zip([64.0, 9.0, 1.0, 4.0]) {
-            assert!((p - expected / 78.0).abs() < 1e-12);
-        }
     }
 }

@@ -1,0 +1,107 @@
+//! From the trees' shares to probabilities that mean what they say.
+//!
+//! A forest of deep trees is timid where it is right (a class with 85 % of the votes may be right 99 times in 100) and
+//! reckless about classes nobody voted for (probability 0). One formula mends both:
+//!
+//! ```text
+//! q_c ∝ (s_c + a)^β        s_c = votes for class c out of m trees (shares summed over trees)
+//! ```
+//!
+//! The pseudo-vote `a` keeps every class possible and fades as trees are added, so that what is learnt from the third of
+//! the trees that did not see a row carries over to the whole forest. `β` sharpens (above 1) or flattens (below 1). Both are
+//! found by minimizing the log-loss of out-of-bag rows, and are used only if that is lower than without them.
+
+mod choice;
+mod votes;
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{ClassId, Par};
+use serde::{Deserialize, Serialize};
+
+use crate::train::OutOfBag;
+use votes::Votes;
+
+pub(crate) use choice::{Answers, MOST_ROWS as MOST_DECIDING, choose};
+
+/// The two numbers of the formula above.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// The pseudo-vote `a`, above 0.
+    pub pseudo_votes: f64,
+    /// The exponent `β`, above 0.
+    pub sharpness: f64,
+}
+
+/// Rows that the numbers are found on.
+const MOST_ROWS: usize = 10_000;
+/// Rows for a first look.
+const FEW_ROWS: usize = 2_000;
+/// Fewest rows worth trusting.
+const LEAST_ROWS: usize = 30;
+
+impl Calibration {
+    /// Turns the summed shares of `m` trees (`m` tells how far a row of an unfinished sum is scaled) into probabilities.
+    pub(crate) fn apply(&self, row: &mut [f64], m: f64) {
+        let sum: f64 = row.iter().sum();
+        // Shares sum to the number of trees; a merged forest of other class sets keeps that.
+        let scale = if sum > 0.0 { m / sum } else { 0.0 };
+        let mut top = f64::NEG_INFINITY;
+        for s in row.iter_mut() {
+            *s = self.sharpness * libm::log(*s * scale + self.pseudo_votes);
+            top = top.max(*s);
+        }
+        let mut total = 0.0;
+        for s in row.iter_mut() {
+            *s = libm::exp(*s - top);
+            total += *s;
+        }
+        row.iter_mut().for_each(|p| *p /= total);
+    }
+
+    /// The numbers that suit the out-of-bag rows best; none if there are too few, or plain shares do as well. The search is
+    /// shorter where it can start from numbers that suited earlier rows.
+    pub(crate) fn fit(
+        oob: &OutOfBag,
+        labels: &[ClassId],
+        weight: impl Fn(usize) -> f64,
+        earlier: Option<Self>,
+        seed: u64,
+        par: &Par,
+    ) -> Option<Self> {
+        let judged = |row: &usize| oob.n_trees[*row] > 0 && weight(*row) > 0.0;
+        let mut rows: Vec<usize> = (0..labels.len()).filter(judged).collect();
+        if rows.len() < LEAST_ROWS {
+            return None;
+        }
+        Rng::new(seed, Purpose::Sample, 0).shuffle(&mut rows);
+        rows.truncate(MOST_ROWS);
+        let near = earlier.unwrap_or_else(|| {
+            // A few rows find the neighborhood, all of them the place.
+            let few = Votes::new(oob, labels, &weight, &rows[..rows.len().min(FEW_ROWS)]);
+            few.search([0.0; 2], 1.0..0.2, par)
+        });
+        let votes = Votes::new(oob, labels, &weight, &rows);
+        let found = votes.search(near.logs(), 0.25..0.04, par);
+        let (best, plain) = (votes.loss(Some(found), par), votes.loss(None, par));
+        (best < plain).then(|| votes.most_cautious(found, best, plain, par))
+    }
+
+    fn logs(self) -> [f64; 2] {
+        [libm::log(self.pseudo_votes), libm::log(self.sharpness)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn probabilities_by_hand() {
+        let calibration = Calibration { pseudo_votes: 1.0, sharpness: 2.0 };
+        let mut row = [7.0, 2.0, 0.0, 1.0];
+        calibration.apply(&mut row, 10.0);
+        for (p, expected) in row.iter().zip([64.0, 9.0, 1.0, 4.0]) {
+            assert!((p - expected / 78.0).abs() < 1e-12);
+        }
+    }
+}
