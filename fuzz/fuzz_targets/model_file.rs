@@ -5,7 +5,9 @@ use hedgerow::Model;
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    if let Ok(model) = Model::from_bytes(bytes) {
+    if let Ok(mut model) = Model::from_bytes(bytes) {
+        hedgerow_fuzz::ask(&model);
+        hedgerow_fuzz::teach(&mut model);
         hedgerow_fuzz::ask(&model);
     }
 });

@@ -17,7 +17,9 @@ fuzz_target!(|input: &[u8]| {
     }
     let sum = crc32fast::hash(&bytes[..end]);
     bytes[end..].copy_from_slice(&sum.to_le_bytes());
-    if let Ok(model) = Model::from_bytes(&bytes) {
+    if let Ok(mut model) = Model::from_bytes(&bytes) {
+        hedgerow_fuzz::ask(&model);
+        hedgerow_fuzz::teach(&mut model);
         hedgerow_fuzz::ask(&model);
     }
 });

@@ -9,7 +9,7 @@ use hedgerow::core::{
     Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
     Schema, Silent,
 };
-use hedgerow::forest::{ForestParams, Training};
+use hedgerow::forest::{ForestParams, Rows, Training};
 use hedgerow::io::{Format, ReadOptions, RowReader, read_dataset, summarize};
 use ndarray::Array2;
 
@@ -56,19 +56,57 @@ fn scratch_file(format: Format) -> PathBuf {
     folder.join(format!("hedgerow-fuzz-{}-{format}", std::process::id()))
 }
 
-/// Sound model files: an old one that ships with the tests, and one with large category sets, missing values and
-/// classes that came with a merge.
+/// Sound model files: old ones that ship with the tests (the second keeps its rows and learns on), one with large category sets,
+/// missing values and classes that came with a merge, and one that has learnt row by row and forgotten some.
 pub fn sound_models() -> &'static [Vec<u8>] {
     static MODELS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     MODELS.get_or_init(|| {
         let old = include_bytes!("../../crates/hedgerow/tests/data/forest-v1.hedgerow").to_vec();
+        let old_learner = include_bytes!("../../crates/hedgerow/tests/data/forest-v2.hedgerow").to_vec();
         let parts = [grown(&["a", "b"]), grown(&["b", "c", "d"])];
         let merged = hedgerow::merge(&parts.each_ref()).expect("the columns are the same");
-        vec![old, merged.to_bytes().expect("a model can be saved")]
+        let bytes = |model: &Model| model.to_bytes().expect("a model can be saved");
+        vec![old, old_learner, bytes(&merged), bytes(&taught())]
     })
 }
 
+/// Lets a model that has loaded learn a few rows, if it keeps rows. It may refuse.
+pub fn teach(model: &mut Model) {
+    let n = model.n_features();
+    if model.as_online().is_none() || n.max(model.n_classes()) > 4096 {
+        return;
+    }
+    let x = Array2::from_shape_fn((5, n), |(row, column)| ((row + column) % 3) as f32);
+    let labels: Vec<ClassId> = (0..5).map(|row| ClassId(row % model.n_classes().max(1) as u32)).collect();
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let schema = model.schema.clone();
+    let _ = model.learn(&schema, Rows { x: x.view(), labels: &labels, weights: None }, &training);
+}
+
+/// A model that has learnt row by row, with more rows than it may keep.
+fn taught() -> Model {
+    let data = data(&["a", "b", "c"]);
+    let params = ForestParams { n_trees: 3, pool_rows: 90, ..Default::default() };
+    let params = params.check().expect("they are in range");
+    let mut model = Model::new_forest(data.schema.clone(), &params).expect("there are trees");
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let x = data.features.to_array(0..data.n_rows());
+    let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
+    model.learn(&data.schema, rows, &training).expect("the rows are sound");
+    model
+}
+
 fn grown(labels: &[&str]) -> Model {
+    let params =
+        ForestParams { n_trees: 3, max_height: 6, ..Default::default() }.check().expect("they are in range");
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    Model::fit_forest(&data(labels), &params, &training).expect("the data are sound").model
+}
+
+fn data(labels: &[&str]) -> Dataset {
     const CATEGORIES: usize = 70;
     let categories = (0..CATEGORIES).map(|i| format!("k{i}")).collect();
     let columns = vec![
@@ -89,10 +127,5 @@ fn grown(labels: &[&str]) -> Model {
         features.push(&[x, kind, (i / 3 % 2) as f32]);
         classes.push(ClassId(((i * 13 % CATEGORIES / 5 + i * 37 % 101 / 30) % labels.len()) as u32));
     }
-    let data = Dataset::new(schema, features, classes, None).expect("the parts fit");
-    let params =
-        ForestParams { n_trees: 3, max_height: 6, ..Default::default() }.check().expect("they are in range");
-    let par = Par::sequential();
-    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    Model::fit_forest(&data, &params, &training).expect("the data are sound").model
+    Dataset::new(schema, features, classes, None).expect("the parts fit")
 }

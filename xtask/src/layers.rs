@@ -9,6 +9,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-core", &[]),
     ("hedgerow-io", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
+    ("hedgerow-gp", &["hedgerow-core"]),
     ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest"]),
     ("hedgerow-cli", &["hedgerow"]),
 ];

@@ -2,7 +2,8 @@
 //!
 //! [`data`] holds rows, labels and the schema that ties them to names; [`params`], [`budget`] and [`par`] say how a
 //! model is trained; [`traits`] say what a model can be asked; [`metrics`] judge the answers; [`drift`] notices when the
-//! task has changed; [`synth`] makes data whose changes are known; [`error`] explains what went wrong. This crate does no
+//! task has changed; [`synth`] makes data whose changes are known; [`error`] explains what went wrong;
+//! [`text`] writes numbers as people read them. This crate does no
 //! input or output and knows no model.
 
 pub mod budget;
@@ -15,6 +16,7 @@ pub mod params;
 pub mod rng;
 pub mod synth;
 pub mod testing;
+pub mod text;
 pub mod traits;
 
 pub use budget::{Budget, StopFlag, StopReason};

@@ -5,6 +5,8 @@ pub(crate) mod text;
 
 use std::io::{self, Write};
 
+pub(crate) use hedgerow::core::text::count;
+
 use serde::Serialize;
 
 use crate::commands::LeftOut;
@@ -73,19 +75,6 @@ pub(crate) fn size(bytes: u64) -> String {
     }
 }
 
-/// A whole number with commas: 1,234,567.
-pub(crate) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
-
 /// Seconds as people read them.
 pub(crate) fn seconds(s: f64) -> String {
     match s {
@@ -102,8 +91,6 @@ mod tests {
 
     #[test]
     fn numbers_for_people() {
-        assert_eq!(count(1_234_567), "1,234,567");
-        assert_eq!(count(12), "12");
         assert_eq!(size(14_700_000), "14.7 MB");
         assert_eq!(seconds(0.000_016), "16 µs");
         assert_eq!(seconds(150.0), "2 min 30 s");

@@ -15,6 +15,8 @@ use crate::train::Training;
 
 /// Rows of a class that a drift leaves in the pool at least, if it has them.
 const LEAST_ROWS: usize = 32;
+/// Rows of a class since a drift without which all its older rows stay.
+const LEAST_SINCE: usize = 4;
 /// Young trees that are tried.
 const N_YOUNG: usize = 6;
 
@@ -121,7 +123,9 @@ impl OnlineForest {
         of_old.0 > 0 && young > old + chance
     }
 
-    /// Forgets the rows from before some row, except for the newest of classes that have few rows since.
+    /// Forgets the rows from before some row, except for the newest of classes that have few rows since, and for all of classes
+    /// that have hardly any: rows that come sorted by class look like a change too, and nothing has shown that the older
+    /// rows of the other classes do harm.
     fn forget_before(&mut self, since: u64, training: &Training<'_>, lesson: &mut Lesson) {
         let ages = self.pool.ages.clone();
         let n_classes = self.pool.n_classes();
@@ -129,8 +133,9 @@ impl OnlineForest {
         let limits: Vec<u64> = (0..n_classes)
             .map(|class| {
                 let queue: Vec<u64> = self.pool.queue(class).map(|slot| ages[slot as usize]).collect();
+                let n_since = queue.iter().filter(|&&age| age >= since).count();
                 let newest = queue.len().saturating_sub(LEAST_ROWS);
-                queue.get(newest).map_or(since, |&age| age.min(since))
+                if n_since < LEAST_SINCE { 0 } else { queue.get(newest).map_or(since, |&age| age.min(since)) }
             })
             .collect();
         let classes = self.pool.classes.clone();

@@ -346,3 +346,18 @@ fn rows_that_do_not_fit_are_refused_and_change_nothing() {
     assert!(online.learn(&data.schema, rows, &training).is_err());
     assert!(online == before);
 }
+
+#[test]
+fn rows_sorted_by_class_do_not_drive_out_the_other_classes() {
+    let mixed = blobs(3000, 4, 3, 6);
+    let mut order: Vec<usize> = (0..3000).collect();
+    order.sort_by_key(|&row| mixed.labels[row]);
+    let labels = order.iter().map(|&row| mixed.labels[row]).collect();
+    let sorted = Dataset::new(mixed.schema.clone(), mixed.features.select(&order), labels, None).unwrap();
+    let mut online = learnt(&mixed, &[("n_trees", "20")], &[500], 2);
+    learn(&mut online, &sorted, 0, &[500], 2);
+    let x = mixed.features.to_array(0..3000);
+    let said = online.predict(x.view(), &Par::sequential()).unwrap();
+    let right = said.iter().zip(&mixed.labels).filter(|(a, b)| a == b).count();
+    assert!(right > 2900, "{right} of 3000; remembered {:?}", online.remembered_by_class());
+}

@@ -2,21 +2,10 @@
 
 use std::borrow::Cow;
 
+pub(super) use hedgerow_core::text::count;
+
 /// Stands for a number that is not known.
 pub(super) const DASH: &str = "–";
-
-/// A whole number with commas: 1,234,567.
-pub(super) fn count(n: u64) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
-}
 
 /// A number in few characters: 950, 12.5k, 3M.
 pub(super) fn short(value: f64) -> String {

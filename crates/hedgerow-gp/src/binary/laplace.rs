@@ -1,0 +1,203 @@
+//! Laplace's method (spec 001, A25): the Gaussian at the peak of the posterior, with its curvature.
+
+use hedgerow_core::{Budget, Par, Result};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+use super::check;
+use crate::kernel::Kernel;
+use crate::likelihood::{Likelihood, Local};
+use crate::linalg::Cholesky;
+use crate::optimize::climb;
+use crate::regression::{Normal, check_columns};
+
+/// A classifier of two classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Laplace {
+    kernel: Kernel,
+    likelihood: Likelihood,
+    x: Array2<f64>,
+    /// The peak.
+    mode: Array1<f64>,
+    /// The gradient of log p(y|f) there, which is K⁻¹f.
+    gradient: Array1<f64>,
+    /// √W, W being the negative second derivatives there.
+    root: Array1<f64>,
+    /// Of B = I + √W K √W.
+    factor: Cholesky,
+    log_evidence: f64,
+}
+
+impl Laplace {
+    /// Learns labels (+1 or −1) of rows.
+    pub fn fit(
+        kernel: Kernel,
+        likelihood: Likelihood,
+        x: ArrayView2<'_, f64>,
+        y: &[f64],
+        par: &Par,
+    ) -> Result<Self> {
+        check(&kernel, x, y)?;
+        let k = kernel.matrix(x, par);
+        let peak = Peak::find(&k, likelihood, y, par)?;
+        Ok(Self::at(kernel, likelihood, x, y, peak))
+    }
+
+    /// The same with kernel parameters that make the labels most likely, searched for from those given.
+    pub fn fit_parameters(
+        kernel: Kernel,
+        likelihood: Likelihood,
+        x: ArrayView2<'_, f64>,
+        y: &[f64],
+        par: &Par,
+        budget: &Budget,
+    ) -> Result<Self> {
+        const MOST_EVALUATIONS: usize = 100;
+        check(&kernel, x, y)?;
+        let at = |parameters: &[f64]| {
+            let mut moved = kernel.clone();
+            moved.set_parameters(parameters);
+            let model = Self::fit(moved, likelihood, x, y, par).ok()?;
+            Some((model.log_evidence, model.evidence_gradient(y, par)))
+        };
+        let mut best = kernel.clone();
+        if let Some(found) = climb(&kernel.parameters(), MOST_EVALUATIONS, budget, at) {
+            best.set_parameters(&found.x);
+        }
+        Self::fit(best, likelihood, x, y, par)
+    }
+
+    fn at(kernel: Kernel, likelihood: Likelihood, x: ArrayView2<'_, f64>, y: &[f64], peak: Peak) -> Self {
+        let local = locals(likelihood, y, &peak.f);
+        let log_p: f64 = local.iter().map(|l| l.log_p).sum();
+        let log_evidence = log_p - 0.5 * peak.a.dot(&peak.f) - 0.5 * peak.factor.log_det();
+        Self {
+            kernel,
+            likelihood,
+            x: x.to_owned(),
+            gradient: local.iter().map(|l| l.gradient).collect(),
+            mode: peak.f,
+            root: peak.root,
+            factor: peak.factor,
+            log_evidence,
+        }
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The logarithm of the probability of the labels, as far as the Gaussian is right.
+    pub fn log_evidence(&self) -> f64 {
+        self.log_evidence
+    }
+
+    /// Its derivatives with respect to the kernel's parameters. They count that the peak moves with them.
+    pub fn evidence_gradient(&self, y: &[f64], par: &Par) -> Vec<f64> {
+        let k = self.kernel.matrix(self.x.view(), par);
+        let local = locals(self.likelihood, y, &self.mode);
+        // R = √W B⁻¹ √W
+        let mut r = self.factor.inverse(par);
+        for (i, mut row) in r.rows_mut().into_iter().enumerate() {
+            let own = self.root[i];
+            row.iter_mut().zip(&self.root).for_each(|(v, root)| *v *= own * root);
+        }
+        // The variances of the posterior: diag(K − K R K).
+        let kr = k.dot(&r);
+        let explained = (&kr * &k).sum_axis(Axis(1));
+        let variance = &k.diag() - &explained;
+        let third: Array1<f64> = local.iter().map(|l| l.third).collect();
+        // ½ diag(posterior) ∂³log p: how the determinant changes as the peak moves; then how the peak moves.
+        let pull = &variance * &third * 0.5;
+        let moved = &pull - &kr.t().dot(&pull);
+        // Symmetric weights w with Σ w_ij ∂K_ij = the derivative.
+        let n = y.len();
+        let (a, s) = (&self.gradient, &moved);
+        let weights = Array2::from_shape_fn((n, n), |(i, j)| {
+            0.5 * (a[i] * a[j] - r[(i, j)]) + 0.5 * (s[i] * a[j] + a[i] * s[j])
+        });
+        self.kernel.gradient(self.x.view(), &weights, par)
+    }
+
+    /// What is known about the latent values at other rows.
+    pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
+        check_columns(self.x.ncols(), x)?;
+        let mut cross = self.kernel.cross(x, self.x.view(), par);
+        let mean = cross.dot(&self.gradient);
+        cross *= &self.root;
+        self.factor.forward_rows(&mut cross, par);
+        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
+        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
+        Ok(Normal { mean, variance })
+    }
+
+    /// The probability of +1 for each row.
+    pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
+        let Normal { mean, variance } = self.latent(x, par)?;
+        Ok(mean.iter().zip(&variance).map(|(&m, &v)| self.likelihood.probability(m, v)).collect())
+    }
+}
+
+fn locals(likelihood: Likelihood, y: &[f64], f: &Array1<f64>) -> Vec<Local> {
+    y.iter().zip(f).map(|(&y, &f)| likelihood.at(y, f)).collect()
+}
+
+/// The peak of the posterior.
+struct Peak {
+    f: Array1<f64>,
+    /// K⁻¹ f.
+    a: Array1<f64>,
+    root: Array1<f64>,
+    factor: Cholesky,
+}
+
+impl Peak {
+    /// Newton's steps, each halved until it helps.
+    fn find(k: &Array2<f64>, likelihood: Likelihood, y: &[f64], par: &Par) -> Result<Self> {
+        const MOST_STEPS: usize = 100;
+        let n = y.len();
+        let height = |a: &Array1<f64>, f: &Array1<f64>| {
+            locals(likelihood, y, f).iter().map(|l| l.log_p).sum::<f64>() - 0.5 * a.dot(f)
+        };
+        let mut a = Array1::zeros(n);
+        let mut f: Array1<f64> = Array1::zeros(n);
+        let mut now = height(&a, &f);
+        for _ in 0..MOST_STEPS {
+            let local = locals(likelihood, y, &f);
+            let (root, factor) = curvature(k, &local, par)?;
+            let b: Array1<f64> = local.iter().zip(&f).map(|(l, f)| l.curvature * f + l.gradient).collect();
+            let inner = factor.solve((&root * &k.dot(&b)).view());
+            let target = &b - &(&root * &inner);
+            let direction = &target - &a;
+            let along = k.dot(&direction);
+            let mut step = 1.0;
+            let mut gain = 0.0;
+            while step > 1e-6 {
+                let (next_a, next_f) = (&a + &(&direction * step), &f + &(&along * step));
+                let next = height(&next_a, &next_f);
+                if next > now {
+                    gain = next - now;
+                    (a, f, now) = (next_a, next_f, next);
+                    break;
+                }
+                step /= 2.0;
+            }
+            if gain < 1e-10 {
+                break;
+            }
+        }
+        let (root, factor) = curvature(k, &locals(likelihood, y, &f), par)?;
+        Ok(Self { f, a, root, factor })
+    }
+}
+
+/// √W, and the factor of I + √W K √W, whose eigenvalues are all 1 or more.
+fn curvature(k: &Array2<f64>, local: &[Local], par: &Par) -> Result<(Array1<f64>, Cholesky)> {
+    let root: Array1<f64> = local.iter().map(|l| libm::sqrt(l.curvature.max(0.0))).collect();
+    let mut b = k * &root;
+    for (i, mut row) in b.rows_mut().into_iter().enumerate() {
+        row *= root[i];
+        row[i] += 1.0;
+    }
+    Ok((root, Cholesky::robust(&b, par)?))
+}

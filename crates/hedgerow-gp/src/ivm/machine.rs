@@ -1,0 +1,82 @@
+//! A trained machine for two classes.
+
+use hedgerow_core::{Par, Result};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+use crate::kernel::Kernel;
+use crate::linalg::Cholesky;
+use crate::regression::{Normal, check_columns};
+use crate::special::normal_cdf;
+
+/// A classifier of two classes that remembers its active rows only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ivm {
+    pub(super) kernel: Kernel,
+    /// Added to the latent value: what is likely where nothing is known.
+    pub(super) bias: f64,
+    /// The active rows, in the order in which they joined.
+    pub(super) x: Array2<f64>,
+    /// Means and precisions of their sites.
+    pub(super) means: Array1<f64>,
+    pub(super) precisions: Array1<f64>,
+    /// Of K + diag(1/precision).
+    pub(super) factor: Cholesky,
+    /// (K + diag(1/precision))⁻¹ means.
+    pub(super) alpha: Array1<f64>,
+}
+
+impl Ivm {
+    /// A machine from active rows and their sites.
+    pub(super) fn new(
+        kernel: Kernel,
+        bias: f64,
+        x: Array2<f64>,
+        means: Array1<f64>,
+        precisions: Array1<f64>,
+        par: &Par,
+    ) -> Result<Self> {
+        let mut covariance = kernel.matrix(x.view(), par);
+        covariance.diag_mut().iter_mut().zip(&precisions).for_each(|(v, precision)| *v += 1.0 / precision);
+        let factor = Cholesky::robust(&covariance, par)?;
+        let alpha = factor.solve(means.view());
+        Ok(Self { kernel, bias, x, means, precisions, factor, alpha })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The active rows, in the order in which they joined.
+    pub fn active_rows(&self) -> ArrayView2<'_, f64> {
+        self.x.view()
+    }
+
+    /// The bias.
+    pub fn bias(&self) -> f64 {
+        self.bias
+    }
+
+    /// Means and precisions of the sites of the active rows.
+    pub fn sites(&self) -> (&Array1<f64>, &Array1<f64>) {
+        (&self.means, &self.precisions)
+    }
+
+    /// What is known about the latent values at rows, without the bias.
+    pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
+        check_columns(self.x.ncols(), x)?;
+        let mut cross = self.kernel.cross(x, self.x.view(), par);
+        let mean = cross.dot(&self.alpha);
+        self.factor.forward_rows(&mut cross, par);
+        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
+        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
+        Ok(Normal { mean, variance })
+    }
+
+    /// The probability of +1 for each row, as the posterior has it. It is too timid; see the calibration of several classes.
+    pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
+        let Normal { mean, variance } = self.latent(x, par)?;
+        let scores = mean.iter().zip(&variance).map(|(m, v)| (m + self.bias) / libm::sqrt(1.0 + v));
+        Ok(scores.map(normal_cdf).collect())
+    }
+}

@@ -1,0 +1,365 @@
+//! Kernels: how alike two rows are, as an expression of simple ones.
+//!
+//! [`Kernel`] is a tree: leaves are similarities ([`Shape`] over a [`Metric`], or functions of the inner product), inner nodes
+//! add, multiply, scale, or look at some columns only. Parameters are one flat list, positive ones as logarithms, so that any
+//! optimizer can move them freely; derivatives come as contractions with a weight matrix, never as one matrix a parameter.
+
+mod metric;
+mod shape;
+
+use std::ops::{Add, Mul};
+
+use hedgerow_core::{Error, Par, Result};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
+
+pub use metric::Metric;
+use metric::square_distances;
+pub use shape::Shape;
+
+/// A kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kernel {
+    /// A function of the distance.
+    Stationary {
+        /// How similarity falls.
+        shape: Shape,
+        /// What distance is.
+        metric: Metric,
+    },
+    /// (xᵀy + c)^degree; with degree 1 the linear kernel.
+    Polynomial {
+        /// The degree, 1 or more.
+        degree: u16,
+        /// c, above 0.
+        offset: f64,
+    },
+    /// tanh(a xᵀy + c). Not positive definite for all values.
+    Sigmoid {
+        /// a, above 0.
+        slope: f64,
+        /// c, above 0.
+        offset: f64,
+    },
+    /// 1 for every pair.
+    Constant,
+    /// 1 for a training row and itself (the same row, not an equal one), 0 otherwise: noise.
+    White,
+    /// A kernel times a variance.
+    Scaled {
+        /// The variance, above 0.
+        variance: f64,
+        /// The kernel.
+        kernel: Box<Kernel>,
+    },
+    /// The sum of kernels.
+    Sum(Vec<Kernel>),
+    /// The product of kernels.
+    Product(Vec<Kernel>),
+    /// A kernel that sees these columns only.
+    OnColumns {
+        /// The columns.
+        columns: Vec<usize>,
+        /// The kernel.
+        kernel: Box<Kernel>,
+    },
+}
+
+impl Kernel {
+    /// exp(−r²/2l²), one length for all columns.
+    pub fn rbf(length: f64) -> Self {
+        Self::Stationary { shape: Shape::Rbf, metric: Metric::One(length) }
+    }
+
+    /// The same with a length for each column.
+    pub fn rbf_each(lengths: Vec<f64>) -> Self {
+        Self::Stationary { shape: Shape::Rbf, metric: Metric::Each(lengths) }
+    }
+
+    /// A Matérn kernel.
+    pub fn matern(nu: f64, length: f64) -> Self {
+        Self::Stationary { shape: Shape::Matern { nu }, metric: Metric::One(length) }
+    }
+
+    /// xᵀy + c.
+    pub fn linear(offset: f64) -> Self {
+        Self::Polynomial { degree: 1, offset }
+    }
+
+    /// Noise of a variance.
+    pub fn white(variance: f64) -> Self {
+        Self::White.scaled(variance)
+    }
+
+    /// The kernel times a variance.
+    #[must_use]
+    pub fn scaled(self, variance: f64) -> Self {
+        Self::Scaled { variance, kernel: Box::new(self) }
+    }
+
+    /// The kernel on some columns only.
+    #[must_use]
+    pub fn on_columns(self, columns: Vec<usize>) -> Self {
+        Self::OnColumns { columns, kernel: Box::new(self) }
+    }
+
+    /// Fails unless all numbers are possible ones and the kernel can see rows of so many columns.
+    pub fn check(&self, n_columns: usize) -> Result<()> {
+        let positive = |name: &str, value: f64| {
+            if value.is_finite() && value > 0.0 {
+                Ok(())
+            } else {
+                Err(Error::param(name, "a number above 0", value))
+            }
+        };
+        match self {
+            Self::Stationary { shape, metric } => {
+                if !shape.is_valid() {
+                    let expected = "nu from above 0 to 100, alpha above 0, power of 1 or more";
+                    return Err(Error::param("kernel", expected, format!("{shape:?}")));
+                }
+                if !metric.fits(n_columns) {
+                    let expected =
+                        format!("lengths above 0, one for all or one for each of {n_columns} columns");
+                    return Err(Error::param("length_scale", expected, format!("{metric:?}")));
+                }
+                Ok(())
+            }
+            Self::Polynomial { degree: 0, .. } => Err(Error::param("degree", "1 or more", 0)),
+            Self::Polynomial { offset, .. } => positive("offset", *offset),
+            Self::Sigmoid { slope, offset } => {
+                positive("slope", *slope)?;
+                positive("offset", *offset)
+            }
+            Self::Constant | Self::White => Ok(()),
+            Self::Scaled { variance, kernel } => {
+                positive("variance", *variance)?;
+                kernel.check(n_columns)
+            }
+            Self::Sum(kernels) | Self::Product(kernels) => {
+                if kernels.is_empty() {
+                    return Err(Error::param("kernel", "one kernel or more to add or multiply", "none"));
+                }
+                kernels.iter().try_for_each(|kernel| kernel.check(n_columns))
+            }
+            Self::OnColumns { columns, kernel } => {
+                if let Some(column) = columns.iter().find(|column| **column >= n_columns) {
+                    return Err(Error::param("columns", format!("numbers below {n_columns}"), column));
+                }
+                kernel.check(columns.len())
+            }
+        }
+    }
+
+    /// The covariances of training rows with each other, noise on the diagonal.
+    pub fn matrix(&self, x: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
+        self.pairs(x, x, true, par)
+    }
+
+    /// The covariances of rows of `a` with rows of `b`, without noise.
+    pub fn cross(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
+        self.pairs(a, b, false, par)
+    }
+
+    /// The variance of each row, without noise.
+    pub fn diagonal(&self, x: ArrayView2<'_, f64>) -> Array1<f64> {
+        let inner = |of: &dyn Fn(f64) -> f64| x.map_axis(Axis(1), |row| of(row.dot(&row)));
+        match self {
+            Self::Stationary { .. } | Self::Constant => Array1::ones(x.nrows()),
+            Self::White => Array1::zeros(x.nrows()),
+            Self::Polynomial { .. } | Self::Sigmoid { .. } => inner(&|v| self.of_product(v)),
+            Self::Scaled { variance, kernel } => kernel.diagonal(x) * *variance,
+            Self::Sum(kernels) => kernels.iter().fold(Array1::zeros(x.nrows()), |sum, k| sum + k.diagonal(x)),
+            Self::Product(kernels) => kernels.iter().fold(Array1::ones(x.nrows()), |p, k| p * k.diagonal(x)),
+            Self::OnColumns { columns, kernel } => kernel.diagonal(x.select(Axis(1), columns).view()),
+        }
+    }
+
+    /// The parameters, positive ones as logarithms.
+    pub fn parameters(&self) -> Vec<f64> {
+        match self {
+            Self::Stationary { shape, metric } => {
+                metric.parameters().into_iter().chain(shape.parameter()).collect()
+            }
+            Self::Polynomial { offset, .. } => vec![libm::log(*offset)],
+            Self::Sigmoid { slope, offset } => vec![libm::log(*slope), libm::log(*offset)],
+            Self::Constant | Self::White => Vec::new(),
+            Self::Scaled { variance, kernel } => {
+                std::iter::once(libm::log(*variance)).chain(kernel.parameters()).collect()
+            }
+            Self::Sum(kernels) | Self::Product(kernels) => {
+                kernels.iter().flat_map(Self::parameters).collect()
+            }
+            Self::OnColumns { kernel, .. } => kernel.parameters(),
+        }
+    }
+
+    /// What the parameters are called.
+    pub fn parameter_names(&self) -> Vec<String> {
+        match self {
+            Self::Stationary { shape, metric } => {
+                metric.names().into_iter().chain(shape.parameter().map(|_| "alpha".into())).collect()
+            }
+            Self::Polynomial { .. } => vec!["offset".into()],
+            Self::Sigmoid { .. } => vec!["slope".into(), "offset".into()],
+            Self::Constant | Self::White => Vec::new(),
+            Self::Scaled { kernel, .. } => {
+                let own = if matches!(**kernel, Self::White) { "noise_variance" } else { "signal_variance" };
+                std::iter::once(own.into()).chain(kernel.parameter_names()).collect()
+            }
+            Self::Sum(kernels) | Self::Product(kernels) => {
+                kernels.iter().flat_map(Self::parameter_names).collect()
+            }
+            Self::OnColumns { kernel, .. } => kernel.parameter_names(),
+        }
+    }
+
+    /// Takes parameters as [`Kernel::parameters`] gives them. Panics if there are too few.
+    pub fn set_parameters(&mut self, values: &[f64]) {
+        match self {
+            Self::Stationary { shape, metric } => {
+                metric.set_parameters(values);
+                if shape.parameter().is_some() {
+                    shape.set_parameter(values[values.len() - 1]);
+                }
+            }
+            Self::Polynomial { offset, .. } => *offset = libm::exp(values[0]),
+            Self::Sigmoid { slope, offset } => {
+                (*slope, *offset) = (libm::exp(values[0]), libm::exp(values[1]));
+            }
+            Self::Constant | Self::White => {}
+            Self::Scaled { variance, kernel } => {
+                *variance = libm::exp(values[0]);
+                kernel.set_parameters(&values[1..]);
+            }
+            Self::Sum(kernels) | Self::Product(kernels) => {
+                let mut rest = values;
+                for kernel in kernels {
+                    let (own, others) = rest.split_at(kernel.parameters().len());
+                    kernel.set_parameters(own);
+                    rest = others;
+                }
+            }
+            Self::OnColumns { kernel, .. } => kernel.set_parameters(values),
+        }
+    }
+
+    /// For each parameter θ, Σ `w_ij` ∂`k(x_i, x_j)`/∂θ over all pairs of training rows; `weights` must be symmetric.
+    pub fn gradient(&self, x: ArrayView2<'_, f64>, weights: &Array2<f64>, par: &Par) -> Vec<f64> {
+        match self {
+            Self::Stationary { shape, metric } => {
+                let mapped = metric.map(x);
+                let r2 = square_distances(&mapped, &mapped, par, |r2| r2);
+                let mut v = weights.clone();
+                v.zip_mut_with(&r2, |v, &r2| *v *= if r2 > 0.0 { shape.slope(r2) / r2 } else { 0.0 });
+                let mut gradient = metric.gradient(x, &v);
+                if shape.parameter().is_some() {
+                    let terms = weights.iter().zip(&r2).filter_map(|(w, &r2)| Some(w * shape.own_slope(r2)?));
+                    gradient.push(terms.sum());
+                }
+                gradient
+            }
+            Self::Polynomial { .. } | Self::Sigmoid { .. } => self.gradient_of_product(x, weights),
+            Self::Constant | Self::White => Vec::new(),
+            Self::Scaled { variance, kernel } => {
+                let own = (weights * &kernel.matrix(x, par)).sum() * variance;
+                let inner = kernel.gradient(x, &(weights * *variance), par);
+                std::iter::once(own).chain(inner).collect()
+            }
+            Self::Sum(kernels) => {
+                kernels.iter().flat_map(|kernel| kernel.gradient(x, weights, par)).collect()
+            }
+            Self::Product(kernels) => {
+                let matrices: Vec<Array2<f64>> = kernels.iter().map(|kernel| kernel.matrix(x, par)).collect();
+                let of = |(i, kernel): (usize, &Self)| {
+                    let others = matrices.iter().enumerate().filter(|(j, _)| *j != i);
+                    let weights = others.fold(weights.clone(), |w, (_, matrix)| w * matrix);
+                    kernel.gradient(x, &weights, par)
+                };
+                kernels.iter().enumerate().flat_map(of).collect()
+            }
+            Self::OnColumns { columns, kernel } => {
+                kernel.gradient(x.select(Axis(1), columns).view(), weights, par)
+            }
+        }
+    }
+
+    /// `is_same`: both are the training rows, so noise counts.
+    fn pairs(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, is_same: bool, par: &Par) -> Array2<f64> {
+        let shape = (a.nrows(), b.nrows());
+        match self {
+            Self::Stationary { shape, metric } => {
+                // Distances do not change when all rows move, and small numbers keep more digits.
+                let center = b.mean_axis(Axis(0)).unwrap_or_else(|| Array1::zeros(b.ncols()));
+                let (a, b) = (metric.map((&a - &center).view()), metric.map((&b - &center).view()));
+                let mut out = square_distances(&a, &b, par, |r2| shape.value(r2));
+                if is_same {
+                    out.diag_mut().fill(1.0);
+                }
+                out
+            }
+            Self::Polynomial { .. } | Self::Sigmoid { .. } => a.dot(&b.t()).mapv_into(|v| self.of_product(v)),
+            Self::Constant => Array2::ones(shape),
+            Self::White if is_same => Array2::eye(a.nrows()),
+            Self::White => Array2::zeros(shape),
+            Self::Scaled { variance, kernel } => kernel.pairs(a, b, is_same, par) * *variance,
+            Self::Sum(kernels) => {
+                kernels.iter().fold(Array2::zeros(shape), |sum, k| sum + k.pairs(a, b, is_same, par))
+            }
+            Self::Product(kernels) => {
+                kernels.iter().fold(Array2::ones(shape), |p, k| p * k.pairs(a, b, is_same, par))
+            }
+            Self::OnColumns { columns, kernel } => {
+                let (a, b) = (a.select(Axis(1), columns), b.select(Axis(1), columns));
+                kernel.pairs(a.view(), b.view(), is_same, par)
+            }
+        }
+    }
+
+    /// The value of a kernel of the inner product.
+    fn of_product(&self, product: f64) -> f64 {
+        match self {
+            Self::Polynomial { degree, offset } => (product + offset).powi(i32::from(*degree)),
+            Self::Sigmoid { slope, offset } => libm::tanh(slope * product + offset),
+            _ => product,
+        }
+    }
+
+    fn gradient_of_product(&self, x: ArrayView2<'_, f64>, weights: &Array2<f64>) -> Vec<f64> {
+        let products = x.dot(&x.t());
+        let sum =
+            |of: &dyn Fn(f64) -> f64| weights.iter().zip(&products).map(|(w, &p)| w * of(p)).sum::<f64>();
+        match *self {
+            Self::Polynomial { degree, offset } => {
+                vec![sum(&|p| offset * f64::from(degree) * (p + offset).powi(i32::from(degree) - 1))]
+            }
+            Self::Sigmoid { slope, offset } => {
+                let steep = |p: f64| 1.0 - libm::tanh(slope * p + offset).powi(2);
+                vec![sum(&|p| slope * p * steep(p)), sum(&|p| offset * steep(p))]
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+impl Add for Kernel {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        let terms = |kernel: Self| if let Self::Sum(kernels) = kernel { kernels } else { vec![kernel] };
+        Self::Sum(terms(self).into_iter().chain(terms(other)).collect())
+    }
+}
+
+impl Mul for Kernel {
+    type Output = Self;
+
+    fn mul(self, other: Self) -> Self {
+        let factors = |kernel: Self| if let Self::Product(kernels) = kernel { kernels } else { vec![kernel] };
+        Self::Product(factors(self).into_iter().chain(factors(other)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

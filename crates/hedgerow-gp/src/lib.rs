@@ -1,0 +1,35 @@
+//! Gaussian processes: kernels, exact models, and the sparse ones that scale.
+//!
+//! [`kernel`] says how alike rows are; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
+//! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation. [`ivm`] is the
+//! Informative Vector Machine: the same posterior from a few well-chosen rows. [`likelihood`] ties latent values to
+//! classes.
+//!
+//! ```
+//! use hedgerow_core::Par;
+//! use hedgerow_gp::{GpRegression, Kernel};
+//! use ndarray::array;
+//!
+//! let par = Par::sequential();
+//! let kernel = Kernel::rbf(1.0) + Kernel::white(0.01);
+//! let (x, y) = (array![[0.0], [1.0], [3.0]], array![0.5, 1.0, -0.2]);
+//! let gp = GpRegression::fit(kernel, 0.0, x.view(), y.view(), &par)?;
+//! let at_two = gp.predict(array![[2.0]].view(), &par)?;
+//! assert!((at_two.mean[0] - 0.4608).abs() < 1e-4 && (at_two.variance[0] - 0.3002).abs() < 1e-4);
+//! # Ok::<(), hedgerow_core::Error>(())
+//! ```
+
+pub mod binary;
+pub mod ivm;
+pub mod kernel;
+pub mod likelihood;
+pub mod linalg;
+mod optimize;
+pub mod regression;
+pub mod special;
+
+pub use binary::{Ep, Laplace};
+pub use ivm::Ivm;
+pub use kernel::{Kernel, Metric, Shape};
+pub use likelihood::Likelihood;
+pub use regression::{GpRegression, Normal, sample_prior};

@@ -1,0 +1,127 @@
+//! Finding the highest point of a smooth function: L-BFGS within bounds.
+
+use std::collections::VecDeque;
+
+use hedgerow_core::Budget;
+
+/// How far parameters, mostly logarithms, may go from 0.
+const MOST: f64 = 15.0;
+/// Steps whose curvature is remembered.
+const MEMORY: usize = 8;
+
+/// A function's value and its gradient; none where it cannot be computed.
+pub(crate) type Point = Option<(f64, Vec<f64>)>;
+
+/// Where a search ended.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Found {
+    pub(crate) x: Vec<f64>,
+    pub(crate) value: f64,
+    pub(crate) n_evaluations: usize,
+}
+
+/// Climbs from a start until the gradient or the gain is negligible, `most` evaluations are spent, or the budget is. None if the
+/// function cannot be computed at the start.
+pub(crate) fn climb(
+    start: &[f64],
+    most: usize,
+    budget: &Budget,
+    mut f: impl FnMut(&[f64]) -> Point,
+) -> Option<Found> {
+    let mut x = start.to_vec();
+    let (mut value, mut gradient) = f(&x)?;
+    let mut n_evaluations = 1;
+    let mut steps: VecDeque<(Vec<f64>, Vec<f64>)> = VecDeque::new();
+    while n_evaluations < most && budget.spent().is_none() {
+        let mut direction = newton_like(&gradient, &steps);
+        let mut rise = dot(&direction, &gradient);
+        if rise.is_nan() || rise <= 0.0 {
+            steps.clear();
+            direction.clone_from(&gradient);
+            rise = dot(&direction, &gradient);
+        }
+        // The first step has no curvature to go by.
+        let longest = direction.iter().fold(0.0, |most: f64, d| most.max(d.abs()));
+        let mut step = if steps.is_empty() { (1.0 / longest).min(1.0) } else { (3.0 / longest).min(1.0) };
+        let next = loop {
+            let y: Vec<f64> =
+                x.iter().zip(&direction).map(|(x, d)| (x + step * d).clamp(-MOST, MOST)).collect();
+            let point = f(&y).filter(|(v, g)| v.is_finite() && g.iter().all(|g| g.is_finite()));
+            n_evaluations += 1;
+            match point {
+                Some((v, g)) if v >= value + 1e-4 * step * rise => break Some((y, v, g)),
+                _ if step < 1e-10 || n_evaluations >= most => break None,
+                _ => step *= 0.4,
+            }
+        };
+        let Some((y, v, g)) = next else { break };
+        let moved: Vec<f64> = y.iter().zip(&x).map(|(y, x)| y - x).collect();
+        // Of the negated function, so that curvature is positive where the search is well behaved.
+        let bent: Vec<f64> = gradient.iter().zip(&g).map(|(old, new)| old - new).collect();
+        let gain = v - value;
+        if dot(&moved, &bent) > 1e-10 * dot(&bent, &bent) {
+            steps.push_back((moved, bent));
+            if steps.len() > MEMORY {
+                steps.pop_front();
+            }
+        }
+        (x, value, gradient) = (y, v, g);
+        let steepest = gradient.iter().fold(0.0, |most: f64, g| most.max(g.abs()));
+        if steepest < 1e-6 || gain < 1e-10 * (1.0 + value.abs()) {
+            break;
+        }
+    }
+    Some(Found { x, value, n_evaluations })
+}
+
+/// The gradient times an estimate of the inverse curvature from the last steps (the two loops of Nocedal 1980).
+fn newton_like(gradient: &[f64], steps: &VecDeque<(Vec<f64>, Vec<f64>)>) -> Vec<f64> {
+    let mut q = gradient.to_vec();
+    let mut shares = Vec::with_capacity(steps.len());
+    for (moved, bent) in steps.iter().rev() {
+        let share = dot(moved, &q) / dot(moved, bent);
+        q.iter_mut().zip(bent).for_each(|(q, b)| *q -= share * b);
+        shares.push(share);
+    }
+    if let Some((moved, bent)) = steps.back() {
+        let scale = dot(moved, bent) / dot(bent, bent);
+        q.iter_mut().for_each(|q| *q *= scale);
+    }
+    for ((moved, bent), share) in steps.iter().zip(shares.iter().rev()) {
+        let other = dot(bent, &q) / dot(moved, bent);
+        q.iter_mut().zip(moved).for_each(|(q, m)| *q += (share - other) * m);
+    }
+    q
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    crate::linalg::dot(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_banana_valley_is_followed_to_its_end() {
+        let f = |x: &[f64]| {
+            let (a, b) = (1.0 - x[0], x[1] - x[0] * x[0]);
+            Some((-(a * a + 100.0 * b * b), vec![2.0 * a + 400.0 * b * x[0], -200.0 * b]))
+        };
+        let found = climb(&[-1.2, 1.0], 500, &Budget::open(), f).unwrap();
+        assert!((found.x[0] - 1.0).abs() < 1e-4 && (found.x[1] - 1.0).abs() < 1e-4, "{found:?}");
+    }
+
+    #[test]
+    fn bounds_gaps_and_limits_are_kept() {
+        // Rises without end: the bound is the answer.
+        let found = climb(&[0.0], 200, &Budget::open(), |x| Some((x[0], vec![1.0]))).unwrap();
+        assert!((found.x[0] - MOST).abs() < 1e-9);
+        // Cannot be computed beyond 1.
+        let f = |x: &[f64]| (x[0] < 1.0).then(|| (-(x[0] - 2.0).powi(2), vec![-2.0 * (x[0] - 2.0)]));
+        let found = climb(&[0.0], 200, &Budget::open(), f).unwrap();
+        assert!(found.x[0] < 1.0 && found.value >= -4.0);
+        assert!(climb(&[3.0], 200, &Budget::open(), f).is_none());
+        assert_eq!(climb(&[0.0], 1, &Budget::open(), f).unwrap().n_evaluations, 1);
+    }
+}

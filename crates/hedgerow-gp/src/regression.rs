@@ -1,0 +1,256 @@
+//! Exact Gaussian-process regression (spec 001, A20 to A23).
+
+use hedgerow_core::rng::Rng;
+use hedgerow_core::{Budget, Error, Par, Result};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+
+use crate::kernel::Kernel;
+use crate::linalg::Cholesky;
+use crate::optimize::climb;
+
+/// A Gaussian process that has seen values at some rows. With a known mean this is simple kriging.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpRegression {
+    kernel: Kernel,
+    /// The mean of the process before it has seen anything.
+    mean: f64,
+    x: Array2<f64>,
+    /// What was observed, less the mean.
+    rest: Array1<f64>,
+    factor: Cholesky,
+    /// (K + noise)⁻¹ rest.
+    alpha: Array1<f64>,
+}
+
+/// What is known about values: a normal distribution for each row.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Normal {
+    /// The means.
+    pub mean: Array1<f64>,
+    /// The variances of the values themselves, without the noise of an observation.
+    pub variance: Array1<f64>,
+}
+
+impl GpRegression {
+    /// Learns values at rows. Noise is part of the kernel ([`Kernel::white`]).
+    pub fn fit(
+        kernel: Kernel,
+        mean: f64,
+        x: ArrayView2<'_, f64>,
+        y: ArrayView1<'_, f64>,
+        par: &Par,
+    ) -> Result<Self> {
+        check(&kernel, x, y)?;
+        let factor = Cholesky::robust(&kernel.matrix(x, par), par)?;
+        let rest = y.mapv(|v| v - mean);
+        let alpha = factor.solve(rest.view());
+        Ok(Self { kernel, mean, x: x.to_owned(), rest, factor, alpha })
+    }
+
+    /// The same with kernel parameters that make the observations most likely, searched for from those given.
+    pub fn fit_parameters(
+        kernel: Kernel,
+        mean: f64,
+        x: ArrayView2<'_, f64>,
+        y: ArrayView1<'_, f64>,
+        par: &Par,
+        budget: &Budget,
+    ) -> Result<Self> {
+        const MOST_EVALUATIONS: usize = 200;
+        check(&kernel, x, y)?;
+        let at = |parameters: &[f64]| {
+            let mut moved = kernel.clone();
+            moved.set_parameters(parameters);
+            let model = Self::fit(moved, mean, x, y, par).ok()?;
+            Some((model.log_evidence(), model.evidence_gradient(par)))
+        };
+        let mut best = kernel.clone();
+        if let Some(found) = climb(&kernel.parameters(), MOST_EVALUATIONS, budget, at) {
+            best.set_parameters(&found.x);
+        }
+        Self::fit(best, mean, x, y, par)
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The logarithm of the probability of what was observed.
+    pub fn log_evidence(&self) -> f64 {
+        let n = self.rest.len() as f64;
+        -0.5 * self.rest.dot(&self.alpha)
+            - 0.5 * self.factor.log_det()
+            - 0.5 * n * libm::log(2.0 * std::f64::consts::PI)
+    }
+
+    /// Its derivatives with respect to the kernel's parameters: ½ tr((ααᵀ − K⁻¹) ∂K).
+    pub fn evidence_gradient(&self, par: &Par) -> Vec<f64> {
+        let column = self.alpha.view().insert_axis(Axis(1));
+        let weights = (column.dot(&column.t()) - self.factor.inverse(par)) * 0.5;
+        self.kernel.gradient(self.x.view(), &weights, par)
+    }
+
+    /// What is known about the values at other rows.
+    pub fn predict(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
+        check_columns(self.x.ncols(), x)?;
+        let mut cross = self.kernel.cross(x, self.x.view(), par);
+        let mean = cross.dot(&self.alpha) + self.mean;
+        self.factor.forward_rows(&mut cross, par);
+        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
+        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
+        Ok(Normal { mean, variance })
+    }
+
+    /// Functions drawn from what is known: one a row, at the rows given.
+    pub fn sample(&self, x: ArrayView2<'_, f64>, n: usize, rng: &mut Rng, par: &Par) -> Result<Array2<f64>> {
+        check_columns(self.x.ncols(), x)?;
+        let mut cross = self.kernel.cross(x, self.x.view(), par);
+        let mean = cross.dot(&self.alpha) + self.mean;
+        self.factor.forward_rows(&mut cross, par);
+        let covariance = self.kernel.cross(x, x, par) - cross.dot(&cross.t());
+        draw(&covariance, mean.view(), n, rng, par)
+    }
+}
+
+/// Functions drawn from a process that has seen nothing: one a row, at the rows given.
+pub fn sample_prior(
+    kernel: &Kernel,
+    x: ArrayView2<'_, f64>,
+    n: usize,
+    rng: &mut Rng,
+    par: &Par,
+) -> Result<Array2<f64>> {
+    kernel.check(x.ncols())?;
+    draw(&kernel.matrix(x, par), Array1::zeros(x.nrows()).view(), n, rng, par)
+}
+
+fn draw(
+    covariance: &Array2<f64>,
+    mean: ArrayView1<'_, f64>,
+    n: usize,
+    rng: &mut Rng,
+    par: &Par,
+) -> Result<Array2<f64>> {
+    // What is known for certain has no variance at all; a trace of it keeps the factor possible.
+    let mut covariance = covariance.clone();
+    let trace = covariance.diag().iter().fold(0.0, |most: f64, v| most.max(*v)).max(1e-300);
+    covariance.diag_mut().iter_mut().for_each(|v| *v = v.max(0.0) + 1e-10 * trace);
+    let factor = Cholesky::robust(&covariance, par)?;
+    let z = Array2::from_shape_fn((n, covariance.nrows()), |_| rng.normal());
+    Ok(z.dot(&factor.lower().t()) + mean)
+}
+
+fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: ArrayView1<'_, f64>) -> Result<()> {
+    kernel.check(x.ncols())?;
+    if x.nrows() != y.len() {
+        return Err(Error::Shape { what: "values", expected: x.nrows(), got: y.len() });
+    }
+    if x.nrows() == 0 {
+        return Err(Error::NoRows);
+    }
+    Ok(())
+}
+
+pub(crate) fn check_columns(expected: usize, x: ArrayView2<'_, f64>) -> Result<()> {
+    let got = x.ncols();
+    if got == expected { Ok(()) } else { Err(Error::Shape { what: "feature columns", expected, got }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::rng::Purpose;
+    use ndarray::array;
+
+    use super::*;
+
+    fn three() -> (Array2<f64>, Array1<f64>) {
+        (array![[0.0], [1.0], [3.0]], array![0.5, 1.0, -0.2])
+    }
+
+    fn kernel(length: f64, signal: f64, noise: f64) -> Kernel {
+        Kernel::rbf(length).scaled(signal) + Kernel::white(noise)
+    }
+
+    #[test]
+    fn the_three_points_of_the_spec() {
+        let ((x, y), par) = (three(), Par::sequential());
+        let gp = GpRegression::fit(kernel(1.0, 1.0, 0.01), 0.0, x.view(), y.view(), &par).unwrap();
+        for (got, expected) in gp.alpha.iter().zip([-0.193_745, 1.153_405, -0.350_440]) {
+            assert!((got - expected).abs() < 1e-6);
+        }
+        let at = gp.predict(array![[2.0]].view(), &par).unwrap();
+        assert!((at.mean[0] - 0.460_803).abs() < 1e-6 && (at.variance[0] - 0.300_228).abs() < 1e-6);
+        assert!((gp.log_evidence() + 3.098_498).abs() < 1e-6);
+    }
+
+    #[test]
+    fn the_gradient_agrees_with_differences() {
+        let ((x, y), par) = (three(), Par::sequential());
+        let start = kernel(0.8, 1.5, 0.05);
+        let gp = GpRegression::fit(start.clone(), 0.1, x.view(), y.view(), &par).unwrap();
+        for (i, derivative) in gp.evidence_gradient(&par).into_iter().enumerate() {
+            let at = |h: f64| {
+                let mut parameters = start.parameters();
+                parameters[i] += h;
+                let mut moved = start.clone();
+                moved.set_parameters(&parameters);
+                GpRegression::fit(moved, 0.1, x.view(), y.view(), &par).unwrap().log_evidence()
+            };
+            assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - derivative).abs() < 1e-7);
+        }
+    }
+
+    #[test]
+    fn parameters_are_found_again() {
+        let par = Par::sequential();
+        let mut rng = Rng::new(2, Purpose::Data, 0);
+        let x = Array2::from_shape_fn((150, 1), |(i, _)| i as f64 / 10.0);
+        let truth = kernel(0.7, 2.0, 0.02);
+        let y = sample_prior(&truth, x.view(), 1, &mut rng, &par).unwrap().row(0).to_owned();
+        let start = kernel(3.0, 0.5, 0.5);
+        let found =
+            GpRegression::fit_parameters(start, 0.0, x.view(), y.view(), &par, &Budget::open()).unwrap();
+        for (found, truth) in found.kernel().parameters().iter().zip(truth.parameters()) {
+            assert!((found - truth).abs() < 0.8, "{found} {truth}");
+        }
+        let of_truth = GpRegression::fit(truth, 0.0, x.view(), y.view(), &par).unwrap();
+        assert!(found.log_evidence() >= of_truth.log_evidence());
+    }
+
+    #[test]
+    fn samples_follow_what_is_known() {
+        let ((x, y), par) = (three(), Par::sequential());
+        let gp = GpRegression::fit(kernel(1.0, 1.0, 0.01), 0.0, x.view(), y.view(), &par).unwrap();
+        let at = array![[2.0], [0.0], [9.0]];
+        let known = gp.predict(at.view(), &par).unwrap();
+        let drawn = gp.sample(at.view(), 4000, &mut Rng::new(1, Purpose::Data, 0), &par).unwrap();
+        for (i, column) in drawn.columns().into_iter().enumerate() {
+            let mean = column.mean().unwrap();
+            let error = (known.variance[i] / 4000.0).sqrt();
+            assert!((mean - known.mean[i]).abs() < 5.0 * error + 1e-4);
+            assert!((column.var(1.0) / known.variance[i] - 1.0).abs() < 0.15);
+        }
+    }
+
+    #[test]
+    fn hard_data_do_not_break_it() {
+        let par = Par::sequential();
+        let twins = array![[1.0], [1.0], [1.0]];
+        let y = array![1.0, 2.0, 3.0];
+        for (length, noise) in [(1.0, 1e-12), (1e-6, 1e-3), (1e9, 1e-9)] {
+            let gp =
+                GpRegression::fit(kernel(length, 1.0, noise), 0.0, twins.view(), y.view(), &par).unwrap();
+            let at = gp.predict(array![[1.0], [1e12]].view(), &par).unwrap();
+            assert!(at.mean.iter().chain(&at.variance).all(|v| v.is_finite()));
+        }
+        let empty = GpRegression::fit(
+            Kernel::rbf(1.0),
+            0.0,
+            Array2::zeros((0, 1)).view(),
+            Array1::zeros(0).view(),
+            &par,
+        );
+        assert!(empty.is_err());
+    }
+}
