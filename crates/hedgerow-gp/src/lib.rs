@@ -2,8 +2,8 @@
 //!
 //! [`kernel`] says how alike rows are; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
 //! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation. [`ivm`] is the
-//! Informative Vector Machine: the same posterior from a few well-chosen rows. [`likelihood`] ties latent values to
-//! classes.
+//! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties
+//! latent values to classes, [`platt`] scores to probabilities, [`prepare`] makes numbers of a table's columns.
 //!
 //! ```
 //! use hedgerow_core::Par;
@@ -25,11 +25,13 @@ pub mod kernel;
 pub mod likelihood;
 pub mod linalg;
 mod optimize;
+pub mod platt;
+pub mod prepare;
 pub mod regression;
 pub mod special;
 
 pub use binary::{Ep, Laplace};
-pub use ivm::Ivm;
+pub use ivm::{Ivm, IvmClassifier, IvmParams};
 pub use kernel::{Kernel, Metric, Shape};
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};

@@ -16,7 +16,7 @@ use super::votes::Votes;
 use crate::train::OutOfBag;
 
 /// Rows that decide.
-pub(crate) const MOST_ROWS: usize = 4000;
+pub(crate) const MOST_ROWS: usize = 2000;
 /// Fewest rows that may decide.
 const LEAST_ROWS: usize = 100;
 /// Fewest trees in half of those that answer.

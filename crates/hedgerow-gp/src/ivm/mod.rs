@@ -5,9 +5,12 @@
 //! largest ΔH joins the active set, and means and variances of all rows follow in one pass over them. With d active rows out
 //! of n that costs O(n d²) time and O(n d) memory, and an answer costs O(d²).
 
+mod classifier;
 mod machine;
+mod refit;
 pub(crate) mod site;
 mod train;
 
+pub use classifier::{FittedIvm, IvmClassifier, IvmParams};
 pub use machine::Ivm;
 pub use train::{IvmOptions, Trained, train};

@@ -1,0 +1,97 @@
+//! From scores to probabilities by a curve fitted to rows the scores were not made from (Platt 1999, with the corrections of Lin, Lin
+//! and Weng 2007).
+
+use serde::{Deserialize, Serialize};
+
+/// p = 1/(1 + exp(−(slope · score + offset))).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Platt {
+    /// The slope.
+    pub slope: f64,
+    /// The offset.
+    pub offset: f64,
+}
+
+impl Platt {
+    /// The curve that makes the labels of rows most likely. A row too many of either class is imagined, so that rows which can
+    /// be told apart perfectly do not make the curve a step.
+    pub fn fit(scores: &[f64], is_positive: &[bool]) -> Self {
+        const MOST_STEPS: usize = 100;
+        let n_positive = is_positive.iter().filter(|p| **p).count() as f64;
+        let n_negative = scores.len() as f64 - n_positive;
+        let targets = [1.0 / (n_negative + 2.0), (n_positive + 1.0) / (n_positive + 2.0)];
+        let target = |i: usize| targets[usize::from(is_positive[i])];
+        let loss = |curve: Self| {
+            let terms = scores.iter().enumerate().map(|(i, &score)| {
+                let z = curve.slope * score + curve.offset;
+                // log(1 + e^z) − t z, without overflow.
+                z.max(0.0) + libm::log1p(libm::exp(-z.abs())) - target(i) * z
+            });
+            terms.sum::<f64>()
+        };
+        let mut curve = Self { slope: 0.0, offset: libm::log((n_positive + 1.0) / (n_negative + 1.0)) };
+        let mut now = loss(curve);
+        for _ in 0..MOST_STEPS {
+            let (mut g, mut h) = ([0.0; 2], [1e-12, 0.0, 1e-12]);
+            for (i, &score) in scores.iter().enumerate() {
+                let p = curve.probability(score);
+                let (error, weight) = (p - target(i), p * (1.0 - p));
+                g = [g[0] + error * score, g[1] + error];
+                h = [h[0] + weight * score * score, h[1] + weight * score, h[2] + weight];
+            }
+            let determinant = h[0] * h[2] - h[1] * h[1];
+            let down = [(h[2] * g[0] - h[1] * g[1]) / determinant, (h[0] * g[1] - h[1] * g[0]) / determinant];
+            let mut step = 1.0;
+            let mut next = now;
+            let mut moved = curve;
+            while step > 1e-10 {
+                moved = Self { slope: curve.slope - step * down[0], offset: curve.offset - step * down[1] };
+                next = loss(moved);
+                if next < now {
+                    break;
+                }
+                step /= 2.0;
+            }
+            if next.is_nan() || now - next < 1e-10 * (1.0 + now) {
+                break;
+            }
+            (curve, now) = (moved, next);
+        }
+        curve
+    }
+
+    /// The probability for a score.
+    pub fn probability(self, score: f64) -> f64 {
+        1.0 / (1.0 + libm::exp(-(self.slope * score + self.offset)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::rng::{Purpose, Rng};
+
+    use super::*;
+
+    #[test]
+    fn a_known_curve_is_found_again() {
+        let mut rng = Rng::new(1, Purpose::Data, 0);
+        let truth = Platt { slope: 2.0, offset: -0.7 };
+        let scores: Vec<f64> = (0..20_000).map(|_| rng.normal()).collect();
+        let labels: Vec<bool> = scores.iter().map(|&s| rng.unit() < truth.probability(s)).collect();
+        let found = Platt::fit(&scores, &labels);
+        assert!((found.slope - 2.0).abs() < 0.1 && (found.offset + 0.7).abs() < 0.06, "{found:?}");
+    }
+
+    #[test]
+    fn extremes_give_probabilities_all_the_same() {
+        for (scores, labels) in [
+            (vec![-1.0, 1.0], vec![false, true]),
+            (vec![1.0, 1.0, 1.0], vec![true, true, true]),
+            (vec![-1e6, 1e6, 1e6], vec![false, true, true]),
+            (vec![], vec![]),
+        ] {
+            let p = Platt::fit(&scores, &labels).probability(0.3);
+            assert!(p > 0.0 && p < 1.0, "{scores:?} {p}");
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! From the columns of a table to numbers that distances can be taken of.
+//!
+//! Missing numbers become the mean of their column, categories become one column each, and numbers are brought to one scale:
+//! that of each column, or one for all where all columns are alike, as the pixels of a picture are. What was found on the training
+//! rows is kept with the model.
+
+use hedgerow_core::{Dataset, Schema};
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+/// What is done with each column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Preparation {
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Part {
+    /// (value − center)/scale, `fill` instead of a missing value.
+    Number { fill: f64, center: f64, scale: f64 },
+    /// A column for each category; all 0 for a missing or unknown one.
+    Categories(usize),
+}
+
+/// What a column of numbers looks like.
+#[derive(Clone, Copy)]
+struct Spread {
+    n: f64,
+    sum: f64,
+    squares: f64,
+    low: f64,
+    high: f64,
+}
+
+impl Preparation {
+    /// Looks at the training rows.
+    pub fn new(data: &Dataset) -> Self {
+        let kinds = &data.schema.columns;
+        let empty = Spread { n: 0.0, sum: 0.0, squares: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
+        let mut spreads = vec![empty; kinds.len()];
+        let mut row = vec![0.0; kinds.len()];
+        for r in 0..data.n_rows() {
+            data.features.copy_rows(r..r + 1, &mut row);
+            for (spread, value) in spreads.iter_mut().zip(&row).filter(|(_, v)| !v.is_nan()) {
+                let value = f64::from(*value);
+                spread.n += 1.0;
+                spread.sum += value;
+                spread.squares += value * value;
+                (spread.low, spread.high) = (spread.low.min(value), spread.high.max(value));
+            }
+        }
+        let common = common_scale(&data.schema, &spreads);
+        let part = |(column, spread): (usize, &Spread)| match kinds[column].kind.n_categories() {
+            0 => spread.part(common),
+            n => Part::Categories(n),
+        };
+        Self { parts: spreads.iter().enumerate().map(part).collect() }
+    }
+
+    /// Columns before.
+    pub fn n_features(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Columns after.
+    pub fn width(&self) -> usize {
+        self.parts.iter().map(|part| if let Part::Categories(n) = part { *n } else { 1 }).sum()
+    }
+
+    /// Rows as numbers.
+    pub fn map(&self, x: ArrayView2<'_, f32>) -> Array2<f64> {
+        let mut out = Array2::zeros((x.nrows(), self.width()));
+        for (from, mut to) in x.rows().into_iter().zip(out.rows_mut()) {
+            let mut at = 0;
+            for (part, &value) in self.parts.iter().zip(from) {
+                match part {
+                    Part::Number { fill, center, scale } => {
+                        let value = if value.is_nan() { *fill } else { f64::from(value) };
+                        to[at] = (value - center) / scale;
+                        at += 1;
+                    }
+                    Part::Categories(n) => {
+                        if value >= 0.0 && (value as usize) < *n {
+                            // Two different categories are as far apart as a number and one a deviation away.
+                            to[at + value as usize] = std::f64::consts::FRAC_1_SQRT_2;
+                        }
+                        at += n;
+                    }
+                }
+            }
+        }
+        out
+    }
+}
+
+impl Spread {
+    fn part(&self, common: Option<f64>) -> Part {
+        if self.n == 0.0 {
+            return Part::Number { fill: 0.0, center: 0.0, scale: 1.0 };
+        }
+        let mean = self.sum / self.n;
+        let deviation = libm::sqrt((self.squares / self.n - mean * mean).max(0.0));
+        let own = if deviation > 1e-12 * (self.high - self.low).max(mean.abs()) && deviation > 0.0 {
+            deviation
+        } else {
+            1.0
+        };
+        Part::Number { fill: mean, center: mean, scale: common.unwrap_or(own) }
+    }
+}
+
+/// The range of all columns, if they are numbers and most of them have nearly that range each.
+fn common_scale(schema: &Schema, spreads: &[Spread]) -> Option<f64> {
+    let is_plain = schema.columns.iter().all(|column| column.kind.n_categories() == 0);
+    let ranges: Vec<f64> =
+        spreads.iter().map(|s| s.high - s.low).filter(|r| *r > 0.0 && r.is_finite()).collect();
+    let largest = ranges.iter().copied().fold(0.0, f64::max);
+    let alike = ranges.iter().filter(|range| **range > 0.9 * largest).count();
+    (is_plain && ranges.len() > 2 && 2 * alike > ranges.len()).then_some(largest)
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::{ClassId, Column, ColumnKind, Features, LabelTable};
+    use ndarray::array;
+
+    use super::*;
+
+    fn data(x: &Array2<f32>, kinds: Vec<Column>) -> Dataset {
+        let labels = LabelTable::from(vec!["a".to_string(), "b".to_string()]);
+        let schema = Schema { columns: kinds, labels, ..Schema::unnamed(0) };
+        let classes = (0..x.nrows()).map(|r| ClassId((r % 2) as u32)).collect();
+        Dataset::new(schema, Features::from_view(x.view()), classes, None).unwrap()
+    }
+
+    #[test]
+    fn numbers_gaps_constants_and_categories() {
+        let categories = ["red", "green"].map(String::from).to_vec();
+        let kinds = vec![
+            Column::numeric("size"),
+            Column::numeric("constant"),
+            Column { name: "color".into(), kind: ColumnKind::Categorical { categories } },
+        ];
+        let x = array![[1.0, 5.0, 0.0], [3.0, 5.0, 1.0], [f32::NAN, 5.0, f32::NAN]];
+        let preparation = Preparation::new(&data(&x, kinds));
+        assert_eq!((preparation.n_features(), preparation.width()), (3, 4));
+        let root = std::f64::consts::FRAC_1_SQRT_2;
+        let expected = array![[-1.0, 0.0, root, 0.0], [1.0, 0.0, 0.0, root], [0.0, 0.0, 0.0, 0.0]];
+        assert_eq!(preparation.map(x.view()), expected);
+    }
+
+    #[test]
+    fn columns_that_are_alike_keep_their_proportions() {
+        let x = array![[0.0, 0.0, 0.0, 0.0], [255.0, 255.0, 251.0, 2.0]];
+        let kinds = (0..4).map(|i| Column::numeric(i.to_string())).collect();
+        let mapped = Preparation::new(&data(&x, kinds)).map(x.view());
+        assert!((mapped[(1, 0)] - mapped[(0, 0)] - 1.0).abs() < 1e-12);
+        assert!((mapped[(1, 3)] - mapped[(0, 3)] - 2.0 / 255.0).abs() < 1e-12);
+    }
+}
