@@ -93,13 +93,15 @@ impl GpRegression {
 
     /// What is known about the values at other rows.
     pub fn predict(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
-        check_columns(self.x.ncols(), x)?;
-        let mut cross = self.kernel.cross(x, self.x.view(), par);
-        let mean = cross.dot(&self.alpha) + self.mean;
-        self.factor.forward_rows(&mut cross, par);
-        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
-        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
-        Ok(Normal { mean, variance })
+        let known = Known {
+            kernel: &self.kernel,
+            x: self.x.view(),
+            alpha: &self.alpha,
+            root: None,
+            factor: &self.factor,
+        };
+        let Normal { mean, variance } = known.at(x, par)?;
+        Ok(Normal { mean: mean + self.mean, variance })
     }
 
     /// Functions drawn from what is known: one a row, at the rows given.
@@ -152,7 +154,33 @@ fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: ArrayView1<'_, f64>) -> Res
     Ok(())
 }
 
-pub(crate) fn check_columns(expected: usize, x: ArrayView2<'_, f64>) -> Result<()> {
+/// What is known of a process at some rows, as every model here has it: the mean elsewhere is k*ᵀα, the variance k** − |L⁻¹ R k*|² with
+/// R the diagonal matrix of `root`, or the identity.
+pub(crate) struct Known<'a> {
+    pub(crate) kernel: &'a Kernel,
+    pub(crate) x: ArrayView2<'a, f64>,
+    pub(crate) alpha: &'a Array1<f64>,
+    pub(crate) root: Option<&'a Array1<f64>>,
+    pub(crate) factor: &'a Cholesky,
+}
+
+impl Known<'_> {
+    /// What that says about other rows.
+    pub(crate) fn at(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
+        check_columns(self.x.ncols(), x)?;
+        let mut cross = self.kernel.cross(x, self.x, par);
+        let mean = cross.dot(self.alpha);
+        if let Some(root) = self.root {
+            cross *= root;
+        }
+        self.factor.forward_rows(&mut cross, par);
+        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
+        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
+        Ok(Normal { mean, variance })
+    }
+}
+
+fn check_columns(expected: usize, x: ArrayView2<'_, f64>) -> Result<()> {
     let got = x.ncols();
     if got == expected { Ok(()) } else { Err(Error::Shape { what: "feature columns", expected, got }) }
 }

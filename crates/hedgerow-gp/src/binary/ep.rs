@@ -1,14 +1,14 @@
 //! Expectation propagation with the probit likelihood (spec 000, A22): one site a row, moments matched in turn.
 
 use hedgerow_core::{Par, Result};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2};
 
-use super::check;
+use super::{check, factor_of_one_and};
 use crate::ivm::site::Site;
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
 use crate::linalg::Cholesky;
-use crate::regression::{Normal, check_columns};
+use crate::regression::{Known, Normal};
 
 /// Sweeps at most.
 const MOST_SWEEPS: usize = 100;
@@ -52,7 +52,7 @@ impl Ep {
             }
             n_sweeps += 1;
             // Rank-one updates gather rounding errors; a factor from scratch does not.
-            let factor = factor(&k, &tau, par)?;
+            let factor = factor_of_one_and(&k, &tau.mapv(libm::sqrt), par)?;
             posterior = Posterior::new(&k, &tau, &nu, &factor, par);
             if change < TOLERANCE || n_sweeps == MOST_SWEEPS {
                 let log_evidence = log_evidence(&posterior, &tau, &nu, y, &factor);
@@ -91,14 +91,9 @@ impl Ep {
 
     /// What is known about the latent values at other rows.
     pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
-        check_columns(self.x.ncols(), x)?;
-        let mut cross = self.kernel.cross(x, self.x.view(), par);
-        let mean = cross.dot(&self.alpha);
-        cross *= &self.tau.mapv(libm::sqrt);
-        self.factor.forward_rows(&mut cross, par);
-        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
-        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
-        Ok(Normal { mean, variance })
+        let (alpha, root) = (&self.alpha, self.tau.mapv(libm::sqrt));
+        Known { kernel: &self.kernel, x: self.x.view(), alpha, root: Some(&root), factor: &self.factor }
+            .at(x, par)
     }
 
     /// The probability of +1 for each row.
@@ -155,16 +150,6 @@ impl Cavity {
         let site = Site::new(y, self.mean, self.variance, 0.0)?;
         Some((site.precision, site.precision * site.mean))
     }
-}
-
-fn factor(k: &Array2<f64>, tau: &Array1<f64>, par: &Par) -> Result<Cholesky> {
-    let root = tau.mapv(libm::sqrt);
-    let mut b = k * &root;
-    for (i, mut row) in b.rows_mut().into_iter().enumerate() {
-        row *= root[i];
-        row[i] += 1.0;
-    }
-    Cholesky::robust(&b, par)
 }
 
 fn log_evidence(

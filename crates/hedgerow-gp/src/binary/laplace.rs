@@ -3,12 +3,12 @@
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::check;
+use super::{check, factor_of_one_and};
 use crate::kernel::Kernel;
 use crate::likelihood::{Likelihood, Local};
 use crate::linalg::Cholesky;
 use crate::optimize::climb;
-use crate::regression::{Normal, check_columns};
+use crate::regression::{Known, Normal};
 
 /// A classifier of two classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,14 +121,8 @@ impl Laplace {
 
     /// What is known about the latent values at other rows.
     pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
-        check_columns(self.x.ncols(), x)?;
-        let mut cross = self.kernel.cross(x, self.x.view(), par);
-        let mean = cross.dot(&self.gradient);
-        cross *= &self.root;
-        self.factor.forward_rows(&mut cross, par);
-        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
-        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
-        Ok(Normal { mean, variance })
+        let (alpha, root) = (&self.gradient, Some(&self.root));
+        Known { kernel: &self.kernel, x: self.x.view(), alpha, root, factor: &self.factor }.at(x, par)
     }
 
     /// The probability of +1 for each row.
@@ -194,10 +188,6 @@ impl Peak {
 /// √W, and the factor of I + √W K √W, whose eigenvalues are all 1 or more.
 fn curvature(k: &Array2<f64>, local: &[Local], par: &Par) -> Result<(Array1<f64>, Cholesky)> {
     let root: Array1<f64> = local.iter().map(|l| libm::sqrt(l.curvature.max(0.0))).collect();
-    let mut b = k * &root;
-    for (i, mut row) in b.rows_mut().into_iter().enumerate() {
-        row *= root[i];
-        row[i] += 1.0;
-    }
-    Ok((root, Cholesky::robust(&b, par)?))
+    let factor = factor_of_one_and(k, &root, par)?;
+    Ok((root, factor))
 }

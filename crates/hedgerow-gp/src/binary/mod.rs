@@ -6,13 +6,14 @@
 mod ep;
 mod laplace;
 
-use hedgerow_core::{Error, Result};
-use ndarray::ArrayView2;
+use hedgerow_core::{Error, Par, Result};
+use ndarray::{Array1, Array2, ArrayView2};
 
 pub use ep::Ep;
 pub use laplace::Laplace;
 
 use crate::kernel::Kernel;
+use crate::linalg::Cholesky;
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
     kernel.check(x.ncols())?;
@@ -26,6 +27,16 @@ fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
         Some(y) => Err(Error::param("labels", "+1 or -1", y)),
         None => Ok(()),
     }
+}
+
+/// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1.
+fn factor_of_one_and(k: &Array2<f64>, root: &Array1<f64>, par: &Par) -> Result<Cholesky> {
+    let mut b = k * root;
+    for (i, mut row) in b.rows_mut().into_iter().enumerate() {
+        row *= root[i];
+        row[i] += 1.0;
+    }
+    Cholesky::robust(&b, par)
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! A trained machine for two classes.
 
 use hedgerow_core::{Par, Result};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
-use crate::regression::{Normal, check_columns};
+use crate::regression::{Known, Normal};
 use crate::special::normal_cdf;
 
 /// A classifier of two classes that remembers its active rows only.
@@ -64,13 +64,8 @@ impl Ivm {
 
     /// What is known about the latent values at rows, without the bias.
     pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
-        check_columns(self.x.ncols(), x)?;
-        let mut cross = self.kernel.cross(x, self.x.view(), par);
-        let mean = cross.dot(&self.alpha);
-        self.factor.forward_rows(&mut cross, par);
-        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
-        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
-        Ok(Normal { mean, variance })
+        let alpha = &self.alpha;
+        Known { kernel: &self.kernel, x: self.x.view(), alpha, root: None, factor: &self.factor }.at(x, par)
     }
 
     /// The probability of +1 for each row, as the posterior has it. It is too timid; see the calibration of several classes.
