@@ -3,6 +3,9 @@
 //! What a leaf counts is exactly the rows of the pool that stand in it. So learning a row and forgetting it again leaves no
 //! trace in the answers, and a tree can never have more splits than the pool has rows.
 
+mod leaf;
+mod order;
+
 use hedgerow_core::rng::{Purpose, Rng};
 
 use super::Birth;
@@ -11,9 +14,6 @@ use super::lists::{RowLists, Spot, split_above, spot_below};
 use crate::codes::Code;
 use crate::grow::{Ground, Grower, LeafRows, Matrix, NEARBY_BYTES, Scorer, on_grid};
 use crate::tree::{Link, Target, Tree, Value};
-
-/// What a leaf must have to be split: one row in so many outside its most frequent class.
-const DUE: f32 = 12.0;
 
 /// A tree, the rows in its leaves, and its number.
 #[derive(Debug, Clone, Default)]
@@ -431,101 +431,6 @@ impl LiveTree {
         depths
     }
 
-    /// A leaf of the rows on a spot's list.
-    fn count<C>(&mut self, spot: Spot, soil: &Soil<'_, C>) -> Link {
-        let mut rows: Vec<u32> = self.lists.rows(spot).collect();
-        // Sums of weights must not depend on how the rows came here.
-        soil.sort(&mut rows);
-        let mut weights: Vec<(usize, f64)> = Vec::new();
-        for slot in rows {
-            let class = soil.class(slot);
-            let weight = soil.ground.row_weights.map_or(1.0, |w| f64::from(w[slot as usize]))
-                * soil.ground.class_weights[class];
-            match weights.last_mut() {
-                Some(last) if last.0 == class => last.1 += weight,
-                _ => weights.push((class, weight)),
-            }
-        }
-        weights.retain(|w| w.1 > 0.0);
-        if weights.is_empty() { Link::default() } else { self.tree.add_leaf(&weights) }
-    }
-
-    /// The leaf with one row more.
-    #[inline]
-    fn with_one_more(&mut self, leaf: Link, class: usize) -> Link {
-        if let Target::Pure { class: own, rows } = leaf.target()
-            && (own == class || rows == 0)
-            && let Some(more) = Link::pure(class, rows + 1)
-        {
-            return more;
-        }
-        if let Target::Listed(at) = leaf.target()
-            && let Some(place) = self.tree.entry_of(at, class)
-        {
-            self.tree.leaves[place].weight += 1.0;
-            self.tree.leaves[at].weight += 1.0;
-            return leaf;
-        }
-        let mut weights = self.weights(leaf);
-        match weights.iter_mut().find(|w| w.0 == class) {
-            Some(own) => own.1 += 1.0,
-            None => weights.push((class, 1.0)),
-        }
-        weights.retain(|w| w.1 > 0.0);
-        weights.sort_by_key(|w| w.0);
-        self.drop_leaf(leaf);
-        self.tree.add_leaf(&weights)
-    }
-
-    /// The leaf with one row less.
-    fn with_one_less(&mut self, leaf: Link, class: usize) -> Link {
-        if let Target::Pure { class: own, rows } = leaf.target() {
-            return if rows > 1 { Link::pure(own, rows - 1).unwrap_or_default() } else { Link::default() };
-        }
-        let mut weights = self.weights(leaf);
-        self.drop_leaf(leaf);
-        if let Some(own) = weights.iter_mut().find(|w| w.0 == class) {
-            own.1 -= 1.0;
-        }
-        weights.retain(|w| w.1 > 0.5);
-        if weights.is_empty() { Link::default() } else { self.tree.add_leaf(&weights) }
-    }
-
-    fn weights(&self, leaf: Link) -> Vec<(usize, f64)> {
-        let mut weights = Vec::new();
-        self.tree.visit_leaf(leaf, |class, weight| weights.push((class, f64::from(weight))));
-        weights
-    }
-
-    /// Notes that the entries of a leaf are no longer used.
-    fn drop_leaf(&mut self, leaf: Link) {
-        if let Target::Listed(at) = leaf.target() {
-            let n = 1 + self.tree.leaves[at].class as usize;
-            if at + n == self.tree.leaves.len() {
-                self.tree.leaves.truncate(at);
-            } else {
-                self.n_dead_entries += n;
-            }
-        }
-    }
-
-    /// Whether a leaf has enough rows of other classes to be split.
-    #[inline]
-    fn is_due<C>(&self, leaf: Link, soil: &Soil<'_, C>) -> bool {
-        let Target::Listed(at) = leaf.target() else { return false };
-        let head = self.tree.leaves[at];
-        if head.class < 2 {
-            return false;
-        }
-        let most = self.tree.leaves[at + 1..=at + head.class as usize]
-            .iter()
-            .fold(0.0, |most, e| e.weight.max(most));
-        let others = head.weight - most;
-        others * DUE >= head.weight
-            && (soil.ground.noise == 0.0
-                || soil.ground.is_worth_splitting(f64::from(others), f64::from(head.weight)))
-    }
-
     /// Whether a split may be found now that the row of a slot has come. Rows that are all alike, as in tables of few
     /// categories, need no search: the new row is like the one before it.
     fn may_split<C: Code>(&self, slot: u32, end: End, soil: &Soil<'_, C>) -> bool {
@@ -603,103 +508,6 @@ impl LiveTree {
             self.set_link(above, joined);
             self.kill(split);
             path.pop();
-        }
-    }
-
-    /// Puts the tree in order once much of it is dead or has been added out of order.
-    fn order_if_due(&mut self) {
-        let n = self.tree.splits.len();
-        let is_due = 4 * self.n_dead > n + 64
-            || n > 2 * self.n_ordered + 64
-            || 2 * self.n_dead_entries > self.tree.leaves.len() + 256;
-        if is_due {
-            self.put_in_order();
-        }
-    }
-
-    /// Rewrites the tree: nothing dead or empty, the larger child of each split next to it. What it answers stays the same.
-    pub(super) fn put_in_order(&mut self) {
-        if self.is_ordered {
-            return;
-        }
-        let sizes = self.sizes();
-        let size = |link: Link| link.as_split().map_or_else(|| self.leaf_size(link), |i| sizes[i]);
-        let mut new = Tree::default();
-        let live = self.tree.splits.len() - self.n_dead.min(self.tree.splits.len());
-        new.splits.reserve_exact(live);
-        let mut old_of_new: Vec<Spot> = vec![0];
-        // Links that wait, with their old and their new spot.
-        let mut waiting = vec![(self.tree.root, 0, 0)];
-        while let Some((mut link, mut old, to)) = waiting.pop() {
-            // Where one side is empty the other takes the place of the split.
-            while let Some(index) = link.as_split() {
-                let split = &self.tree.splits[index];
-                let empty = split.links.iter().position(|&side| size(side) == 0.0);
-                let Some(empty) = empty else { break };
-                link = split.links[1 - empty];
-                old = spot_below(index, empty == 0);
-            }
-            let moved = if let Some(index) = link.as_split() {
-                let mut split = self.tree.splits[index];
-                if let Some(set) = split.categories(&self.tree.sets) {
-                    split.set_categories(&set, &mut new.sets);
-                }
-                let at = new.splits.len();
-                new.splits.push(split);
-                old_of_new.resize(1 + 2 * new.splits.len(), 0);
-                let larger = usize::from(size(split.links[0]) <= size(split.links[1]));
-                for side in [1 - larger, larger] {
-                    let right = side == 1;
-                    waiting.push((split.links[side], spot_below(index, right), spot_below(at, right)));
-                }
-                Link::to_split(at)
-            } else {
-                old_of_new[to] = old;
-                match link.target() {
-                    Target::Listed(_) => new.add_leaf(&self.weights(link)),
-                    _ => link,
-                }
-            };
-            match split_above(to) {
-                None => new.root = moved,
-                Some((split, right)) => new.splits[split].links[usize::from(right)] = moved,
-            }
-        }
-        self.lists.reorder(&old_of_new);
-        // Spots above splits have no rows of their own.
-        for spot in 0..old_of_new.len() {
-            let is_split = match split_above(spot) {
-                None => new.root.as_split().is_some(),
-                Some((split, right)) => new.splits[split].links[usize::from(right)].as_split().is_some(),
-            };
-            if is_split {
-                self.lists.clear(spot);
-            }
-        }
-        self.tree = new;
-        self.n_dead = 0;
-        self.n_dead_entries = 0;
-        self.n_changes += 1;
-        self.n_ordered = self.tree.splits.len();
-        self.is_ordered = true;
-    }
-
-    /// For each split the weight of the rows below it. Children come after their parents, so one pass from the end does.
-    fn sizes(&self) -> Vec<f64> {
-        let mut sizes = vec![0.0; self.tree.splits.len()];
-        for index in (0..sizes.len()).rev() {
-            let of = |link: Link| link.as_split().map_or_else(|| self.leaf_size(link), |i| sizes[i]);
-            let links = self.tree.splits[index].links;
-            sizes[index] = of(links[0]) + of(links[1]);
-        }
-        sizes
-    }
-
-    fn leaf_size(&self, leaf: Link) -> f64 {
-        match leaf.target() {
-            Target::Split(_) => 0.0,
-            Target::Pure { rows, .. } => f64::from(rows),
-            Target::Listed(at) => self.tree.leaves.get(at).map_or(0.0, |head| f64::from(head.weight)),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! Rows are worked through tree by tree in blocks, which end at fixed numbers of rows learnt. Trees do not know of each other
 //! within a block, so the result is that of rows in order, whatever the batches and threads.
 
+mod answer;
 mod arms;
 mod block;
 mod drift;
@@ -24,9 +25,8 @@ mod window;
 
 use std::sync::Mutex;
 
-use hedgerow_core::traits::largest;
 use hedgerow_core::{Checked, ClassId, Classifier, Dataset, Error, Par, Result, Schema};
-use ndarray::{Array2, ArrayView2, ArrayViewMut1, ArrayViewMut2};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::calibration::Calibration;
 use crate::codes::{Code, ColumnCodes, Meaning};
@@ -36,6 +36,7 @@ use crate::params::{ClassWeights, ForestParams, Keep};
 use crate::say::Say;
 use crate::train::Training;
 use crate::tree::{Tree, Value};
+use answer::nearest;
 use arms::Arms;
 use block::Staged;
 use drift::Monitor;
@@ -471,61 +472,6 @@ impl OnlineForest {
         self.seen += len as u64;
     }
 
-    /// Whether a row is to be remembered.
-    fn wants(&self, row: &[f32], class: u16) -> bool {
-        let keep = self.forest.params.keep;
-        if keep == Keep::All || self.pool.n_rows() == 0 {
-            return true;
-        }
-        let mut sums = self.sums(row);
-        let sums = &mut sums[self.way() * self.forest.n_classes..][..self.forest.n_classes];
-        self.forest.finish(sums);
-        keep.wants(sums, usize::from(class))
-    }
-
-    /// Which way to weigh leaves is in use.
-    fn way(&self) -> usize {
-        nearest(&self.says, &self.forest.say)
-    }
-
-    /// What all trees together say about a row, for each way to weigh leaves.
-    fn sums(&self, row: &[f32]) -> Vec<f64> {
-        let mut sums = vec![0.0; self.says.len() * self.forest.n_classes];
-        let mut shares = Vec::new();
-        for live in &self.live {
-            let leaf = live.walk(row).leaf;
-            let size = block::add_shares(live, leaf, self.forest.params.probabilities, &mut shares);
-            block::add_weighed(&shares, size, &self.says, &mut sums);
-            shares.clear();
-        }
-        sums
-    }
-
-    /// Answers a row that is not to be learnt.
-    fn answer_only(&mut self, row: &[f32], class: u16, age: u64, answer: ArrayViewMut1<'_, f64>) {
-        let sums = self.sums(row);
-        self.records.iter_mut().for_each(|record| record.clear(age));
-        self.note_answer(&sums, class, age, answer);
-    }
-
-    /// Notes what the forest said about a row before it learnt it.
-    fn note_answer(&mut self, all_sums: &[f64], class: u16, age: u64, mut answer: ArrayViewMut1<'_, f64>) {
-        let sums = &all_sums[self.way() * self.forest.n_classes..][..self.forest.n_classes];
-        let knows_something = sums.iter().any(|&s| s > 0.0);
-        let mut proba = sums.to_vec();
-        if knows_something {
-            self.monitor.note(largest(sums) != Some(usize::from(class)), age + 1);
-            self.forest.finish(&mut proba);
-        } else {
-            proba.fill(1.0 / sums.len().max(1) as f64);
-        }
-        let n_trees = if knows_something { self.live.len() as u32 } else { 0 };
-        self.window.note(age, all_sums, class, n_trees);
-        for (to, from) in answer.iter_mut().zip(proba) {
-            *to = from;
-        }
-    }
-
     /// Lets all trees forget rows that are off their queues already, and closes the gaps they leave in the pool.
     fn forget_slots(&mut self, gone: &[u32], par: &Par) {
         if gone.is_empty() {
@@ -553,12 +499,6 @@ impl OnlineForest {
         }
         self.pool.close_gaps()
     }
-}
-
-/// Which of several ways to weigh leaves is most like another.
-fn nearest(says: &[Say], to: &Say) -> usize {
-    let distance = |at: &usize| (says[*at].power() - to.power()).abs();
-    (0..says.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
 }
 
 /// Lets all trees forget the rows of some slots.

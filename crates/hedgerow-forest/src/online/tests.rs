@@ -2,6 +2,7 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::blobs;
+use hedgerow_core::traits::largest;
 use hedgerow_core::{
     Budget, ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _, Schema, Silent,
 };
