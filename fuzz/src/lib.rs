@@ -5,11 +5,8 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use hedgerow::Model;
-use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
-    Schema, Silent,
-};
-use hedgerow::forest::{ForestParams, Rows, Training};
+use hedgerow::core::{Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _, Rows, Schema, Silent, Training};
+use hedgerow::forest::ForestParams;
 use hedgerow::io::{Format, ReadOptions, RowReader, read_dataset, summarize};
 use ndarray::Array2;
 

@@ -231,7 +231,7 @@ mod tests {
 
     use super::*;
     use crate::params::LeafPower;
-    use crate::train::Training;
+    use hedgerow_core::Training;
 
     #[test]
     fn answers_are_sums_of_shares_times_a_power_of_leaf_sizes() {

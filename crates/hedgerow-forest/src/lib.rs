@@ -6,8 +6,8 @@
 //! ([`calibration`]).
 //!
 //! ```
-//! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, testing::blobs};
-//! use hedgerow_forest::{Forest, ForestParams, Training};
+//! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
+//! use hedgerow_forest::{Forest, ForestParams};
 //!
 //! let data = blobs(300, 4, 3, 1);
 //! let params = ForestParams { n_trees: 20, ..Default::default() }.check()?;
@@ -39,9 +39,9 @@ pub use calibration::Calibration;
 pub use forest::Forest;
 pub use merge::merge;
 
-pub use online::{Drift, Lesson, OnlineForest, Rows, Saved, SavedState};
+pub use online::{OnlineForest, Saved, SavedState};
 pub use params::{
     ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities, SplitRule,
 };
 pub use parts::Part;
-pub use train::{Fitted, OutOfBag, Training};
+pub use train::{Fitted, OutOfBag};

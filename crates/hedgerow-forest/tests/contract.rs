@@ -5,10 +5,10 @@
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::{
     Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
-    Schema, Silent, StopReason,
+    Schema, Silent, StopReason, Training,
 };
 use hedgerow_forest::proximity::{ForestKernel, proximities};
-use hedgerow_forest::{Fitted, Forest, ForestParams, Training, importance, merge};
+use hedgerow_forest::{Fitted, Forest, ForestParams, importance, merge};
 use ndarray::{Array2, s};
 
 fn fit_with(data: &Dataset, settings: &[(&str, &str)], threads: usize, budget: &Budget) -> Fitted {

@@ -28,6 +28,7 @@ mod optimize;
 pub mod platt;
 pub mod prepare;
 pub mod regression;
+pub mod saved;
 pub mod special;
 
 pub use binary::{Ep, Laplace};
@@ -35,3 +36,4 @@ pub use ivm::{Ivm, IvmClassifier, IvmParams};
 pub use kernel::{Kernel, Metric, Shape};
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
+pub use saved::Saved;

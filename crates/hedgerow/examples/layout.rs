@@ -6,9 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use hedgerow::core::{Budget, Features, Par, Params as _, Result, Silent};
+use hedgerow::core::{Budget, Features, Par, Params as _, Result, Silent, Training};
 use hedgerow::forest::tree::{Link, Tree};
-use hedgerow::forest::{Forest, ForestParams, Training};
+use hedgerow::forest::{Forest, ForestParams};
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 
 const LINE: usize = 64;

@@ -13,8 +13,8 @@
 use std::path::{Path, PathBuf};
 
 use hedgerow::Model;
-use hedgerow::core::{Budget, ClassId, Classifier as _, Dataset, Par, Params as _, Silent};
-use hedgerow::forest::{ForestParams, Rows, Training};
+use hedgerow::core::{Budget, ClassId, Classifier as _, Dataset, Par, Params as _, Rows, Silent, Training};
+use hedgerow::forest::ForestParams;
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 use hedgerow::report::{ClassBars, Example, Page, Picture};
 

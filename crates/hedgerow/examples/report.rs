@@ -11,8 +11,10 @@ use std::time::Instant;
 use hedgerow::Model;
 use hedgerow::core::metrics::{accuracy, log_loss};
 use hedgerow::core::traits::most_probable;
-use hedgerow::core::{Budget, ClassId, Classifier as _, Dataset, Error, Par, Params as _, Result, Silent};
-use hedgerow::forest::{ForestParams, Training};
+use hedgerow::core::{
+    Budget, ClassId, Classifier as _, Dataset, Error, Par, Params as _, Result, Silent, Training,
+};
+use hedgerow::forest::ForestParams;
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 use hedgerow::report::{
     Answers, ClassBars, CurvePoint, Example, Importances, LearningCurve, Mark, MarkKind, Page, Picture,

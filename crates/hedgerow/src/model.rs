@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Schema, StopReason};
-use hedgerow_forest::{Forest, ForestParams, Lesson, OnlineForest, OutOfBag, Rows, Training};
+use hedgerow_core::{
+    Checked, Classifier, Dataset, Error, Lesson, Par, Result, Rows, Schema, StopReason, Training,
+};
+use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::file;

@@ -8,10 +8,10 @@
 //! of the rows, now and then.
 
 use hedgerow_core::drift::{Adwin, Direction};
+use hedgerow_core::{Drift, Lesson, Training};
 use serde::{Deserialize, Serialize};
 
-use super::{Lesson, OnlineForest};
-use crate::train::Training;
+use super::OnlineForest;
 
 /// Rows of a class that a drift leaves in the pool at least, if it has them.
 const LEAST_ROWS: usize = 32;
@@ -19,19 +19,6 @@ const LEAST_ROWS: usize = 32;
 const LEAST_SINCE: usize = 4;
 /// Young trees that are tried.
 const N_YOUNG: usize = 6;
-
-/// A change that was noticed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Drift {
-    /// Rows learnt when it was noticed.
-    pub noticed_at: u64,
-    /// The row from which on things are different, as far as can be told.
-    pub since: u64,
-    /// Share of wrong answers before.
-    pub error_before: f64,
-    /// Share of wrong answers since.
-    pub error_after: f64,
-}
 
 /// Watches the errors of the forest on rows it has not learnt yet.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

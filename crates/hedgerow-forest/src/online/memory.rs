@@ -1,9 +1,9 @@
 //! Keeping pool and trees within a number of bytes.
 
-use hedgerow_core::Par;
+use hedgerow_core::{Lesson, Par};
 
+use super::OnlineForest;
 use super::live::LiveTree;
-use super::{Lesson, OnlineForest};
 
 impl OnlineForest {
     /// Forgets rows until pool and trees fit into so many bytes, and lets the pool grow no further than that.

@@ -25,7 +25,7 @@ mod window;
 
 use std::sync::Mutex;
 
-use hedgerow_core::{Checked, ClassId, Classifier, Dataset, Error, Par, Result, Schema};
+use hedgerow_core::{Checked, Classifier, Dataset, Error, Lesson, Par, Result, Rows, Schema, Training};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::calibration::Calibration;
@@ -34,7 +34,6 @@ use crate::forest::Forest;
 use crate::grow::Ground;
 use crate::params::{ClassWeights, ForestParams, Keep};
 use crate::say::Say;
-use crate::train::Training;
 use crate::tree::{Tree, Value};
 use answer::nearest;
 use arms::Arms;
@@ -48,7 +47,6 @@ use window::{Record, Window};
 #[cfg(test)]
 mod tests;
 
-pub use drift::Drift;
 pub use saved::{Saved, SavedState};
 
 /// Rows between two looks around: at least so many, a sixteenth of the pool, at most so many.
@@ -102,34 +100,6 @@ struct Birth {
     n_rows: u64,
     /// Whether it stops where noise may explain what is left.
     is_tolerant: bool,
-}
-
-/// What came of learning some rows.
-#[derive(Debug, Clone, Default)]
-pub struct Lesson {
-    /// What the forest answered before it learnt each row: a probability for every class known at the end.
-    pub answers: Array2<f64>,
-    /// Rows learnt; fewer than given only if the work was interrupted.
-    pub n_learnt: usize,
-    /// New trees tried, and those that took the place of a worse one.
-    pub n_tried: usize,
-    /// Trees replaced.
-    pub n_replaced: usize,
-    /// Rows of the pool forgotten, to make room or because of drift.
-    pub n_forgotten: usize,
-    /// Changes noticed.
-    pub drifts: Vec<Drift>,
-}
-
-/// Rows to learn.
-#[derive(Debug, Clone, Copy)]
-pub struct Rows<'a> {
-    /// The features.
-    pub x: ArrayView2<'a, f32>,
-    /// The class of each row.
-    pub labels: &'a [ClassId],
-    /// The weight of each row; 1 where there is none.
-    pub weights: Option<&'a [f32]>,
 }
 
 impl OnlineForest {

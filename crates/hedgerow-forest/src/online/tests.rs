@@ -307,7 +307,7 @@ fn an_abrupt_change_is_noticed_and_overcome() {
     }
     let mut online = OnlineForest::new(&data.schema, &params(&[("n_trees", "20")])).unwrap();
     let lessons = learn(&mut online, &data, 0, &[500], 2);
-    let drifts: Vec<Drift> = lessons.iter().flat_map(|l| l.drifts.clone()).collect();
+    let drifts: Vec<hedgerow_core::Drift> = lessons.iter().flat_map(|l| l.drifts.clone()).collect();
     assert_eq!(drifts.len(), 1, "{drifts:?}");
     assert!((2950..3100).contains(&drifts[0].since) && drifts[0].noticed_at < 3500, "{drifts:?}");
     let wrong = |lesson: &Lesson, first: usize| {

@@ -5,18 +5,17 @@
 //! has its error, and the worst of a hundred is mostly the unluckiest: so accuracies are drawn towards their mean, by as
 //! much as their spread is no larger than chance would make it. A new tree must beat what is left of the worst.
 
-use hedgerow_core::Progress;
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Lesson, Progress, Training};
 
 use super::live::{LiveTree, Soil};
 use super::pool::Values;
 use super::window::{self, Record};
-use super::{BLOCK, Birth, Lesson, OnlineForest};
+use super::{BLOCK, Birth, OnlineForest};
 use crate::calibration::{self, Answers, Calibration};
 use crate::codes::Code;
 use crate::grow::{Ground, Grown, LeafRows, Matrix, grow, on_grid};
 use crate::params::ClassWeights;
-use crate::train::Training;
 use crate::tree::Value;
 
 /// Fewest rows that can judge.

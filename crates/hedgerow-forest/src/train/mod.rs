@@ -6,9 +6,7 @@ mod oob;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{
-    Budget, Checked, DataProblem, Dataset, Error, Observer, Par, Progress, Result, StopReason,
-};
+use hedgerow_core::{Checked, DataProblem, Dataset, Error, Progress, Result, StopReason, Training};
 
 use crate::bag::Bagging;
 use crate::calibration::Calibration;
@@ -23,16 +21,6 @@ use limits::{Limiter, Patience};
 use oob::Tally;
 
 pub use oob::OutOfBag;
-
-/// What a training run is given beside data and parameters.
-pub struct Training<'a> {
-    /// The threads.
-    pub par: &'a Par,
-    /// The limits.
-    pub budget: &'a Budget,
-    /// Who watches.
-    pub observer: &'a dyn Observer,
-}
 
 /// A fitted forest and what was learnt on the way.
 #[derive(Debug, Clone)]

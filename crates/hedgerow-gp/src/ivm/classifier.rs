@@ -2,7 +2,8 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{
-    Budget, Checked, ClassId, Classifier, Dataset, Error, Observer, Par, Params, Progress, Result, StopReason,
+    Budget, Checked, ClassId, Classifier, Dataset, Error, Observer, Par, Params, Progress, Result,
+    StopReason, Training,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use schemars::JsonSchema;
@@ -106,13 +107,8 @@ struct Task<'a> {
 
 impl IvmClassifier {
     /// Fits machines to a data set. Row weights are not looked at.
-    pub fn fit(
-        data: &Dataset,
-        params: &Checked<IvmParams>,
-        par: &Par,
-        budget: &Budget,
-        observer: &dyn Observer,
-    ) -> Result<FittedIvm> {
+    pub fn fit(data: &Dataset, params: &Checked<IvmParams>, training: &Training<'_>) -> Result<FittedIvm> {
+        let Training { par, budget, observer } = *training;
         data.check_trainable()?;
         let params = params.get();
         let preparation = Preparation::new(data);
@@ -363,7 +359,8 @@ mod tests {
 
     fn fit(data: &Dataset, params: IvmParams, threads: usize) -> IvmClassifier {
         let par = Par::new(threads).unwrap();
-        IvmClassifier::fit(data, &params.check().unwrap(), &par, &Budget::open(), &Silent).unwrap().classifier
+        let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+        IvmClassifier::fit(data, &params.check().unwrap(), &training).unwrap().classifier
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use hedgerow::Model;
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
-    Schema, Silent,
+    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Lesson, Par,
+    Params as _, Rows, Schema, Silent, Training,
 };
-use hedgerow::forest::{ForestParams, Lesson, Rows, Training};
+use hedgerow::forest::ForestParams;
 use hedgerow::io::{ReadOptions, read_dataset};
 use ndarray::Array2;
 

@@ -13,8 +13,11 @@ use std::time::Instant;
 use hedgerow::Model;
 use hedgerow::core::metrics::{Report, Running};
 use hedgerow::core::traits::largest;
-use hedgerow::core::{Budget, Checked, ClassId, ColumnKind, Error, Par, Result, Schema, Silent, StopReason};
-use hedgerow::forest::{Drift, ForestParams, Lesson, Rows, Training};
+use hedgerow::core::{
+    Budget, Checked, ClassId, ColumnKind, Drift, Error, Lesson, Par, Result, Rows, Schema, Silent,
+    StopReason, Training,
+};
+use hedgerow::forest::ForestParams;
 use hedgerow::report::LeastSure;
 use ndarray::{Array2, ArrayView1, s};
 

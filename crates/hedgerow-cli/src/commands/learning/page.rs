@@ -3,8 +3,7 @@
 use std::path::Path;
 
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Classifier as _, Result};
-use hedgerow::forest::Drift;
+use hedgerow::core::{Classifier as _, Drift, Result};
 use hedgerow::report::{Answers, CurvePoint, LearningCurve, Mark, MarkKind, Page};
 use ndarray::Array2;
 

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use hedgerow::core::StopReason;
 use hedgerow::core::metrics::Report;
-use hedgerow::forest::{Drift, ForestParams};
+use hedgerow::core::{Drift, StopReason};
+use hedgerow::forest::ForestParams;
 use hedgerow::{Learner, Model};
 use serde::Serialize;
 

@@ -1,7 +1,7 @@
 //! How it went, stretch by stretch.
 
+use hedgerow::core::Drift;
 use hedgerow::core::metrics::Report;
-use hedgerow::forest::Drift;
 use serde::Serialize;
 
 /// Stretches that are kept where nobody asked for batches: more are put together two by two.
