@@ -20,6 +20,7 @@
 //! ```
 
 pub mod binary;
+mod cma;
 pub mod ivm;
 pub mod kernel;
 pub mod likelihood;

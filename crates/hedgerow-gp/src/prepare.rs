@@ -70,20 +70,29 @@ impl Preparation {
 
     /// Rows as numbers.
     pub fn map(&self, x: ArrayView2<'_, f32>) -> Array2<f64> {
-        let mut out = Array2::zeros((x.nrows(), self.width()));
+        self.mapped(x, |v| v)
+    }
+
+    /// Rows as numbers of single precision.
+    pub fn map_narrow(&self, x: ArrayView2<'_, f32>) -> Array2<f32> {
+        self.mapped(x, |v| v as f32)
+    }
+
+    fn mapped<T: Clone>(&self, x: ArrayView2<'_, f32>, number: impl Fn(f64) -> T) -> Array2<T> {
+        let mut out = Array2::from_elem((x.nrows(), self.width()), number(0.0));
         for (from, mut to) in x.rows().into_iter().zip(out.rows_mut()) {
             let mut at = 0;
             for (part, &value) in self.parts.iter().zip(from) {
                 match part {
                     Part::Number { fill, center, scale } => {
                         let value = if value.is_nan() { *fill } else { f64::from(value) };
-                        to[at] = (value - center) / scale;
+                        to[at] = number((value - center) / scale);
                         at += 1;
                     }
                     Part::Categories(n) => {
                         if value >= 0.0 && (value as usize) < *n {
                             // Two different categories are as far apart as a number and one a deviation away.
-                            to[at + value as usize] = std::f64::consts::FRAC_1_SQRT_2;
+                            to[at + value as usize] = number(std::f64::consts::FRAC_1_SQRT_2);
                         }
                         at += n;
                     }

@@ -36,32 +36,12 @@ impl Ep {
     pub fn fit(kernel: Kernel, x: ArrayView2<'_, f64>, y: &[f64], par: &Par) -> Result<Self> {
         check(&kernel, x, y)?;
         let k = kernel.matrix(x, par);
-        let n = y.len();
-        let (mut tau, mut nu) = (Array1::<f64>::zeros(n), Array1::<f64>::zeros(n));
-        let mut posterior = Posterior { covariance: k.clone(), mean: Array1::zeros(n) };
-        let mut n_sweeps = 0;
-        loop {
-            let mut change: f64 = 0.0;
-            for i in 0..n {
-                let site = Cavity::of(&posterior, &tau, &nu, i).site(y[i]);
-                let Some((new_tau, new_nu)) = site else { continue };
-                let step = new_tau - tau[i];
-                change = change.max(step.abs());
-                posterior.update(i, step, new_nu - nu[i]);
-                (tau[i], nu[i]) = (new_tau, new_nu);
-            }
-            n_sweeps += 1;
-            // Rank-one updates gather rounding errors; a factor from scratch does not.
-            let factor = factor_of_one_and(&k, &tau.mapv(libm::sqrt), par)?;
-            posterior = Posterior::new(&k, &tau, &nu, &factor, par);
-            if change < TOLERANCE || n_sweeps == MOST_SWEEPS {
-                let log_evidence = log_evidence(&posterior, &tau, &nu, y, &factor);
-                // (K + T⁻¹)⁻¹ T⁻¹ ν = ν − √T B⁻¹ √T K ν
-                let root = tau.mapv(libm::sqrt);
-                let alpha = &nu - &(&root * &factor.solve((&root * &k.dot(&nu)).view()));
-                return Ok(Self { kernel, x: x.to_owned(), tau, nu, alpha, factor, log_evidence, n_sweeps });
-            }
-        }
+        let Sites { tau, nu, posterior, factor, n_sweeps } = Sites::matched(&k, y, 0.0, par)?;
+        let log_evidence = log_evidence(&posterior, &tau, &nu, y, &factor);
+        // (K + T⁻¹)⁻¹ T⁻¹ ν = ν − √T B⁻¹ √T K ν
+        let root = tau.mapv(libm::sqrt);
+        let alpha = &nu - &(&root * &factor.solve((&root * &k.dot(&nu)).view()));
+        Ok(Self { kernel, x: x.to_owned(), tau, nu, alpha, factor, log_evidence, n_sweeps })
     }
 
     /// The kernel.
@@ -100,6 +80,45 @@ impl Ep {
     pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
         let Normal { mean, variance } = self.latent(x, par)?;
         Ok(mean.iter().zip(&variance).map(|(&m, &v)| Likelihood::Probit.probability(m, v)).collect())
+    }
+}
+
+/// Sites that agree with each other.
+pub(crate) struct Sites {
+    /// Precisions.
+    pub(crate) tau: Array1<f64>,
+    /// Precisions times means.
+    pub(crate) nu: Array1<f64>,
+    posterior: Posterior,
+    factor: Cholesky,
+    n_sweeps: usize,
+}
+
+impl Sites {
+    /// Sites for labels of rows with covariances `k`, and a bias beside the latent value.
+    pub(crate) fn matched(k: &Array2<f64>, y: &[f64], bias: f64, par: &Par) -> Result<Self> {
+        let n = y.len();
+        let (mut tau, mut nu) = (Array1::<f64>::zeros(n), Array1::<f64>::zeros(n));
+        let mut posterior = Posterior { covariance: k.clone(), mean: Array1::zeros(n) };
+        let mut n_sweeps = 0;
+        loop {
+            let mut change: f64 = 0.0;
+            for i in 0..n {
+                let site = Cavity::of(&posterior, &tau, &nu, i).site(y[i], bias);
+                let Some((new_tau, new_nu)) = site else { continue };
+                let step = new_tau - tau[i];
+                change = change.max(step.abs());
+                posterior.update(i, step, new_nu - nu[i]);
+                (tau[i], nu[i]) = (new_tau, new_nu);
+            }
+            n_sweeps += 1;
+            // Rank-one updates gather rounding errors; a factor from scratch does not.
+            let factor = factor_of_one_and(k, &tau.mapv(libm::sqrt), par)?;
+            posterior = Posterior::new(k, &tau, &nu, &factor, par);
+            if change < TOLERANCE || n_sweeps == MOST_SWEEPS {
+                return Ok(Self { tau, nu, posterior, factor, n_sweeps });
+            }
+        }
     }
 }
 
@@ -146,8 +165,8 @@ impl Cavity {
     }
 
     /// Precision and weighted mean of the site that gives the true moments.
-    fn site(&self, y: f64) -> Option<(f64, f64)> {
-        let site = Site::new(y, self.mean, self.variance, 0.0)?;
+    fn site(&self, y: f64, bias: f64) -> Option<(f64, f64)> {
+        let site = Site::new(y, self.mean, self.variance, bias)?;
         Some((site.precision, site.precision * site.mean))
     }
 }

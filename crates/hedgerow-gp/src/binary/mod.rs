@@ -10,6 +10,7 @@ use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2};
 
 pub use ep::Ep;
+pub(crate) use ep::Sites;
 pub use laplace::Laplace;
 
 use crate::kernel::Kernel;

@@ -6,11 +6,20 @@
 //! of n that costs O(n d²) time and O(n d) memory, and an answer costs O(d²).
 
 mod classifier;
+mod columns;
+mod fast;
 mod machine;
+mod params;
 mod refit;
+mod screen;
+mod search;
+mod second;
 pub(crate) mod site;
+mod task;
 mod train;
+mod tune;
 
-pub use classifier::{FittedIvm, IvmClassifier, IvmParams};
+pub use classifier::{FittedIvm, IvmClassifier};
 pub use machine::Ivm;
-pub use train::{IvmOptions, Trained, train};
+pub use params::{IvmParams, Objective, SearchKind};
+pub use train::{IvmOptions, SecondPass, Trained, train};

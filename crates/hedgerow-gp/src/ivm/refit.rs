@@ -7,62 +7,95 @@
 //! How a row would be scored without itself comes for free: with `h_i = a_iᵀ (A Aᵀ + s² I)⁻¹ a_i` it is `(f_i − h_i y_i)/(1 − h_i)`.
 
 use hedgerow_core::{Par, Result};
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView2, Axis, s};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
 
 /// s², for labels ±1 and a kernel of variance 1.
 const RIDGE: f64 = 0.01;
+/// Training rows taken in together.
+const BLOCK: usize = 2048;
+/// Columns of A Aᵀ that a thread works on at a time.
+const STRIPE: usize = 256;
 
 /// Scores of all classes from one set of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Refit {
-    kernel: Kernel,
-    rows: Array2<f64>,
+    pub(super) length: f64,
+    pub(super) rows: Array2<f32>,
     /// L⁻ᵀ w: a column a class.
-    weights: Array2<f64>,
+    pub(super) weights: Array2<f64>,
 }
 
 impl Refit {
-    /// Fits scores to labels (±1, a column a class). Returns them with each training row's scores as they would be without it.
+    /// Fits scores to labels (±1, a column a class). Returns them with the scores of some training rows, the judges, as they
+    /// would be without each of them.
     pub(super) fn new(
-        kernel: Kernel,
-        rows: Array2<f64>,
-        x: ArrayView2<'_, f64>,
+        length: f64,
+        rows: Array2<f32>,
+        x: ArrayView2<'_, f32>,
         y: &Array2<f64>,
+        judges: &[usize],
         par: &Par,
     ) -> Result<(Self, Array2<f64>)> {
-        let mut own = kernel.matrix(rows.view(), par);
+        let kernel = Kernel::rbf(length);
+        let wide = rows.mapv(f64::from);
+        let mut own = kernel.matrix(wide.view(), par);
         own.diag_mut().iter_mut().for_each(|v| *v += 1e-6);
         let lower = Cholesky::robust(&own, par)?;
-        let mut a = kernel.cross(x, rows.view(), par);
-        lower.forward_rows(&mut a, par);
-        let mut gram = a.t().dot(&a);
-        gram.diag_mut().iter_mut().for_each(|v| *v += RIDGE);
+        let features = |x: ArrayView2<'_, f32>| {
+            let mut a = kernel.cross(x.mapv(f64::from).view(), wide.view(), par);
+            lower.forward_rows(&mut a, par);
+            a
+        };
+        let n = rows.nrows();
+        let mut gram = Array2::<f64>::eye(n) * RIDGE;
+        let mut w = Array2::<f64>::zeros((n, y.ncols()));
+        for first in (0..x.nrows()).step_by(BLOCK) {
+            let part = first..(first + BLOCK).min(x.nrows());
+            let a = features(x.slice(s![part.clone(), ..]));
+            add_products(&a, &mut gram, par);
+            w += &a.t().dot(&y.slice(s![part, ..]));
+        }
         let factor = Cholesky::robust(&gram, par)?;
-        let mut w = a.t().dot(y).t().as_standard_layout().to_owned();
+        let mut w = w.t().as_standard_layout().to_owned();
         factor.forward_rows(&mut w, par);
         factor.backward_rows(&mut w, par);
-        let mut scores = a.dot(&w.t());
-        factor.forward_rows(&mut a, par);
-        let leverage = a.map_axis(Axis(1), |row| row.dot(&row).min(1.0 - 1e-9));
-        for ((mut row, y), h) in scores.rows_mut().into_iter().zip(y.rows()).zip(&leverage) {
-            row.zip_mut_with(&y, |score, y| *score = (*score - h * y) / (1.0 - h));
+        let mut without = Array2::zeros((judges.len(), y.ncols()));
+        for (block, mut without) in judges.chunks(BLOCK).zip(without.axis_chunks_iter_mut(Axis(0), BLOCK)) {
+            let mut a = features(x.select(Axis(0), block).view());
+            without.assign(&a.dot(&w.t()));
+            factor.forward_rows(&mut a, par);
+            for ((&judge, a), row) in block.iter().zip(a.rows()).zip(without.rows_mut()) {
+                let h = a.dot(&a).min(1.0 - 1e-9);
+                let mut row = row;
+                row.zip_mut_with(&y.row(judge), |score, y| *score = (*score - h * y) / (1.0 - h));
+            }
         }
         lower.backward_rows(&mut w, par);
-        Ok((Self { kernel, rows, weights: w.t().to_owned() }, scores))
+        Ok((Self { length, rows, weights: w.t().to_owned() }, without))
     }
 
     /// A score a class for each row.
     pub(super) fn scores(&self, x: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
-        self.kernel.cross(x, self.rows.view(), par).dot(&self.weights)
+        Kernel::rbf(self.length).cross(x, self.rows.mapv(f64::from).view(), par).dot(&self.weights)
     }
+}
 
-    /// Rows that are remembered.
-    pub(super) fn n_rows(&self) -> usize {
-        self.rows.nrows()
-    }
+/// Adds Aᵀ A (rows of `a` being those of Aᵀ, so this is A Aᵀ of the formula), the lower half of it: all that a factor needs.
+fn add_products(a: &Array2<f64>, gram: &mut Array2<f64>, par: &Par) {
+    let n = gram.ncols();
+    let Some(values) = gram.as_slice_mut() else { return };
+    par.for_chunks(values, STRIPE * n.max(1), |stripe, values| {
+        let first = stripe * STRIPE;
+        let n_rows = values.len() / n.max(1);
+        let Ok(mut out) = ndarray::ArrayViewMut2::from_shape((n_rows, n), values) else { return };
+        let end = first + n_rows;
+        let (left, right) = (a.slice(s![.., first..end]), a.slice(s![.., ..end]));
+        general_mat_mul(1.0, &left.t(), &right, 1.0, &mut out.slice_mut(s![.., ..end]));
+    });
 }
 
 #[cfg(test)]
@@ -75,19 +108,19 @@ mod tests {
     fn scores_without_a_row_are_those_of_a_fit_without_it() {
         let par = Par::sequential();
         let mut rng = Rng::new(1, Purpose::Data, 0);
-        let x = Array2::from_shape_fn((40, 2), |_| rng.unit());
+        let x = Array2::from_shape_fn((40, 2), |_| rng.unit() as f32);
         let y =
             Array2::from_shape_fn((40, 2), |(r, c)| if (x[(r, 0)] > 0.5) == (c == 0) { 1.0 } else { -1.0 });
         let rows = x.select(Axis(0), &[1, 5, 9, 20, 33]);
-        let kernel = Kernel::rbf(0.4);
-        let (_, without) = Refit::new(kernel.clone(), rows.clone(), x.view(), &y, &par).unwrap();
-        for left in [0, 5, 17] {
+        let judges = [0, 5, 17];
+        let (_, without) = Refit::new(0.4, rows.clone(), x.view(), &y, &judges, &par).unwrap();
+        for (place, left) in judges.into_iter().enumerate() {
             let others: Vec<usize> = (0..40).filter(|r| *r != left).collect();
             let (x_rest, y_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
-            let (refit, _) = Refit::new(kernel.clone(), rows.clone(), x_rest.view(), &y_rest, &par).unwrap();
-            let naive = refit.scores(x.select(Axis(0), &[left]).view(), &par);
+            let (refit, _) = Refit::new(0.4, rows.clone(), x_rest.view(), &y_rest, &[], &par).unwrap();
+            let naive = refit.scores(x.select(Axis(0), &[left]).mapv(f64::from).view(), &par);
             for class in 0..2 {
-                assert!((naive[(0, class)] - without[(left, class)]).abs() < 1e-9);
+                assert!((naive[(0, class)] - without[(place, class)]).abs() < 1e-9);
             }
         }
     }

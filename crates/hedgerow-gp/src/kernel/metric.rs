@@ -27,7 +27,7 @@ pub enum Metric {
 
 impl Metric {
     /// Rows mapped so that plain Euclidean distances between them are those of the metric.
-    pub(super) fn map(&self, x: ArrayView2<'_, f64>) -> Array2<f64> {
+    pub(crate) fn map(&self, x: ArrayView2<'_, f64>) -> Array2<f64> {
         match self {
             Self::One(length) => x.mapv(|v| v / length),
             Self::Each(lengths) => divided(x, lengths),

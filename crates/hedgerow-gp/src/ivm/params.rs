@@ -1,0 +1,123 @@
+//! How the classifier of several classes is trained.
+
+use hedgerow_core::{Error, Params, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{IvmOptions, SecondPass};
+
+/// How the Informative Vector Machine is trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct IvmParams {
+    /// Active rows of each class's machine, at most.
+    pub n_active: usize,
+    /// Rows drawn at random that compete for each place; 0 lets all rows compete.
+    pub n_candidates: usize,
+    /// Length scale of the kernel, on prepared columns; 0 searches for it.
+    pub length_scale: f64,
+    /// Variance of the kernel; 0 searches for it.
+    pub signal_variance: f64,
+    /// Variance of the noise beside the likelihood's own; keeps the numbers sound.
+    pub noise_variance: f64,
+    /// How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve.
+    pub search: SearchKind,
+    /// What the search looks at: `loss` is the calibrated log-loss on rows that are not active, `evidence` what the filter
+    /// thinks of the active rows, `error` the thesis's mixture of that evidence and the error.
+    pub objective: Objective,
+    /// Pairs of length scale and variance that `cma` tries.
+    pub n_trials: usize,
+    /// Rows like active ones of their class are chosen less readily.
+    pub suppress: bool,
+    /// Each machine's active rows have its class and the others in nearly equal numbers.
+    pub balance: bool,
+    /// What is done with the sites once the active rows are chosen: `none`, `reversed` or `ep`.
+    pub second_pass: SecondPass,
+    /// Fit scores to all rows once the active ones are known.
+    pub refit: bool,
+    /// Rows that a model which goes on learning remembers, its active rows among them.
+    pub max_rows: usize,
+    /// Seed of all random choices: same seed, same data, same model.
+    pub seed: u64,
+}
+
+/// How length scale and variance are searched for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SearchKind {
+    /// A few are tried.
+    #[default]
+    Grid,
+    /// A population of them evolves (CMA-ES).
+    Cma,
+}
+
+/// What the search for length scale and variance looks at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Objective {
+    /// The calibrated log-loss on rows that are not active.
+    #[default]
+    Loss,
+    /// What the filter thinks of the labels of the active rows.
+    Evidence,
+    /// The thesis's mixture of that evidence and the mean error (spec 000, A23).
+    Error,
+}
+
+impl Default for IvmParams {
+    fn default() -> Self {
+        Self {
+            n_active: 100,
+            n_candidates: 0,
+            length_scale: 0.0,
+            signal_variance: 0.0,
+            noise_variance: 1e-3,
+            search: SearchKind::Grid,
+            objective: Objective::Loss,
+            n_trials: 60,
+            suppress: false,
+            balance: false,
+            second_pass: SecondPass::None,
+            refit: true,
+            max_rows: 2000,
+            seed: 0,
+        }
+    }
+}
+
+impl IvmParams {
+    /// What each machine needs to know.
+    pub(super) fn options(&self) -> IvmOptions {
+        IvmOptions {
+            n_active: self.n_active,
+            n_candidates: self.n_candidates,
+            suppress: self.suppress,
+            balance: self.balance,
+            second_pass: self.second_pass,
+            seed: self.seed,
+        }
+    }
+}
+
+impl Params for IvmParams {
+    fn rules(&self) -> Result<()> {
+        for (name, value) in
+            [("n_active", self.n_active), ("max_rows", self.max_rows), ("n_trials", self.n_trials)]
+        {
+            if value == 0 {
+                return Err(Error::param(name, "1 or more", 0));
+            }
+        }
+        let numbers = [("length_scale", self.length_scale), ("signal_variance", self.signal_variance)];
+        for (name, value) in numbers {
+            if !(0.0..=1e12).contains(&value) {
+                return Err(Error::param(name, "0, or a number up to 1e12", value));
+            }
+        }
+        if !(self.noise_variance > 0.0 && self.noise_variance <= 1e6) {
+            return Err(Error::param("noise_variance", "a number above 0, up to 1e6", self.noise_variance));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,520 @@
+//! Choosing active rows one at a time, each the most telling of all (spec 000, A16), without going through all rows each time.
+//!
+//! After a row has joined, means and variances of all others change, and the next choice needs them all. Going through them takes as
+//! long as reading all that is known about them from memory. So several choices are made ahead among a few contenders, the rows
+//! that are most telling now. Then all rows catch up with these choices in one pass, as a matrix product; and if on the way any row turns
+//! out to have been more telling than what was chosen, the choices from there on are taken back. What comes out is what
+//! a search through all rows each time would choose.
+//!
+//! All this runs in single precision. What the machine is made of, the sites of the rows chosen, is computed in double
+//! precision.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Budget, Par};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView2, ShapeBuilder as _};
+
+use super::IvmOptions;
+use super::columns::{CHUNK, Columns, Gathered};
+use super::fast::dot;
+use super::screen::{Screen, TOLERANCE};
+use super::site::Site;
+
+/// A label that says less than this is not worth a place.
+const LEAST_ENTROPY: f64 = 1e-6;
+/// With so few rows all are contenders all the time.
+const FEW_ROWS: usize = 4096;
+/// Contenders, at least and at most; and choices ahead, at most.
+const CONTENDERS: [usize; 2] = [512, 8192];
+const MOST_AHEAD: usize = 32;
+/// A row must have been more telling than the one chosen by this much before choices are taken back.
+const SLACK: f64 = 1e-5;
+
+/// A row that has joined.
+pub(super) struct Pick {
+    pub(super) row: usize,
+    pub(super) site: Site,
+    /// √ν times its covariance with each row that joined before, when that one joined.
+    own: Vec<f64>,
+    /// What it was chosen for.
+    score: f64,
+}
+
+/// What is known about all rows while active ones are added.
+pub(super) struct Search<'a, 'x> {
+    columns: &'a Columns<'x>,
+    y: &'a [f64],
+    diagonal: Vec<f64>,
+    noise: f64,
+    bias: f64,
+    options: &'a IvmOptions,
+    screen: Screen,
+    width: usize,
+    pub(super) mean: Vec<f32>,
+    pub(super) variance: Vec<f32>,
+    /// How much being like active rows takes off a row's score, where that is wanted.
+    penalty: Vec<f32>,
+    /// Row after row: √ν times the posterior covariance with each active row at the time it joined.
+    m: Vec<f32>,
+    /// Active rows, and rows whose labels cannot be used.
+    is_out: Vec<bool>,
+    pub(super) picks: Vec<Pick>,
+    rng: Rng,
+}
+
+/// The contenders, and what is known about them.
+struct Few {
+    gathered: Gathered,
+    mean: Vec<f32>,
+    variance: Vec<f32>,
+    penalty: Vec<f32>,
+    m: Vec<f32>,
+    width: usize,
+    /// Which contenders may be chosen in each step; all, if there is no list.
+    drawn: Vec<Vec<usize>>,
+}
+
+impl<'a, 'x> Search<'a, 'x> {
+    /// `noise` is what each row's own variance has beside the kernel's.
+    pub(super) fn new(
+        columns: &'a Columns<'x>,
+        y: &'a [f64],
+        noise: f64,
+        bias: f64,
+        options: &'a IvmOptions,
+    ) -> Self {
+        let n = y.len();
+        let diagonal = columns.diagonal();
+        let width = options.n_active.min(n);
+        let variance = diagonal.iter().map(|v| (v + noise) as f32).collect();
+        let m = if n > FEW_ROWS { vec![0.0; n * width] } else { Vec::new() };
+        Self {
+            columns,
+            y,
+            diagonal,
+            noise,
+            bias,
+            options,
+            screen: Screen::new(bias),
+            width,
+            mean: vec![0.0; n],
+            variance,
+            penalty: vec![0.0; n],
+            m,
+            is_out: vec![false; n],
+            picks: Vec::new(),
+            rng: Rng::new(options.seed, Purpose::Sample, 0),
+        }
+    }
+
+    /// Chooses until there are enough, nothing more is said, or the budget is spent; one row at least.
+    pub(super) fn run(&mut self, par: &Par, budget: &Budget) {
+        let n = self.y.len();
+        let has_few = n <= FEW_ROWS;
+        let (mut ahead, mut most) = (if has_few { self.width } else { 1 }, 2 * CONTENDERS[0]);
+        while self.picks.len() < self.width && (self.picks.is_empty() || budget.spent().is_none()) {
+            let ahead_now = ahead.min(self.width - self.picks.len());
+            let mut few = self.contenders(if has_few { n } else { most }, ahead_now, par);
+            let chosen = self.choose(&mut few, ahead_now, budget);
+            if chosen.is_empty() {
+                if self.options.n_candidates == 0 {
+                    return;
+                }
+                // None of the rows drawn says anything; others may.
+                few = self.gather((0..n).collect(), 1, Vec::new());
+                let chosen = self.choose(&mut few, 1, budget);
+                if chosen.is_empty() {
+                    return;
+                }
+                self.join(chosen, &few, has_few, par);
+                continue;
+            }
+            let n_chosen = chosen.len();
+            let n_kept = self.join(chosen, &few, has_few, par);
+            if n_kept < n_chosen {
+                (ahead, most) = (n_kept.max(1), (2 * most).min(CONTENDERS[1]));
+            } else {
+                (ahead, most) = ((2 * ahead).min(MOST_AHEAD), (most * 7 / 8).max(CONTENDERS[0]));
+            }
+        }
+    }
+
+    /// The rows that are most telling now, or those drawn at random for each step.
+    fn contenders(&mut self, most: usize, n_steps: usize, par: &Par) -> Few {
+        let n = self.y.len();
+        let n_drawn = self.options.n_candidates;
+        if n_drawn > 0 && n_drawn < n {
+            let draws: Vec<Vec<usize>> =
+                (0..n_steps).map(|_| (0..n_drawn).map(|_| self.rng.index(n)).collect()).collect();
+            let mut rows: Vec<usize> = draws.iter().flatten().copied().collect();
+            rows.sort_unstable();
+            rows.dedup();
+            let place = |row: &usize| rows.binary_search(row).unwrap_or(0);
+            let drawn = draws.iter().map(|draw| {
+                let mut places: Vec<usize> = draw.iter().map(place).collect();
+                places.sort_unstable();
+                places
+            });
+            let drawn = drawn.collect();
+            return self.gather(rows, n_steps, drawn);
+        }
+        if most >= n {
+            return self.gather((0..n).collect(), n_steps, Vec::new());
+        }
+        let scores: Vec<f32> = par
+            .map(n.div_ceil(CHUNK), |chunk| {
+                let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(n);
+                rows.map(|row| if self.is_out[row] { f32::NEG_INFINITY } else { self.quick(row) })
+                    .collect::<Vec<_>>()
+            })
+            .concat();
+        // Where the class is prescribed, both must have contenders.
+        let signs: &[Option<f64>] = if self.options.balance { &[Some(1.0), Some(-1.0)] } else { &[None] };
+        let mut rows = Vec::new();
+        for sign in signs {
+            let mut of_sign: Vec<usize> =
+                (0..n).filter(|&row| sign.is_none_or(|sign| self.y[row] == sign)).collect();
+            let wanted = (most / signs.len()).min(of_sign.len());
+            if wanted < of_sign.len() {
+                of_sign
+                    .select_nth_unstable_by(wanted, |a, b| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b)));
+                of_sign.truncate(wanted);
+            }
+            rows.append(&mut of_sign);
+        }
+        rows.sort_unstable();
+        self.gather(rows, n_steps, Vec::new())
+    }
+
+    fn gather(&self, rows: Vec<usize>, n_steps: usize, drawn: Vec<Vec<usize>>) -> Few {
+        let k = self.picks.len();
+        let width = k + n_steps;
+        let mut m = vec![0.0; rows.len() * width];
+        if !self.m.is_empty() && k > 0 {
+            for (to, &row) in m.chunks_mut(width).zip(&rows) {
+                to[..k].copy_from_slice(&self.m[row * self.width..row * self.width + k]);
+            }
+        }
+        let of = |values: &[f32]| rows.iter().map(|&row| values[row]).collect::<Vec<f32>>();
+        let (mean, variance, penalty) = (of(&self.mean), of(&self.variance), of(&self.penalty));
+        Few { mean, variance, penalty, m, width, drawn, gathered: self.columns.gather(rows) }
+    }
+
+    /// How telling a row is, nearly: its score, or something that rises with it.
+    fn quick(&self, row: usize) -> f32 {
+        let share = self.screen.share(self.y[row] as f32, self.mean[row], self.variance[row]);
+        if self.options.suppress {
+            -0.5 * libm::log1pf(-share.min(0.999_999)) - self.penalty[row]
+        } else {
+            share
+        }
+    }
+
+    /// The class that the next row must have, where classes are kept in balance (spec 000, A20).
+    fn wanted(&self, ahead: &[Pick]) -> Option<f64> {
+        if !self.options.balance {
+            return None;
+        }
+        let share = |rows: &mut dyn Iterator<Item = f64>| {
+            let (n, sum) = rows.fold((0.0, 0.0), |(n, sum), y| (n + 1.0, sum + f64::from(u8::from(y > 0.0))));
+            if n > 0.0 { sum / n } else { 0.0 }
+        };
+        let of_all = share(&mut self.y.iter().copied());
+        let of_active = share(&mut self.picks.iter().chain(ahead).map(|pick| self.y[pick.row]));
+        let is_first = self.picks.is_empty() && ahead.is_empty();
+        Some(if is_first || of_active < 0.5 * (of_all + 0.5) - 0.01 { 1.0 } else { -1.0 })
+    }
+
+    /// Chooses rows among contenders as if there were no others.
+    fn choose(&mut self, few: &mut Few, n_steps: usize, budget: &Budget) -> Vec<Pick> {
+        let mut chosen: Vec<Pick> = Vec::new();
+        let has_one = !self.picks.is_empty();
+        while chosen.len() < n_steps {
+            if (has_one || !chosen.is_empty()) && budget.spent().is_some() {
+                break;
+            }
+            let wanted = self.wanted(&chosen);
+            let best = self.best(few, chosen.len(), wanted).or_else(|| self.best(few, chosen.len(), None));
+            let Some((place, score)) = best else { break };
+            let row = few.gathered.rows[place];
+            self.is_out[row] = true;
+            let Some(pick) = self.pick(row, &chosen, score) else { continue };
+            let covariances = self.columns.with(row, &few.gathered);
+            let k = self.picks.len() + chosen.len();
+            let own: Vec<f32> = pick.own.iter().map(|v| *v as f32).collect();
+            let (gain, root) = (pick.site.gain as f32, libm::sqrt(pick.site.shrink) as f32);
+            for (i, m) in few.m.chunks_mut(few.width).enumerate() {
+                let noise = if i == place { self.noise as f32 } else { 0.0 };
+                let covariance = covariances[i] + noise - dot(&m[..k], &own);
+                m[k] = root * covariance;
+                few.mean[i] += gain * covariance;
+                few.variance[i] = (few.variance[i] - m[k] * m[k]).max(0.0);
+            }
+            if self.options.suppress {
+                for (i, &other) in few.gathered.rows.iter().enumerate() {
+                    few.penalty[i] += self.likeness(covariances[i], row, other) * pick.score as f32;
+                }
+            }
+            chosen.push(pick);
+        }
+        chosen
+    }
+
+    /// What a covariance counts for the suppression of rows like active ones: those of the same class, between 0 and 1.
+    fn likeness(&self, covariance: f32, active: usize, other: usize) -> f32 {
+        if self.y[active] == self.y[other] { covariance / self.diagonal[active] as f32 } else { 0.0 }
+    }
+
+    /// The place of the best contender in a step, and its score; of equals, the first.
+    fn best(&self, few: &Few, step: usize, wanted: Option<f64>) -> Option<(usize, f64)> {
+        let mut best: Option<(usize, f64)> = None;
+        // Only what looks at least nearly as telling as the best so far is looked at closely.
+        let mut bar = 0.0_f32;
+        let mut look = |place: usize| {
+            let row = few.gathered.rows[place];
+            let y = self.y[row];
+            if self.is_out[row] || wanted.is_some_and(|wanted| wanted != y) {
+                return;
+            }
+            let (mean, variance) = (few.mean[place], few.variance[place]);
+            let share = self.screen.share(y as f32, mean, variance);
+            if !self.options.suppress && share < bar {
+                return;
+            }
+            let Some(site) = Site::new(y, f64::from(mean), f64::from(variance), self.bias) else { return };
+            let score = site.entropy - f64::from(few.penalty[place]);
+            if site.entropy > LEAST_ENTROPY && best.is_none_or(|(_, most)| score > most) {
+                best = Some((place, score));
+                bar = share * (1.0 - 2.0 * TOLERANCE);
+            }
+        };
+        match few.drawn.get(step) {
+            Some(places) => places.iter().for_each(|&place| look(place)),
+            None => (0..few.gathered.rows.len()).for_each(look),
+        }
+        best
+    }
+
+    /// A row as it joins: its site in double precision, from the rows that joined before. None if its label cannot be used.
+    fn pick(&self, row: usize, ahead: &[Pick], score: f64) -> Option<Pick> {
+        let before: Vec<&Pick> = self.picks.iter().chain(ahead).collect();
+        let rows: Vec<usize> = before.iter().map(|pick| pick.row).collect();
+        let covariances = self.columns.exact(row, &rows);
+        let mut own: Vec<f64> = Vec::with_capacity(before.len());
+        let (mut mean, mut variance) = (0.0, self.diagonal[row] + self.noise);
+        for (pick, covariance) in before.into_iter().zip(covariances) {
+            let root = libm::sqrt(pick.site.shrink);
+            let value = root * (covariance - crate::linalg::dot(&own, &pick.own));
+            mean += pick.site.gain / root * value;
+            variance -= value * value;
+            own.push(value);
+        }
+        let site = Site::new(self.y[row], mean, variance.max(0.0), self.bias)?;
+        Some(Pick { row, site, own, score })
+    }
+
+    /// All rows catch up with the rows chosen. Returns how many of them stay.
+    fn join(&mut self, mut chosen: Vec<Pick>, few: &Few, has_few: bool, par: &Par) -> usize {
+        if has_few {
+            for (place, &row) in few.gathered.rows.iter().enumerate() {
+                (self.mean[row], self.variance[row]) = (few.mean[place], few.variance[place]);
+                self.penalty[row] = few.penalty[place];
+            }
+            let n = chosen.len();
+            self.picks.append(&mut chosen);
+            return n;
+        }
+        let n_kept = self.catch_up(&chosen, few.drawn.is_empty(), par);
+        for pick in chosen.drain(n_kept..) {
+            self.is_out[pick.row] = false;
+        }
+        self.picks.append(&mut chosen);
+        n_kept
+    }
+
+    /// Computes what all rows know about the rows chosen, up to the first that should not have been chosen; their number is
+    /// returned, and means and variances take them in.
+    fn catch_up(&mut self, chosen: &[Pick], check: bool, par: &Par) -> usize {
+        let (k, n_new, width) = (self.picks.len(), chosen.len(), self.width);
+        let rows: Vec<usize> = chosen.iter().map(|pick| pick.row).collect();
+        let columns = self.columns.of(&rows, par);
+        let before = Array2::from_shape_fn((k, n_new), |(j, b)| chosen[b].own[j] as f32);
+        let roots: Vec<f32> = chosen.iter().map(|pick| libm::sqrt(pick.site.shrink) as f32).collect();
+        let gains: Vec<f32> = chosen.iter().map(|pick| pick.site.gain as f32).collect();
+        let wanted: Vec<Option<f64>> = (0..n_new).map(|b| self.wanted(&chosen[..b])).collect();
+        let bars: Vec<f32> = chosen.iter().map(|pick| bar(pick.score)).collect();
+        let kept = AtomicUsize::new(n_new);
+        let mut m = std::mem::take(&mut self.m);
+        par.for_chunks(&mut m, CHUNK * width, |chunk, m| {
+            let first = chunk * CHUNK;
+            let n_rows = m.len() / width;
+            let mut new = Array2::from_shape_fn((n_rows, n_new), |(i, b)| columns[b].at(first + i));
+            for (b, &row) in rows.iter().enumerate() {
+                if (first..first + n_rows).contains(&row) {
+                    new[(row - first, b)] += self.noise as f32;
+                }
+            }
+            if k > 0
+                && let Ok(known) = ArrayView2::from_shape((n_rows, k).strides((width, 1)), &*m)
+            {
+                general_mat_mul(-1.0, &known, &before, 1.0, &mut new);
+            }
+            for (i, (m, new)) in m.chunks_mut(width).zip(new.rows()).enumerate() {
+                let row = first + i;
+                let (mut mean, mut variance, mut penalty) =
+                    (self.mean[row], self.variance[row], self.penalty[row]);
+                let may_check = check && !self.is_out[row];
+                for b in 0..n_new {
+                    let is_free = may_check && wanted[b].is_none_or(|wanted| wanted == self.y[row]);
+                    if b > 0
+                        && is_free
+                        && self.beats([mean, variance, penalty], row, chosen[b].score, bars[b])
+                    {
+                        kept.fetch_min(b, Ordering::Relaxed);
+                        break;
+                    }
+                    let mut covariance = new[b];
+                    for a in 0..b {
+                        covariance -= m[k + a] * chosen[b].own[k + a] as f32;
+                    }
+                    m[k + b] = roots[b] * covariance;
+                    mean += gains[b] * covariance;
+                    variance = (variance - m[k + b] * m[k + b]).max(0.0);
+                    if self.options.suppress {
+                        let covariance = columns[b].at(row);
+                        penalty += self.likeness(covariance, rows[b], row) * chosen[b].score as f32;
+                    }
+                }
+            }
+        });
+        self.m = m;
+        let n_kept = kept.into_inner();
+        let n = self.y.len();
+        let parts = par.map(n.div_ceil(CHUNK), |chunk| {
+            let rows_here = chunk * CHUNK..((chunk + 1) * CHUNK).min(n);
+            let follow = |row: usize| {
+                let new = &self.m[row * width + k..row * width + k + n_kept];
+                let (mut mean, mut variance, mut penalty) =
+                    (self.mean[row], self.variance[row], self.penalty[row]);
+                for (b, value) in new.iter().enumerate() {
+                    mean += gains[b] / roots[b] * value;
+                    variance = (variance - value * value).max(0.0);
+                    if self.options.suppress {
+                        let covariance = columns[b].at(row);
+                        penalty += self.likeness(covariance, rows[b], row) * chosen[b].score as f32;
+                    }
+                }
+                [mean, variance, penalty]
+            };
+            rows_here.map(follow).collect::<Vec<[f32; 3]>>()
+        });
+        for (row, [mean, variance, penalty]) in parts.into_iter().flatten().enumerate() {
+            (self.mean[row], self.variance[row], self.penalty[row]) = (mean, variance, penalty);
+        }
+        n_kept
+    }
+
+    /// Whether a row is more telling than a score, given the bar for it.
+    fn beats(&self, [mean, variance, penalty]: [f32; 3], row: usize, score: f64, bar_of_score: f32) -> bool {
+        let needed = score + f64::from(penalty);
+        let bar = if self.options.suppress { bar(needed) } else { bar_of_score };
+        if self.screen.share(self.y[row] as f32, mean, variance) < bar {
+            return false;
+        }
+        let site = Site::new(self.y[row], f64::from(mean), f64::from(variance), self.bias);
+        site.is_some_and(|site| site.entropy > needed + SLACK * (1.0 + needed.abs()))
+    }
+}
+
+/// What the quick look must see in a row that could have this score.
+fn bar(score: f64) -> f32 {
+    let share = 1.0 - libm::exp(-2.0 * score.max(0.0));
+    (share * (1.0 - 2.0 * f64::from(TOLERANCE)) - 1e-8) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::Axis;
+
+    use super::super::columns::Base;
+    use super::*;
+    use crate::kernel::{Kernel, Shape};
+
+    /// The search as the formulae have it, in double precision, through all rows for every choice.
+    fn naive(
+        x: &Array2<f64>,
+        y: &[f64],
+        kernel: &Kernel,
+        noise: f64,
+        bias: f64,
+        options: &IvmOptions,
+    ) -> Vec<usize> {
+        let n = y.len();
+        let mut mean = vec![0.0; n];
+        let mut variance: Vec<f64> = kernel.diagonal(x.view()).iter().map(|v| v + noise).collect();
+        let own = variance[0] - noise;
+        let mut penalty = vec![0.0; n];
+        let mut m: Vec<Vec<f64>> = Vec::new();
+        let mut active: Vec<usize> = Vec::new();
+        let of_all = y.iter().filter(|y| **y > 0.0).count() as f64 / n as f64;
+        while active.len() < options.n_active {
+            let n_own = active.iter().filter(|row| y[**row] > 0.0).count() as f64;
+            let wants = active.is_empty() || n_own / (active.len() as f64) < 0.5 * (of_all + 0.5) - 0.01;
+            let mut best: Option<(usize, Site, f64)> = None;
+            for row in (0..n).filter(|row| !active.contains(row)) {
+                if options.balance && (y[row] > 0.0) != wants {
+                    continue;
+                }
+                let Some(site) = Site::new(y[row], mean[row], variance[row], bias) else { continue };
+                let score = site.entropy - penalty[row];
+                if best.as_ref().is_none_or(|(_, _, most)| score > *most) {
+                    best = Some((row, site, score));
+                }
+            }
+            let (row, site, score) = best.unwrap();
+            let cross = kernel.cross(x.view(), x.select(Axis(0), &[row]).view(), &Par::sequential());
+            let root = site.shrink.sqrt();
+            let mut new = vec![0.0; n];
+            for i in 0..n {
+                let mut s = cross[(i, 0)] + if i == row { noise } else { 0.0 };
+                s -= m.iter().map(|m| m[i] * m[row]).sum::<f64>();
+                mean[i] += site.gain * s;
+                variance[i] -= site.shrink * s * s;
+                new[i] = root * s;
+                if options.suppress && y[i] == y[row] {
+                    penalty[i] += cross[(i, 0)] / own * score;
+                }
+            }
+            m.push(new);
+            active.push(row);
+        }
+        active
+    }
+
+    #[test]
+    fn choices_made_ahead_are_those_of_a_search_through_all_rows() {
+        let mut rng = Rng::new(7, Purpose::Data, 0);
+        let n = FEW_ROWS + 1500;
+        let x = Array2::from_shape_fn((n, 3), |_| (4.0 * rng.unit() - 2.0) as f32);
+        let label =
+            |row: ndarray::ArrayView1<'_, f32>| if row[0] * row[1] + 0.3 * row[2] > 0.8 { 1.0 } else { -1.0 };
+        let y: Vec<f64> = x.rows().into_iter().map(label).collect();
+        let kernel = Kernel::rbf(0.9).scaled(9.0);
+        let wide = x.mapv(f64::from);
+        for (suppress, balance) in [(false, false), (true, false), (false, true)] {
+            let options = IvmOptions { n_active: 60, suppress, balance, ..IvmOptions::default() };
+            let columns = Columns::new(Base::rows(x.view()), Shape::Rbf, 0.9, 9.0);
+            let run = |par: &Par| {
+                let mut search = Search::new(&columns, &y, 1e-3, -1.0, &options);
+                search.run(par, &Budget::open());
+                let rows: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
+                (rows, search.mean, search.variance)
+            };
+            let (chosen, ..) = run(&Par::sequential());
+            assert_eq!(run(&Par::sequential()), run(&Par::new(3).unwrap()), "threads change nothing");
+            assert_eq!(chosen, naive(&wide, &y, &kernel, 1e-3, -1.0, &options), "{suppress} {balance}");
+        }
+    }
+}
