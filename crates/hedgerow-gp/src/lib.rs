@@ -3,7 +3,7 @@
 //! [`kernel`] says how alike rows are; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
 //! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation. [`ivm`] is the
 //! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties
-//! latent values to classes, [`platt`] scores to probabilities, [`prepare`] makes numbers of a table's columns.
+//! latent values to classes, [`platt`] and [`calibration`] scores to probabilities, [`prepare`] makes numbers of a table's columns.
 //!
 //! ```
 //! use hedgerow_core::Par;
@@ -20,6 +20,7 @@
 //! ```
 
 pub mod binary;
+pub mod calibration;
 mod cma;
 pub mod ivm;
 pub mod kernel;

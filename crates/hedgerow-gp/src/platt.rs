@@ -66,25 +66,6 @@ impl Platt {
     }
 }
 
-/// Probabilities below this are raised to it.
-const LEAST: f64 = 1e-9;
-
-/// Scores of one row, one a class against the rest, become probabilities. A class whose score is not finite is not known yet.
-pub(crate) fn to_probabilities(row: &mut [f64], curves: &[Platt]) {
-    if let [first, second] = row
-        && second.is_finite()
-    {
-        *second = curves[1].probability(*second).clamp(LEAST, 1.0 - LEAST);
-        *first = 1.0 - *second;
-        return;
-    }
-    for (p, curve) in row.iter_mut().zip(curves) {
-        *p = if p.is_finite() { curve.probability(*p).max(LEAST) } else { LEAST };
-    }
-    let sum: f64 = row.iter().sum();
-    row.iter_mut().for_each(|p| *p /= sum);
-}
-
 #[cfg(test)]
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};

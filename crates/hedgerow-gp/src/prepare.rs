@@ -1,11 +1,12 @@
 //! From the columns of a table to numbers that distances can be taken of.
 //!
 //! Missing numbers become the mean of their column, categories become one column each, and numbers are brought to one scale:
-//! that of each column, or one for all where all columns are alike, as the pixels of a picture are. What was found on the training
-//! rows is kept with the model.
+//! that of each column, or one for all where all columns are alike, as the pixels of a picture are. A column with a few numbers far from
+//! all others is bent first (asinh: straight near its middle, a logarithm far out), or these few would be all that distances
+//! see of it. What was found on the training rows is kept with the model.
 
 use hedgerow_core::{Dataset, Schema};
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 /// What is done with each column.
@@ -17,11 +18,29 @@ pub struct Preparation {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Part {
-    /// (value − center)/scale, `fill` instead of a missing value.
-    Number { fill: f64, center: f64, scale: f64 },
+    /// (value − center)/scale, `fill` instead of a missing value. Where there is a bend, the value is bent first.
+    Number { fill: f64, center: f64, scale: f64, bend: Option<Bend> },
     /// A column for each category; all 0 for a missing or unknown one.
     Categories(usize),
 }
+
+/// asinh((value − middle)/unit).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Bend {
+    middle: f64,
+    unit: f64,
+}
+
+impl Bend {
+    fn apply(self, value: f64) -> f64 {
+        libm::asinh((value - self.middle) / self.unit)
+    }
+}
+
+/// A column whose fourth moment is so many times the square of its second is bent; a normal one has 3.
+const HEAVY: f64 = 12.0;
+/// Rows that are looked at to find out how a column is bent.
+const MOST_ROWS: usize = 5_000;
 
 /// What a column of numbers looks like.
 #[derive(Clone, Copy)]
@@ -33,26 +52,41 @@ struct Spread {
     high: f64,
 }
 
+impl Spread {
+    const EMPTY: Self = Self { n: 0.0, sum: 0.0, squares: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
+
+    fn add(&mut self, value: f64) {
+        self.n += 1.0;
+        self.sum += value;
+        self.squares += value * value;
+        (self.low, self.high) = (self.low.min(value), self.high.max(value));
+    }
+}
+
 impl Preparation {
     /// Looks at the training rows.
     pub fn new(data: &Dataset) -> Self {
         let kinds = &data.schema.columns;
-        let empty = Spread { n: 0.0, sum: 0.0, squares: 0.0, low: f64::INFINITY, high: f64::NEG_INFINITY };
-        let mut spreads = vec![empty; kinds.len()];
+        let mut spreads = vec![Spread::EMPTY; kinds.len()];
         let mut row = vec![0.0; kinds.len()];
         for r in 0..data.n_rows() {
             data.features.copy_rows(r..r + 1, &mut row);
             for (spread, value) in spreads.iter_mut().zip(&row).filter(|(_, v)| !v.is_nan()) {
-                let value = f64::from(*value);
-                spread.n += 1.0;
-                spread.sum += value;
-                spread.squares += value * value;
-                (spread.low, spread.high) = (spread.low.min(value), spread.high.max(value));
+                spread.add(f64::from(*value));
             }
         }
         let common = common_scale(&data.schema, &spreads);
+        let step = data.n_rows().div_ceil(MOST_ROWS).max(1);
+        let mut sample = Array2::zeros((data.n_rows().div_ceil(step), kinds.len()));
+        for (r, mut to) in sample.rows_mut().into_iter().enumerate() {
+            to.as_slice_mut().into_iter().for_each(|to| data.features.copy_rows(r * step..r * step + 1, to));
+        }
         let part = |(column, spread): (usize, &Spread)| match kinds[column].kind.n_categories() {
-            0 => spread.part(common),
+            0 if common.is_none() => match bend(sample.column(column), spread) {
+                Some((bend, bent)) => bent.part(None, Some(bend)),
+                None => spread.part(None, None),
+            },
+            0 => spread.part(common, None),
             n => Part::Categories(n),
         };
         Self { parts: spreads.iter().enumerate().map(part).collect() }
@@ -84,8 +118,9 @@ impl Preparation {
             let mut at = 0;
             for (part, &value) in self.parts.iter().zip(from) {
                 match part {
-                    Part::Number { fill, center, scale } => {
-                        let value = if value.is_nan() { *fill } else { f64::from(value) };
+                    Part::Number { fill, center, scale, bend } => {
+                        let bent = |value: f64| bend.map_or(value, |bend| bend.apply(value));
+                        let value = if value.is_nan() { *fill } else { bent(f64::from(value)) };
                         to[at] = number((value - center) / scale);
                         at += 1;
                     }
@@ -104,9 +139,9 @@ impl Preparation {
 }
 
 impl Spread {
-    fn part(&self, common: Option<f64>) -> Part {
+    fn part(&self, common: Option<f64>, bend: Option<Bend>) -> Part {
         if self.n == 0.0 {
-            return Part::Number { fill: 0.0, center: 0.0, scale: 1.0 };
+            return Part::Number { fill: 0.0, center: 0.0, scale: 1.0, bend };
         }
         let mean = self.sum / self.n;
         let deviation = libm::sqrt((self.squares / self.n - mean * mean).max(0.0));
@@ -115,8 +150,29 @@ impl Spread {
         } else {
             1.0
         };
-        Part::Number { fill: mean, center: mean, scale: common.unwrap_or(own) }
+        Part::Number { fill: mean, center: mean, scale: common.unwrap_or(own), bend }
     }
+}
+
+/// How a column is bent, if it needs it, and what it looks like then.
+fn bend(column: ArrayView1<'_, f32>, spread: &Spread) -> Option<(Bend, Spread)> {
+    let mean = spread.sum / spread.n;
+    let mut values: Vec<f64> = column.iter().filter(|v| !v.is_nan()).map(|v| f64::from(*v)).collect();
+    let moment =
+        |power: i32| values.iter().map(|v| (v - mean).powi(power)).sum::<f64>() / values.len() as f64;
+    if values.is_empty() || moment(4) <= HEAVY * moment(2).powi(2) {
+        return None;
+    }
+    let median = |values: &mut Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values.get(values.len() / 2).copied()
+    };
+    let middle = median(&mut values)?;
+    let mut distances: Vec<f64> = values.iter().map(|v| (v - middle).abs()).filter(|d| *d > 0.0).collect();
+    let bend = Bend { middle, unit: median(&mut distances).filter(|unit| unit.is_finite())? };
+    let mut bent = Spread::EMPTY;
+    values.iter().for_each(|value| bent.add(bend.apply(*value)));
+    Some((bend, bent))
 }
 
 /// The range of all columns, if they are numbers and most of them have nearly that range each.
@@ -157,6 +213,22 @@ mod tests {
         let root = std::f64::consts::FRAC_1_SQRT_2;
         let expected = array![[-1.0, 0.0, root, 0.0], [1.0, 0.0, 0.0, root], [0.0, 0.0, 0.0, 0.0]];
         assert_eq!(preparation.map(x.view()), expected);
+    }
+
+    #[test]
+    fn a_column_with_a_long_tail_is_bent() {
+        let long = |i: usize| if i.is_multiple_of(10) { 1000.0 + i as f32 } else { (i % 7) as f32 };
+        let x = Array2::from_shape_fn(
+            (500, 2),
+            |(i, c)| if c == 0 { long(i * i % 101 * 3) } else { (i % 9) as f32 },
+        );
+        let x = Array2::from_shape_fn((500, 2), |(i, c)| if c == 0 && i == 3 { 1e6 } else { x[(i, c)] });
+        let kinds = ["long", "plain"].map(Column::numeric).to_vec();
+        let mapped = Preparation::new(&data(&x, kinds)).map(x.view());
+        let largest = |c: usize| mapped.column(c).iter().fold(0.0_f64, |m, v| m.max(v.abs()));
+        assert!(largest(0) < 8.0 && largest(1) < 3.0, "{} {}", largest(0), largest(1));
+        let mean = mapped.column(0).sum() / 500.0;
+        assert!(mean.abs() < 1e-9 && (mapped.column(0).dot(&mapped.column(0)) / 500.0 - 1.0).abs() < 1e-9);
     }
 
     #[test]

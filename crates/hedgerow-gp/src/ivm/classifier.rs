@@ -3,12 +3,12 @@
 use hedgerow_core::{Checked, Classifier, Dataset, Par, Result, StopReason, Training};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
-use super::refit::Refit;
-use super::task::{Sites, Task};
+use super::refit::{RIDGES, Refit};
+use super::task::{Refitted, Sites, Task};
 use super::tune::tune;
 use super::{Ivm, IvmParams};
+use crate::calibration::Calibration;
 use crate::kernel::Kernel;
-use crate::platt::{Platt, to_probabilities};
 use crate::prepare::Preparation;
 
 /// Rows that answers are computed for together.
@@ -35,7 +35,7 @@ pub(super) struct Learnt {
     /// The machines; none where scores come from the refit.
     machines: Vec<Option<Ivm>>,
     pub(super) refit: Option<Refit>,
-    pub(super) curves: Vec<Platt>,
+    pub(super) calibration: Calibration,
 }
 
 /// A fitted classifier and why fitting ended.
@@ -100,15 +100,20 @@ impl IvmClassifier {
 impl Learnt {
     /// Trains machines with a kernel, and fits to all rows what is made of them.
     pub(super) fn from_task(task: &Task<'_>, kernel: [f64; 2], wants_refit: bool) -> Result<Self> {
-        let mut machines = task.train_all(kernel)?;
+        let machines = task.train_all(kernel)?;
         let union = machines.union();
-        let refit = if wants_refit { Some(task.refit(kernel[0], &mut machines)?) } else { None };
-        // Active rows were chosen because they are unusual: the curves are fitted without them, where enough others are left.
-        let curves = task.curves(&machines.scores, &machines.judges());
         let sites = machines.sites(&union);
-        let each = machines.each.into_iter().map(|trained| trained.map(|trained| trained.ivm));
-        let machines = if wants_refit { Vec::new() } else { each.collect() };
-        Ok(Self { kernel, rows: task.x.select(Axis(0), &union), sites, machines, refit, curves })
+        let rows = task.x.select(Axis(0), &union);
+        if wants_refit {
+            let Refitted { refit, scores, labels } = task.refit(kernel[0], &machines, &RIDGES)?;
+            let calibration = Calibration::fit(&scores, &labels, task.par);
+            return Ok(Self { kernel, rows, sites, machines: Vec::new(), refit: Some(refit), calibration });
+        }
+        // Machines know their active rows too well to be judged by them.
+        let (scores, labels) = task.judged(&machines);
+        let calibration = Calibration::fit(&scores, &labels, task.par);
+        let machines = machines.each.into_iter().map(|trained| trained.map(|trained| trained.ivm)).collect();
+        Ok(Self { kernel, rows, sites, machines, refit: None, calibration })
     }
 
     pub(super) fn machine(&self, class: usize, noise: f64, par: &Par) -> Result<Option<Ivm>> {
@@ -164,7 +169,7 @@ impl Classifier for IvmClassifier {
             let mut scores = learnt.scores(prepared.view(), self.n_classes, &Par::sequential());
             for mut row in scores.rows_mut() {
                 if let Some(row) = row.as_slice_mut() {
-                    to_probabilities(row, &learnt.curves);
+                    learnt.calibration.apply(row);
                 }
             }
             scores

@@ -13,8 +13,8 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
 
-/// s², for labels ±1 and a kernel of variance 1.
-const RIDGE: f64 = 0.01;
+/// s² that are tried, for labels ±1 and a kernel of variance 1: the more noise in the labels, the larger the best.
+pub(super) const RIDGES: [f64; 4] = [0.003, 0.03, 0.3, 3.0];
 /// Training rows taken in together.
 const BLOCK: usize = 2048;
 /// Columns of A Aᵀ that a thread works on at a time.
@@ -29,17 +29,28 @@ pub(super) struct Refit {
     pub(super) weights: Array2<f64>,
 }
 
+/// What scores are fitted to.
+pub(super) struct Goal<'a> {
+    pub(super) x: ArrayView2<'a, f32>,
+    /// Labels as ±1, a column a class.
+    pub(super) y: &'a Array2<f64>,
+    /// Training rows whose scores without themselves are wanted.
+    pub(super) judges: &'a [usize],
+    /// The s² that are tried.
+    pub(super) ridges: &'a [f64],
+    /// How bad such scores are.
+    pub(super) loss: &'a dyn Fn(&Array2<f64>) -> f64,
+}
+
 impl Refit {
-    /// Fits scores to labels (±1, a column a class). Returns them with the scores of some training rows, the judges, as they
-    /// would be without each of them.
+    /// Fits scores to labels with the best s². Returns them with the scores of the judges as they would be without each of them.
     pub(super) fn new(
         length: f64,
         rows: Array2<f32>,
-        x: ArrayView2<'_, f32>,
-        y: &Array2<f64>,
-        judges: &[usize],
+        goal: &Goal<'_>,
         par: &Par,
     ) -> Result<(Self, Array2<f64>)> {
+        let Goal { x, y, judges, ridges, loss } = *goal;
         let kernel = Kernel::rbf(length);
         let wide = rows.mapv(f64::from);
         let mut own = kernel.matrix(wide.view(), par);
@@ -51,29 +62,39 @@ impl Refit {
             a
         };
         let n = rows.nrows();
-        let mut gram = Array2::<f64>::eye(n) * RIDGE;
-        let mut w = Array2::<f64>::zeros((n, y.ncols()));
+        let mut gram = Array2::<f64>::zeros((n, n));
+        let mut sums = Array2::<f64>::zeros((n, y.ncols()));
         for first in (0..x.nrows()).step_by(BLOCK) {
             let part = first..(first + BLOCK).min(x.nrows());
             let a = features(x.slice(s![part.clone(), ..]));
             add_products(&a, &mut gram, par);
-            w += &a.t().dot(&y.slice(s![part, ..]));
+            sums += &a.t().dot(&y.slice(s![part, ..]));
         }
-        let factor = Cholesky::robust(&gram, par)?;
-        let mut w = w.t().as_standard_layout().to_owned();
-        factor.forward_rows(&mut w, par);
-        factor.backward_rows(&mut w, par);
-        let mut without = Array2::zeros((judges.len(), y.ncols()));
-        for (block, mut without) in judges.chunks(BLOCK).zip(without.axis_chunks_iter_mut(Axis(0), BLOCK)) {
-            let mut a = features(x.select(Axis(0), block).view());
-            without.assign(&a.dot(&w.t()));
+        let sums = sums.t().as_standard_layout().to_owned();
+        let of_judges = features(x.select(Axis(0), judges).view());
+        let mut best: Option<(f64, Array2<f64>, Array2<f64>)> = None;
+        for &ridge in ridges {
+            let mut with_ridge = gram.clone();
+            with_ridge.diag_mut().iter_mut().for_each(|v| *v += ridge);
+            let factor = Cholesky::robust(&with_ridge, par)?;
+            let mut w = sums.clone();
+            factor.forward_rows(&mut w, par);
+            factor.backward_rows(&mut w, par);
+            let mut without = of_judges.dot(&w.t());
+            let mut a = of_judges.clone();
             factor.forward_rows(&mut a, par);
-            for ((&judge, a), row) in block.iter().zip(a.rows()).zip(without.rows_mut()) {
+            for ((&judge, a), mut row) in judges.iter().zip(a.rows()).zip(without.rows_mut()) {
                 let h = a.dot(&a).min(1.0 - 1e-9);
-                let mut row = row;
                 row.zip_mut_with(&y.row(judge), |score, y| *score = (*score - h * y) / (1.0 - h));
             }
+            let value = if ridges.len() > 1 { loss(&without) } else { 0.0 };
+            if best.as_ref().is_none_or(|(least, ..)| value < *least) {
+                best = Some((value, w, without));
+            }
         }
+        let Some((_, mut w, without)) = best else {
+            return Err(hedgerow_core::Error::param("ridges", "one at least", 0));
+        };
         lower.backward_rows(&mut w, par);
         Ok((Self { length, rows, weights: w.t().to_owned() }, without))
     }
@@ -113,11 +134,14 @@ mod tests {
             Array2::from_shape_fn((40, 2), |(r, c)| if (x[(r, 0)] > 0.5) == (c == 0) { 1.0 } else { -1.0 });
         let rows = x.select(Axis(0), &[1, 5, 9, 20, 33]);
         let judges = [0, 5, 17];
-        let (_, without) = Refit::new(0.4, rows.clone(), x.view(), &y, &judges, &par).unwrap();
+        fn goal<'a>(x: ArrayView2<'a, f32>, y: &'a Array2<f64>, judges: &'a [usize]) -> Goal<'a> {
+            Goal { x, y, judges, ridges: &[0.01], loss: &|_| 0.0 }
+        }
+        let (_, without) = Refit::new(0.4, rows.clone(), &goal(x.view(), &y, &judges[..]), &par).unwrap();
         for (place, left) in judges.into_iter().enumerate() {
             let others: Vec<usize> = (0..40).filter(|r| *r != left).collect();
             let (x_rest, y_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
-            let (refit, _) = Refit::new(0.4, rows.clone(), x_rest.view(), &y_rest, &[], &par).unwrap();
+            let (refit, _) = Refit::new(0.4, rows.clone(), &goal(x_rest.view(), &y_rest, &[]), &par).unwrap();
             let naive = refit.scores(x.select(Axis(0), &[left]).mapv(f64::from).view(), &par);
             for class in 0..2 {
                 assert!((naive[(0, class)] - without[(place, class)]).abs() < 1e-9);

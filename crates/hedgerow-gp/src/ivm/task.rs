@@ -4,14 +4,15 @@ use hedgerow_core::{Budget, ClassId, Par, Result};
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::columns::{Base, Columns};
-use super::refit::Refit;
+use super::refit::{Goal, Refit};
 use super::train::train_on;
 use super::{IvmOptions, Trained};
+use crate::calibration::Calibration;
 use crate::kernel::{Kernel, Shape};
-use crate::platt::{Platt, to_probabilities};
 
-/// Rows outside the active sets that calibrate, at most: more would not change the curves.
+/// Rows that calibrate, at most: more would not change the curves; and numbers that are kept about them.
 const MOST_JUDGES: usize = 8192;
+const MOST_NUMBERS: usize = 16_000_000;
 
 /// Everything that training needs beside a kernel.
 #[derive(Clone, Copy)]
@@ -34,6 +35,14 @@ pub(super) struct Sites {
     pub(super) means: Vec<f64>,
     pub(super) precisions: Vec<f64>,
     pub(super) bias: f64,
+}
+
+/// A regression of all rows on the active ones, and how it was judged.
+pub(super) struct Refitted {
+    pub(super) refit: Refit,
+    /// The scores of the judges, and their labels.
+    pub(super) scores: Array2<f64>,
+    pub(super) labels: Vec<ClassId>,
 }
 
 /// Machines for all classes, and what they learnt about the training rows.
@@ -132,47 +141,40 @@ impl Task<'_> {
         Ok(Machines { each, scores, is_active })
     }
 
-    /// Fits scores of all classes to all rows, from the rows active anywhere, and puts the scores that each judge would have
-    /// without itself in the place of the machines'.
-    pub(super) fn refit(&self, length: f64, machines: &mut Machines) -> Result<Refit> {
-        let judges = machines.judges();
-        let rows = self.x.select(Axis(0), &machines.union());
-        let (refit, without) = Refit::new(length, rows, self.x, &self.signs(), &judges, self.par)?;
-        for (&row, scores) in judges.iter().zip(without.rows()) {
-            machines.scores.row_mut(row).assign(&scores);
-        }
+    /// Fits scores of all classes to all rows, from the rows active anywhere. The rows that judge get the scores that they
+    /// would have without their own labels; so active ones may judge too.
+    pub(super) fn refit(&self, length: f64, machines: &Machines, ridges: &[f64]) -> Result<Refitted> {
+        let union = machines.union();
+        let most = (MOST_NUMBERS / union.len().max(1)).clamp(1, MOST_JUDGES);
+        let judges: Vec<usize> = (0..self.labels.len()).step_by(self.labels.len().div_ceil(most)).collect();
+
+        let labels: Vec<ClassId> = judges.iter().map(|&row| self.labels[row]).collect();
         let has_machine = self.has_machine();
-        for (class, mut column) in machines.scores.columns_mut().into_iter().enumerate() {
-            if !has_machine[class] && self.n_classes != 2 {
-                column.fill(f64::NEG_INFINITY);
+        let known = |scores: &Array2<f64>| {
+            let mut scores = scores.clone();
+            for (class, mut column) in scores.columns_mut().into_iter().enumerate() {
+                if !has_machine[class] && self.n_classes != 2 {
+                    column.fill(f64::NEG_INFINITY);
+                }
             }
-        }
-        Ok(refit)
+            scores
+        };
+        let loss = |scores: &Array2<f64>| self.loss(&known(scores), &labels);
+        let goal = Goal { x: self.x, y: &self.signs(), judges: &judges, ridges, loss: &loss };
+        let rows = self.x.select(Axis(0), &union);
+        let (refit, without) = Refit::new(length, rows, &goal, self.par)?;
+        Ok(Refitted { refit, scores: known(&without), labels })
     }
 
-    /// A curve a class from scores to probabilities, as some rows have it.
-    pub(super) fn curves(&self, scores: &Array2<f64>, rows: &[usize]) -> Vec<Platt> {
-        self.par.map(self.n_classes, |class| {
-            let of_rows: Vec<f64> = rows.iter().map(|&row| scores[(row, class)]).collect();
-            let is_own: Vec<bool> = rows.iter().map(|&row| self.labels[row].index() == class).collect();
-            if of_rows.iter().any(|score| !score.is_finite()) {
-                return Platt::fit(&vec![0.0; rows.len()], &is_own);
-            }
-            Platt::fit(&of_rows, &is_own)
-        })
+    /// The calibrated log-loss of scores of rows with these labels.
+    pub(super) fn loss(&self, scores: &Array2<f64>, labels: &[ClassId]) -> f64 {
+        Calibration::fit(scores, labels, self.par).loss(scores, labels)
     }
 
-    /// The calibrated log-loss of scores on some rows.
-    pub(super) fn loss(&self, scores: &Array2<f64>, rows: &[usize]) -> f64 {
-        let curves = self.curves(scores, rows);
-        let sum: f64 = rows
-            .iter()
-            .map(|&row| {
-                let mut p = scores.row(row).to_vec();
-                to_probabilities(&mut p, &curves);
-                -libm::log(p[self.labels[row].index()])
-            })
-            .sum();
-        sum / rows.len() as f64
+    /// The scores and labels of the rows that may judge machines.
+    pub(super) fn judged(&self, machines: &Machines) -> (Array2<f64>, Vec<ClassId>) {
+        let judges = machines.judges();
+        let labels = judges.iter().map(|&row| self.labels[row]).collect();
+        (machines.scores.select(Axis(0), &judges), labels)
     }
 }

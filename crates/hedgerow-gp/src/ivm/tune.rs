@@ -6,13 +6,14 @@ use ndarray::{ArrayView2, Axis};
 
 use super::columns::squares;
 use super::params::{IvmParams, Objective, SearchKind};
+use super::refit::RIDGES;
 use super::task::{Machines, Task};
 use super::{IvmOptions, Trained};
 use crate::cma::{Limits, minimize};
 use crate::linalg::Cholesky;
 
 /// Rows that the search looks at, at most.
-const MOST_ROWS: usize = 2500;
+const MOST_ROWS: usize = 3000;
 /// Active rows a machine has in the search, at most.
 const MOST_ACTIVE: usize = 100;
 /// Length scales that are tried, in typical distances; and variances.
@@ -37,11 +38,13 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
     let labels: Vec<ClassId> = rows.iter().map(|&row| task.labels[row]).collect();
     let x = task.x.select(Axis(0), &rows);
     let table = squares(x.view(), task.par);
-    // As dense as the whole will be, within reason.
-    let n_active = task.options.n_active.min(MOST_ACTIVE).min(rows.len() / 4).max(1);
+    // As dense as the whole will be, within reason, and so that rows are left to judge.
+    let most = MOST_ACTIVE.min(rows.len() / (3 * task.n_classes.max(2)));
+    let n_active = task.options.n_active.min(most).max(1);
     let options = IvmOptions { n_active, n_candidates: 0, ..task.options.clone() };
     let small = Task { x: x.view(), squares: Some(&table), labels: &labels, options: &options, ..*task };
-    let mut tries = Tries { small, objective: params.objective, observer, n_done: 0, n_total: 0 };
+    let mut tries =
+        Tries { small, objective: params.objective, refit: params.refit, observer, n_done: 0, n_total: 0 };
     let middle = [0, 1].map(|i| libm::sqrt(bounds[i][0] * bounds[i][1]));
     match params.search {
         SearchKind::Grid => tries.grid(params, typical, middle),
@@ -52,6 +55,7 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
 struct Tries<'a> {
     small: Task<'a>,
     objective: Objective,
+    refit: bool,
     observer: &'a dyn Observer,
     n_done: usize,
     n_total: usize,
@@ -102,7 +106,14 @@ impl Tries<'_> {
         }
         let machines = self.small.train_all(kernel)?;
         let value = match self.objective {
-            Objective::Loss => self.small.loss(&machines.scores, &machines.judges()),
+            Objective::Loss if self.refit => {
+                let refitted = self.small.refit(kernel[0], &machines, &RIDGES)?;
+                self.small.loss(&refitted.scores, &refitted.labels)
+            }
+            Objective::Loss => {
+                let (scores, labels) = self.small.judged(&machines);
+                self.small.loss(&scores, &labels)
+            }
             Objective::Evidence => mean_of_machines(&machines, |_, trained| -evidence(trained)),
             Objective::Error => mean_of_machines(&machines, |class, trained| {
                 100.0 * self.mean_error(class, trained) - evidence(trained)

@@ -1,0 +1,182 @@
+//! From scores, one a class against the rest, to probabilities of all classes.
+//!
+//! Each class has a curve from scores to probabilities ([`Platt`]); their values are brought to a power and to the sum 1. Without the power
+//! the answers would be too timid: a class that is likely makes the others unlikely, which curves of their own do not know.
+
+use hedgerow_core::{ClassId, Par};
+use ndarray::{Array2, ArrayView1};
+use serde::{Deserialize, Serialize};
+
+use crate::platt::Platt;
+
+/// Probabilities below this are raised to it.
+const LEAST: f64 = 1e-9;
+/// Powers between these are tried.
+const POWERS: [f64; 2] = [0.5, 4.0];
+
+/// How scores become probabilities.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// A curve a class.
+    pub curves: Vec<Platt>,
+    /// The power.
+    pub sharpness: f64,
+}
+
+impl Calibration {
+    /// Fits to scores of rows that the scores were not made from. A class without scores (not finite) is not known yet.
+    pub fn fit(scores: &Array2<f64>, labels: &[ClassId], par: &Par) -> Self {
+        let n_classes = scores.ncols();
+        let curves = par.map(n_classes, |class| {
+            let is_own: Vec<bool> = labels.iter().map(|label| label.index() == class).collect();
+            let of_class: Vec<f64> = scores
+                .column(class)
+                .iter()
+                .map(|score| if score.is_finite() { *score } else { 0.0 })
+                .collect();
+            Platt::fit(&of_class, &is_own)
+        });
+        let mut found = Self { curves, sharpness: 1.0 };
+        if n_classes > 2 && !labels.is_empty() {
+            found.sharpness = found.best_power(scores, labels);
+        }
+        found
+    }
+
+    /// The scores of one row become its probabilities.
+    pub fn apply(&self, row: &mut [f64]) {
+        self.shares(row);
+        self.sharpen(row);
+    }
+
+    /// The mean log-loss of scores of rows with these labels.
+    pub fn loss(&self, scores: &Array2<f64>, labels: &[ClassId]) -> f64 {
+        let of_row = |(row, label): (ArrayView1<'_, f64>, &ClassId)| {
+            let mut p = row.to_vec();
+            self.apply(&mut p);
+            -libm::log(p[label.index()])
+        };
+        scores.rows().into_iter().zip(labels).map(of_row).sum::<f64>() / labels.len().max(1) as f64
+    }
+
+    /// What the curves say, not yet of sum 1.
+    fn shares(&self, row: &mut [f64]) {
+        if let [first, second] = row
+            && second.is_finite()
+        {
+            *second = self.curves[1].probability(*second).clamp(LEAST, 1.0 - LEAST);
+            *first = 1.0 - *second;
+            return;
+        }
+        let curves = self.curves.iter().map(Some).chain(std::iter::repeat(None));
+        for (p, curve) in row.iter_mut().zip(curves) {
+            *p = match curve {
+                Some(curve) if p.is_finite() => curve.probability(*p).max(LEAST),
+                _ => LEAST,
+            };
+        }
+    }
+
+    fn sharpen(&self, row: &mut [f64]) {
+        if row.len() > 2 && self.sharpness != 1.0 {
+            row.iter_mut().for_each(|p| *p = libm::pow(*p, self.sharpness).max(LEAST));
+        }
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|p| *p /= sum);
+    }
+
+    /// The power of least loss: the loss has one valley along it.
+    fn best_power(&self, scores: &Array2<f64>, labels: &[ClassId]) -> f64 {
+        let mut shares = scores.clone();
+        for mut row in shares.rows_mut() {
+            row.as_slice_mut().into_iter().for_each(|row| self.shares(row));
+        }
+        let logs = shares.mapv(libm::log);
+        let loss = |log_power: f64| {
+            let power = libm::exp(log_power);
+            let of_row = |(row, label): (ArrayView1<'_, f64>, &ClassId)| {
+                let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let sum: f64 = row.iter().map(|v| libm::exp(power * (v - most))).sum();
+                libm::log(sum) - power * (row[label.index()] - most)
+            };
+            logs.rows().into_iter().zip(labels).map(of_row).sum::<f64>()
+        };
+        let golden = (libm::sqrt(5.0) - 1.0) / 2.0;
+        let [mut low, mut high] = POWERS.map(libm::log);
+        let inner = |low: f64, high: f64| [high - golden * (high - low), low + golden * (high - low)];
+        let [mut a, mut b] = inner(low, high);
+        let (mut at_a, mut at_b) = (loss(a), loss(b));
+        while high - low > 0.02 {
+            if at_a < at_b {
+                (high, b, at_b) = (b, a, at_a);
+                a = inner(low, high)[0];
+                at_a = loss(a);
+            } else {
+                (low, a, at_a) = (a, b, at_b);
+                b = inner(low, high)[1];
+                at_b = loss(b);
+            }
+        }
+        libm::exp(0.5 * (low + high))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::rng::{Purpose, Rng};
+
+    use super::*;
+
+    /// Rows whose classes really have the probabilities that a softmax of hidden scores gives.
+    fn rows(n: usize, seed: u64) -> (Array2<f64>, Vec<ClassId>) {
+        let mut rng = Rng::new(seed, Purpose::Data, 0);
+        let scores = Array2::from_shape_fn((n, 4), |_| 2.0 * rng.normal());
+        let label = |row: ArrayView1<'_, f64>| {
+            let weights: Vec<f64> = row.iter().map(|v| libm::exp(*v)).collect();
+            let mut at = rng.unit() * weights.iter().sum::<f64>();
+            let place = weights.iter().position(|w| {
+                at -= w;
+                at < 0.0
+            });
+            ClassId(place.unwrap_or(3) as u32)
+        };
+        let labels = scores.rows().into_iter().map(label).collect();
+        (scores, labels)
+    }
+
+    #[test]
+    fn the_power_repairs_what_curves_alone_cannot_know() {
+        let par = Par::sequential();
+        let (scores, labels) = rows(4000, 1);
+        let (fresh, their_labels) = rows(4000, 2);
+        let fitted = Calibration::fit(&scores, &labels, &par);
+        let without = Calibration { sharpness: 1.0, ..fitted.clone() };
+        let truth = {
+            let of_row = |(row, label): (ArrayView1<'_, f64>, &ClassId)| {
+                libm::log(row.iter().map(|v| libm::exp(*v)).sum::<f64>()) - row[label.index()]
+            };
+            fresh.rows().into_iter().zip(&their_labels).map(of_row).sum::<f64>() / 4000.0
+        };
+        let [with, without] = [fitted, without].map(|c| c.loss(&fresh, &their_labels));
+        assert!(with < without - 0.01 && with < truth + 0.05, "{with} {without} {truth}");
+    }
+
+    #[test]
+    fn unknown_classes_and_extremes_still_give_distributions() {
+        let (scores, labels) = rows(50, 1);
+        let mut unknown = scores;
+        unknown.column_mut(3).fill(f64::NEG_INFINITY);
+        let labels: Vec<ClassId> = labels.iter().map(|l| ClassId(l.0 % 3)).collect();
+        let fitted = Calibration::fit(&unknown, &labels, &Par::sequential());
+        for mut row in [vec![1e300, -1e300, 0.0, f64::NEG_INFINITY], vec![f64::NEG_INFINITY; 6]] {
+            fitted.apply(&mut row);
+            assert!(
+                row.iter().all(|p| p.is_finite() && *p > 0.0) && (row.iter().sum::<f64>() - 1.0).abs() < 1e-9
+            );
+        }
+        let empty = Calibration::fit(&Array2::zeros((0, 3)), &[], &Par::sequential());
+        let mut row = [0.0; 3];
+        empty.apply(&mut row);
+        assert!((row[0] - 1.0 / 3.0).abs() < 1e-9);
+    }
+}
