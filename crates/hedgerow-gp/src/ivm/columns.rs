@@ -54,6 +54,11 @@ pub(super) struct Column {
 }
 
 impl Column {
+    /// The covariances with a row and those after it.
+    pub(super) fn from(&self, row: usize) -> impl Iterator<Item = &f32> {
+        self.table[row * self.width + self.place..].iter().step_by(self.width)
+    }
+
     /// The covariance with a row.
     pub(super) fn at(&self, row: usize) -> f32 {
         self.table[row * self.width + self.place]
@@ -200,7 +205,14 @@ impl<'a> Columns<'a> {
     pub(super) fn gather(&self, rows: Vec<usize>) -> Gathered {
         let features = match &self.kind {
             Kind::Distance { base: Base::Rows { x, .. }, .. } => {
-                rows.iter().flat_map(|&row| x.row(row).to_vec()).collect()
+                let mut features = Vec::with_capacity(rows.len() * x.ncols());
+                for &row in &rows {
+                    match x.row(row).to_slice() {
+                        Some(values) => features.extend_from_slice(values),
+                        None => features.extend(x.row(row)),
+                    }
+                }
+                features
             }
             _ => Vec::new(),
         };

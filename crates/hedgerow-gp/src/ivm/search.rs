@@ -28,7 +28,7 @@ const LEAST_ENTROPY: f64 = 1e-6;
 const FEW_ROWS: usize = 4096;
 /// Contenders, at least and at most; and choices ahead, at most.
 const CONTENDERS: [usize; 2] = [512, 8192];
-const MOST_AHEAD: usize = 32;
+const MOST_AHEAD: usize = 64;
 /// A row must have been more telling than the one chosen by this much before choices are taken back.
 const SLACK: f64 = 1e-5;
 
@@ -341,6 +341,8 @@ impl<'a, 'x> Search<'a, 'x> {
         let rows: Vec<usize> = chosen.iter().map(|pick| pick.row).collect();
         let columns = self.columns.of(&rows, par);
         let before = Array2::from_shape_fn((k, n_new), |(j, b)| chosen[b].own[j] as f32);
+        let since: Vec<Vec<f32>> =
+            chosen.iter().map(|pick| pick.own[k..].iter().map(|v| *v as f32).collect()).collect();
         let roots: Vec<f32> = chosen.iter().map(|pick| libm::sqrt(pick.site.shrink) as f32).collect();
         let gains: Vec<f32> = chosen.iter().map(|pick| pick.site.gain as f32).collect();
         let wanted: Vec<Option<f64>> = (0..n_new).map(|b| self.wanted(&chosen[..b])).collect();
@@ -350,7 +352,11 @@ impl<'a, 'x> Search<'a, 'x> {
         par.for_chunks(&mut m, CHUNK * width, |chunk, m| {
             let first = chunk * CHUNK;
             let n_rows = m.len() / width;
-            let mut new = Array2::from_shape_fn((n_rows, n_new), |(i, b)| columns[b].at(first + i));
+            let mut new = Array2::zeros((n_rows, n_new));
+            for (b, column) in columns.iter().enumerate() {
+                let of_rows = column.from(first);
+                new.column_mut(b).iter_mut().zip(of_rows).for_each(|(to, from)| *to = *from);
+            }
             for (b, &row) in rows.iter().enumerate() {
                 if (first..first + n_rows).contains(&row) {
                     new[(row - first, b)] += self.noise as f32;
@@ -375,10 +381,7 @@ impl<'a, 'x> Search<'a, 'x> {
                         kept.fetch_min(b, Ordering::Relaxed);
                         break;
                     }
-                    let mut covariance = new[b];
-                    for a in 0..b {
-                        covariance -= m[k + a] * chosen[b].own[k + a] as f32;
-                    }
+                    let covariance = new[b] - dot(&m[k..k + b], &since[b]);
                     m[k + b] = roots[b] * covariance;
                     mean += gains[b] * covariance;
                     variance = (variance - m[k + b] * m[k + b]).max(0.0);
