@@ -21,6 +21,8 @@ pub struct Calibration {
     pub curves: Vec<Platt>,
     /// The power.
     pub sharpness: f64,
+    /// The share of a class that has no curve yet.
+    pub unknown: f64,
 }
 
 impl Calibration {
@@ -36,11 +38,19 @@ impl Calibration {
                 .collect();
             Platt::fit(&of_class, &is_own)
         });
-        let mut found = Self { curves, sharpness: 1.0 };
+        let unknown = 1.0 / (labels.len() as f64 + 2.0);
+        let mut found = Self { curves, sharpness: 1.0, unknown };
         if n_classes > 2 && !labels.is_empty() {
             found.sharpness = found.best_power(scores, labels);
         }
         found
+    }
+
+    /// Whether all its numbers are possible ones.
+    pub(crate) fn is_valid(&self) -> bool {
+        let is_curve = |curve: &Platt| curve.slope.is_finite() && curve.offset.is_finite();
+        let is_power = self.sharpness > 0.0 && self.sharpness.is_finite();
+        is_power && (0.0..=1.0).contains(&self.unknown) && self.curves.iter().all(is_curve)
     }
 
     /// The scores of one row become its probabilities.
@@ -72,7 +82,7 @@ impl Calibration {
         for (p, curve) in row.iter_mut().zip(curves) {
             *p = match curve {
                 Some(curve) if p.is_finite() => curve.probability(*p).max(LEAST),
-                _ => LEAST,
+                _ => self.unknown.clamp(LEAST, 1.0),
             };
         }
     }

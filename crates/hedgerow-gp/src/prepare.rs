@@ -92,6 +92,22 @@ impl Preparation {
         Self { parts: spreads.iter().enumerate().map(part).collect() }
     }
 
+    /// Fails, in words, if any number in it is impossible.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let is_good = |part: &Part| match part {
+            Part::Categories(n) => *n <= 1 << 20,
+            Part::Number { fill, center, scale, bend } => {
+                let is_scale = |v: f64| v > 0.0 && v.is_finite();
+                let is_bend = bend.is_none_or(|b| is_scale(b.unit) && b.middle.is_finite());
+                fill.is_finite() && center.is_finite() && is_scale(*scale) && is_bend
+            }
+        };
+        match self.parts.iter().position(|part| !is_good(part)) {
+            Some(column) => Err(format!("column {column} has impossible numbers")),
+            None => Ok(()),
+        }
+    }
+
     /// Columns before.
     pub fn n_features(&self) -> usize {
         self.parts.len()

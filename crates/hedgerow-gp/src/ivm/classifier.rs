@@ -1,11 +1,13 @@
 //! Several classes: a machine each against the rest, one curve each from scores to probabilities, shares that sum to 1.
 
-use hedgerow_core::{Checked, Classifier, Dataset, Par, Result, StopReason, Training};
+use hedgerow_core::{
+    Checked, Classifier, Dataset, Error, Features, Par, Result, Schema, StopReason, Training,
+};
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
-use super::refit::{RIDGES, Refit};
+use super::memory::Memory;
+use super::refit::Refit;
 use super::task::{Refitted, Sites, Task};
-use super::tune::tune;
 use super::{Ivm, IvmParams};
 use crate::calibration::Calibration;
 use crate::kernel::Kernel;
@@ -17,10 +19,13 @@ const BLOCK: usize = 256;
 /// A classifier of any number of classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IvmClassifier {
-    params: IvmParams,
-    n_classes: usize,
-    preparation: Preparation,
-    learnt: Option<Learnt>,
+    pub(super) params: IvmParams,
+    pub(super) n_classes: usize,
+    pub(super) preparation: Preparation,
+    /// None before anything was learnt.
+    pub(super) learnt: Option<Learnt>,
+    /// What learning more needs; none if it was left out.
+    pub(super) memory: Option<Memory>,
 }
 
 /// What was learnt from rows.
@@ -33,7 +38,7 @@ pub(super) struct Learnt {
     /// What the machines are made of; none for a class without rows, and for the first of two classes.
     pub(super) sites: Vec<Option<Sites>>,
     /// The machines; none where scores come from the refit.
-    machines: Vec<Option<Ivm>>,
+    pub(super) machines: Vec<Option<Ivm>>,
     pub(super) refit: Option<Refit>,
     pub(super) calibration: Calibration,
 }
@@ -53,27 +58,74 @@ impl IvmClassifier {
     /// Fits machines to a data set. Row weights are not looked at.
     pub fn fit(data: &Dataset, params: &Checked<IvmParams>, training: &Training<'_>) -> Result<FittedIvm> {
         data.check_trainable()?;
-        let Training { par, budget, observer } = *training;
         let params = params.get().clone();
-        let preparation = Preparation::new(data);
-        let x = preparation.map_narrow(data.features.to_array(0..data.n_rows()).view());
-        let options = params.options();
-        let n_classes = data.schema.n_classes();
-        let task = Task {
-            x: x.view(),
-            squares: None,
-            labels: &data.labels,
-            n_classes,
-            options: &options,
-            noise: params.noise_variance,
-            par,
-            budget,
+        room(data, &params, training)?;
+        let mut classifier = Self {
+            n_classes: data.schema.n_classes(),
+            preparation: Preparation::new(data),
+            learnt: None,
+            memory: None,
+            params,
         };
-        let kernel = tune(&task, &params, observer)?;
-        let learnt = Some(Learnt::from_task(&task, kernel, params.refit)?);
-        let classifier = Self { params, n_classes, preparation, learnt };
-        let stop = budget.spent().unwrap_or(StopReason::Done);
+        let ratings = classifier.train(data, training)?;
+        let (most, seed) = (classifier.params.pool_rows(), classifier.params.seed);
+        classifier.memory = Some(Memory::of(data, ratings, most, seed));
+        let stop = training.budget.spent().unwrap_or(StopReason::Done);
+        let kernel = classifier.kernel().unwrap_or_default();
         Ok(FittedIvm { classifier, stop, kernel })
+    }
+
+    /// A classifier that knows nothing yet, and learns what it is given.
+    pub fn new(schema: &Schema, params: &Checked<IvmParams>) -> Result<Self> {
+        schema.check_sizes()?;
+        let empty = Dataset::new(schema.clone(), Features::new(schema.n_features()), Vec::new(), None)?;
+        Ok(Self {
+            params: params.get().clone(),
+            n_classes: schema.n_classes(),
+            preparation: Preparation::new(&empty),
+            learnt: None,
+            memory: Some(Memory::new(schema.n_features())),
+        })
+    }
+
+    /// The same without what learning more needs.
+    #[must_use]
+    pub fn frozen(self) -> Self {
+        Self { memory: None, ..self }
+    }
+
+    /// Whether it can learn more.
+    pub fn can_learn(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Rows learnt so far; 0 where that is not remembered.
+    pub fn n_seen(&self) -> u64 {
+        self.memory.as_ref().map_or(0, |memory| memory.n_seen)
+    }
+
+    /// Rows remembered.
+    pub fn n_remembered(&self) -> usize {
+        self.memory.as_ref().map_or(0, Memory::n_rows)
+    }
+
+    /// The rows remembered; none if they were left out.
+    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        self.memory.as_ref().map(|memory| memory.dataset(schema)).transpose()
+    }
+
+    /// The rows that are active in any machine, as far as they are remembered, with all their columns.
+    pub fn active_rows(&self) -> Array2<f32> {
+        let Some(memory) = &self.memory else { return Array2::zeros((0, self.n_features())) };
+        let active: Vec<usize> = (0..memory.n_rows()).filter(|row| memory.ratings[*row] > 0.0).collect();
+        let chosen = memory.features.select(&active);
+        chosen.to_array(0..active.len())
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        let of_learnt = self.learnt.as_ref().map_or(0, Learnt::bytes);
+        size_of::<Self>() + of_learnt + self.memory.as_ref().map_or(0, Memory::bytes)
     }
 
     /// How it was trained.
@@ -97,23 +149,50 @@ impl IvmClassifier {
     }
 }
 
+/// Fails if a limit on memory leaves no room for training.
+fn room(data: &Dataset, params: &IvmParams, training: &Training<'_>) -> Result<()> {
+    let Some(limit) = training.budget.bytes else { return Ok(()) };
+    let (n, n_classes) = (data.n_rows(), data.schema.n_classes().max(2));
+    let n_active = params.n_active.min(n);
+    let n_union = (n_classes * n_active).min(n);
+    let of_rows = 4 * n * (data.schema.n_features() + 4 * n_classes);
+    let of_machines = 4 * n * n_active * training.par.threads().min(n_classes);
+    let of_refit = if params.refit { 24 * n_union * n_union + 16 * 2048 * n_union } else { 0 };
+    let needed = (of_rows + of_machines.max(of_refit)) as u64;
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Error::BudgetTooSmall {
+        what: format!("training with {n_active} active rows a class (n_active) on {n} rows"),
+        needed: format!("{} MB", needed.div_ceil(1_000_000)),
+        limit: format!("{} MB", limit / 1_000_000),
+    })
+}
+
 impl Learnt {
-    /// Trains machines with a kernel, and fits to all rows what is made of them.
-    pub(super) fn from_task(task: &Task<'_>, kernel: [f64; 2], wants_refit: bool) -> Result<Self> {
+    /// Trains machines with a kernel, and fits to all rows what is made of them with the best of some ridges; without ridges the
+    /// machines answer. Returns also what each row is worth.
+    pub(super) fn from_task(task: &Task<'_>, kernel: [f64; 2], ridges: &[f64]) -> Result<(Self, Vec<f64>)> {
         let machines = task.train_all(kernel)?;
         let union = machines.union();
         let sites = machines.sites(&union);
         let rows = task.x.select(Axis(0), &union);
-        if wants_refit {
-            let Refitted { refit, scores, labels } = task.refit(kernel[0], &machines, &RIDGES)?;
+        let mut ratings = vec![0.0_f64; task.labels.len()];
+        for trained in machines.each.iter().flatten() {
+            let pairs = trained.active.iter().zip(&trained.ratings);
+            pairs.for_each(|(&row, rating)| ratings[row] = ratings[row].max(*rating));
+        }
+        if !ridges.is_empty() {
+            let Refitted { refit, scores, labels } = task.refit(kernel[0], &machines, ridges)?;
             let calibration = Calibration::fit(&scores, &labels, task.par);
-            return Ok(Self { kernel, rows, sites, machines: Vec::new(), refit: Some(refit), calibration });
+            let learnt = Self { kernel, rows, sites, machines: Vec::new(), refit: Some(refit), calibration };
+            return Ok((learnt, ratings));
         }
         // Machines know their active rows too well to be judged by them.
         let (scores, labels) = task.judged(&machines);
         let calibration = Calibration::fit(&scores, &labels, task.par);
         let machines = machines.each.into_iter().map(|trained| trained.map(|trained| trained.ivm)).collect();
-        Ok(Self { kernel, rows, sites, machines, refit: None, calibration })
+        Ok((Self { kernel, rows, sites, machines, refit: None, calibration }, ratings))
     }
 
     pub(super) fn machine(&self, class: usize, noise: f64, par: &Par) -> Result<Option<Ivm>> {
@@ -124,11 +203,18 @@ impl Learnt {
         Ivm::new(kernel, sites.bias, rows, means, precisions, par).map(Some)
     }
 
+    fn bytes(&self) -> usize {
+        let of_sites: usize = self.sites.iter().flatten().map(|s| 24 * s.active.len()).sum();
+        let of_machines: usize = self.machines.iter().flatten().map(Ivm::bytes).sum();
+        let of_refit = self.refit.as_ref().map_or(0, |refit| 8 * refit.weights.len());
+        4 * self.rows.len() + of_sites + of_machines + of_refit
+    }
+
     /// A score a class for each prepared row.
     fn scores(&self, x: ArrayView2<'_, f64>, n_classes: usize, par: &Par) -> Array2<f64> {
         let mut scores = Array2::from_elem((x.nrows(), n_classes), f64::NEG_INFINITY);
         if let Some(refit) = &self.refit {
-            let known = refit.scores(x, par);
+            let known = refit.scores(x, self.kernel[0], &self.rows, par);
             for (class, from) in known.columns().into_iter().enumerate() {
                 if self.sites[class].is_some() || known.ncols() == 2 {
                     scores.column_mut(class).assign(&from);
@@ -159,7 +245,14 @@ impl Classifier for IvmClassifier {
 
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
         let Some(learnt) = &self.learnt else {
-            out.fill(1.0 / self.n_classes.max(1) as f64);
+            // Nothing is known but how often each class came.
+            let mut shares = vec![1.0; self.n_classes];
+            let counts = self.memory.iter().flat_map(|memory| &memory.counts);
+            shares.iter_mut().zip(counts).for_each(|(share, count)| *share += *count as f64);
+            let sum: f64 = shares.iter().sum();
+            out.rows_mut().into_iter().for_each(|mut row| {
+                row.iter_mut().zip(&shares).for_each(|(p, share)| *p = share / sum);
+            });
             return;
         };
         // Blocks of one size, so that an answer does not depend on what else was asked.

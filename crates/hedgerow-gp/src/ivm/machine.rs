@@ -62,6 +62,11 @@ impl Ivm {
         (&self.means, &self.precisions)
     }
 
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        8 * (self.x.len() + self.x.nrows() * (self.x.nrows() + 3))
+    }
+
     /// What is known about the latent values at rows, without the bias.
     pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
         let alpha = &self.alpha;

@@ -35,7 +35,7 @@ pub struct IvmParams {
     pub second_pass: SecondPass,
     /// Fit scores to all rows once the active ones are known.
     pub refit: bool,
-    /// Rows that a model which goes on learning remembers, its active rows among them.
+    /// Rows that a model which goes on learning remembers, its active rows among them; 0 for 20 times `n_active`, but 2,000 at least.
     pub max_rows: usize,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
@@ -80,13 +80,18 @@ impl Default for IvmParams {
             balance: false,
             second_pass: SecondPass::None,
             refit: true,
-            max_rows: 2000,
+            max_rows: 0,
             seed: 0,
         }
     }
 }
 
 impl IvmParams {
+    /// Rows that are remembered.
+    pub(super) fn pool_rows(&self) -> usize {
+        if self.max_rows > 0 { self.max_rows } else { 2000.max(20 * self.n_active) }
+    }
+
     /// What each machine needs to know.
     pub(super) fn options(&self) -> IvmOptions {
         IvmOptions {
@@ -102,9 +107,7 @@ impl IvmParams {
 
 impl Params for IvmParams {
     fn rules(&self) -> Result<()> {
-        for (name, value) in
-            [("n_active", self.n_active), ("max_rows", self.max_rows), ("n_trials", self.n_trials)]
-        {
+        for (name, value) in [("n_active", self.n_active), ("n_trials", self.n_trials)] {
             if value == 0 {
                 return Err(Error::param(name, "1 or more", 0));
             }

@@ -23,10 +23,10 @@ const STRIPE: usize = 256;
 /// Scores of all classes from one set of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Refit {
-    pub(super) length: f64,
-    pub(super) rows: Array2<f32>,
     /// L⁻ᵀ w: a column a class.
     pub(super) weights: Array2<f64>,
+    /// s².
+    pub(super) ridge: f64,
 }
 
 /// What scores are fitted to.
@@ -46,7 +46,7 @@ impl Refit {
     /// Fits scores to labels with the best s². Returns them with the scores of the judges as they would be without each of them.
     pub(super) fn new(
         length: f64,
-        rows: Array2<f32>,
+        rows: &Array2<f32>,
         goal: &Goal<'_>,
         par: &Par,
     ) -> Result<(Self, Array2<f64>)> {
@@ -72,7 +72,7 @@ impl Refit {
         }
         let sums = sums.t().as_standard_layout().to_owned();
         let of_judges = features(x.select(Axis(0), judges).view());
-        let mut best: Option<(f64, Array2<f64>, Array2<f64>)> = None;
+        let mut best: Option<(f64, Array2<f64>, Array2<f64>, f64)> = None;
         for &ridge in ridges {
             let mut with_ridge = gram.clone();
             with_ridge.diag_mut().iter_mut().for_each(|v| *v += ridge);
@@ -89,19 +89,25 @@ impl Refit {
             }
             let value = if ridges.len() > 1 { loss(&without) } else { 0.0 };
             if best.as_ref().is_none_or(|(least, ..)| value < *least) {
-                best = Some((value, w, without));
+                best = Some((value, w, without, ridge));
             }
         }
-        let Some((_, mut w, without)) = best else {
+        let Some((_, mut w, without, ridge)) = best else {
             return Err(hedgerow_core::Error::param("ridges", "one at least", 0));
         };
         lower.backward_rows(&mut w, par);
-        Ok((Self { length, rows, weights: w.t().to_owned() }, without))
+        Ok((Self { weights: w.t().to_owned(), ridge }, without))
     }
 
-    /// A score a class for each row.
-    pub(super) fn scores(&self, x: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
-        Kernel::rbf(self.length).cross(x, self.rows.mapv(f64::from).view(), par).dot(&self.weights)
+    /// A score a class for each row, given the rows it was fitted from and their kernel.
+    pub(super) fn scores(
+        &self,
+        x: ArrayView2<'_, f64>,
+        length: f64,
+        rows: &Array2<f32>,
+        par: &Par,
+    ) -> Array2<f64> {
+        Kernel::rbf(length).cross(x, rows.mapv(f64::from).view(), par).dot(&self.weights)
     }
 }
 
@@ -137,12 +143,12 @@ mod tests {
         fn goal<'a>(x: ArrayView2<'a, f32>, y: &'a Array2<f64>, judges: &'a [usize]) -> Goal<'a> {
             Goal { x, y, judges, ridges: &[0.01], loss: &|_| 0.0 }
         }
-        let (_, without) = Refit::new(0.4, rows.clone(), &goal(x.view(), &y, &judges[..]), &par).unwrap();
+        let (_, without) = Refit::new(0.4, &rows, &goal(x.view(), &y, &judges[..]), &par).unwrap();
         for (place, left) in judges.into_iter().enumerate() {
             let others: Vec<usize> = (0..40).filter(|r| *r != left).collect();
             let (x_rest, y_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
-            let (refit, _) = Refit::new(0.4, rows.clone(), &goal(x_rest.view(), &y_rest, &[]), &par).unwrap();
-            let naive = refit.scores(x.select(Axis(0), &[left]).mapv(f64::from).view(), &par);
+            let (refit, _) = Refit::new(0.4, &rows, &goal(x_rest.view(), &y_rest, &[]), &par).unwrap();
+            let naive = refit.scores(x.select(Axis(0), &[left]).mapv(f64::from).view(), 0.4, &rows, &par);
             for class in 0..2 {
                 assert!((naive[(0, class)] - without[(place, class)]).abs() < 1e-9);
             }

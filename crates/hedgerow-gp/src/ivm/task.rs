@@ -162,7 +162,7 @@ impl Task<'_> {
         let loss = |scores: &Array2<f64>| self.loss(&known(scores), &labels);
         let goal = Goal { x: self.x, y: &self.signs(), judges: &judges, ridges, loss: &loss };
         let rows = self.x.select(Axis(0), &union);
-        let (refit, without) = Refit::new(length, rows, &goal, self.par)?;
+        let (refit, without) = Refit::new(length, &rows, &goal, self.par)?;
         Ok(Refitted { refit, scores: known(&without), labels })
     }
 

@@ -50,6 +50,8 @@ pub struct Trained {
     pub ivm: Ivm,
     /// The active rows, as numbers of training rows, in the order in which they joined.
     pub active: Vec<usize>,
+    /// By how much the label of each of them lowered the entropy.
+    pub ratings: Vec<f64>,
     /// The mean of the latent value at each training row, without the bias, in single precision.
     pub mean: Vec<f32>,
     /// Its variance.
@@ -116,6 +118,7 @@ pub(super) fn train_on(
     let mut search = Search::new(columns, y, noise, bias, options);
     search.run(par, budget);
     let active: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
+    let ratings = search.picks.iter().map(|pick| pick.site.entropy).collect();
     let log_evidence = search.picks.iter().map(|pick| pick.site.log_z).sum();
     let of = |part: fn(&super::search::Pick) -> f64| search.picks.iter().map(part).collect::<Array1<f64>>();
     let (mut means, mut precisions) = (of(|pick| pick.site.mean), of(|pick| pick.site.precision));
@@ -134,7 +137,7 @@ pub(super) fn train_on(
         mean = latent.mean.iter().map(|v| *v as f32).collect();
         variance = latent.variance.iter().map(|v| (*v + noise) as f32).collect();
     }
-    Ok(Trained { ivm, active, mean, variance, log_evidence })
+    Ok(Trained { ivm, active, ratings, mean, variance, log_evidence })
 }
 
 /// A kernel that is a function of the distance times a variance, beside its noise.
