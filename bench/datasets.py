@@ -82,8 +82,9 @@ USPS = Dataset(
 LETTER = Dataset("letter", ("tabular/letter.csv.gz",), target="lettr", n_train=16_000)
 SHUTTLE = Dataset("shuttle", ("tabular/shuttle.csv.gz",), target="Class", n_train=43_500)
 SPAM = Dataset("spam", ("tabular/spam.csv.gz",), target="type", n_train=3_601, shuffle=True)
+WAVEFORM = Dataset("waveform", ("tabular/waveform.csv.gz",), target="label", n_train=4_000)
 
-DATASETS = {dataset.name: dataset for dataset in (MNIST, USPS, LETTER, SHUTTLE, SPAM)}
+DATASETS = {dataset.name: dataset for dataset in (MNIST, USPS, LETTER, SHUTTLE, SPAM, WAVEFORM)}
 
 
 def prepare(dataset: Dataset, data: Path) -> None:

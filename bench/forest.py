@@ -11,8 +11,11 @@ from common import PEER_SCRIPTS, Bench, run_json, say
 from datasets import CACHE, DATASETS, Dataset
 from table import OURS, Measurement, Results, report
 
+# Where the table stands in its document.
+PLACE = "forest"
 SKLEARN_PEERS = ("et", "rf", "hgb")
 PEERS = (*SKLEARN_PEERS, "ranger")
+SETS = ("mnist", "usps", "letter", "shuttle", "spam")
 QUICK_SETS, QUICK_PEERS = ("usps", "letter", "spam"), ("et",)
 # Slow, and there for context: once for each data set, and not for longer than --context-seconds.
 ONCE = ("hgb", "ranger")
@@ -73,8 +76,8 @@ class ForestBench(Bench):
         return self.attempt("mnist, 1,000 deep trees", measure, Measurement.from_json)
 
 
-def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[str, bool]:
-    """The table as Markdown, and whether Hedgerow gave a result for every set. No text if there is nothing to run."""
+def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[dict[str, str], bool]:
+    """The table as Markdown by its place, and whether Hedgerow gave a result for every set. None if nothing was run."""
     bench = ForestBench(args)
     versions = [machine.package("scikit-learn"), machine.package("numpy")]
     if "ranger" in peers:
@@ -87,7 +90,7 @@ def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[st
     datasets = [DATASETS[name] for name in sets if bench.ready(DATASETS[name])]
     if not datasets:
         say("no table of forests: none of the data sets is there. bench/README.md lists them.")
-        return "", True
+        return {}, True
     for dataset in datasets:
         bench.run_set(dataset, peers)
         bench.save()
@@ -97,4 +100,4 @@ def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[st
         deep = bench.run_deep()
         bench.save()
     done = all(bench.results[(dataset.name, OURS)][0] for dataset in datasets)
-    return report(header, bench.results, deep, bench.notes), done
+    return {PLACE: report(header, bench.results, deep, bench.notes)}, done

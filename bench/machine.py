@@ -6,6 +6,7 @@ import os
 import platform
 import subprocess
 import sys
+import time
 from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -58,6 +59,29 @@ def package(name: str) -> str:
 def ranger_version() -> str:
     """The version of R's ranger, or nothing where R or ranger is absent."""
     return output("Rscript", "-e", "library(ranger); cat(as.character(packageVersion('ranger')))")
+
+
+class OtherPrograms:
+    """How busy programs that we have not started keep the machine, from now on."""
+
+    def __init__(self) -> None:
+        self.start = time.monotonic()
+        self.before = self.seconds()
+
+    @staticmethod
+    def seconds() -> float:
+        """Of all cores since the machine was started, less those of our own programs that have ended."""
+        stat = Path("/proc/stat")
+        if not stat.is_file():
+            return 0.0
+        user, nice, system, _idle, _wait, interrupts, soft, stolen, *_ = map(int, stat.read_text().split()[1:11])
+        all_programs = (user + nice + system + interrupts + soft + stolen) / os.sysconf("SC_CLK_TCK")
+        ours = os.times()
+        return all_programs - ours.children_user - ours.children_system
+
+    def cores(self) -> float:
+        """How many cores they took on average."""
+        return (self.seconds() - self.before) / max(time.monotonic() - self.start, 0.01)
 
 
 def header(hedgerow: str, threads: int, peers: list[str]) -> list[str]:

@@ -1,6 +1,7 @@
-"""Hedgerow beside its peers: one run, one machine, a table of forests and a table of streams. See README.md.
+"""Hedgerow beside its peers: one run, one machine; forests, streams and Gaussian processes. See README.md.
 
-    run.py [--forest | --streams] [--data DIR] [--sets mnist,usps] [--peers et,arf] [--threads 2] [--quick] [--out FILE]
+    run.py [--forest | --streams | --gp] [--data DIR] [--sets mnist,usps] [--peers et,arf] [--threads 2] [--quick]
+           [--gp-only a,d] [--out FILE]
 
 This process stays small on purpose and loads no data: see datasets.py.
 """
@@ -13,22 +14,23 @@ import sys
 from pathlib import Path
 
 import forest
+import gp
 import stream
 from common import ROOT, say
-from datasets import DATASETS
 
 DOCS = ROOT / "docs"
-FOREST, STREAMS = "forest", "streams"
-# The document of each table, and its title for when it has to be made.
+FOREST, STREAMS, GP = "forest", "streams", "gp"
+# The document of each kind of table, its title for when it has to be made, and the places of tables in it.
 DOCUMENTS = {
-    FOREST: (DOCS / "benchmarks.md", "Benchmarks"),
-    STREAMS: (DOCS / "benchmarks-streams.md", "Benchmarks of streams"),
+    FOREST: (DOCS / "benchmarks.md", "Benchmarks", (forest.PLACE,)),
+    STREAMS: (DOCS / "benchmarks-streams.md", "Benchmarks of streams", (stream.PLACE,)),
+    GP: (DOCS / "benchmarks-gp.md", "Benchmarks of Gaussian processes", gp.PLACES),
 }
-SETS = {FOREST: tuple(DATASETS), STREAMS: stream.SETS}
-PEERS = {FOREST: forest.PEERS, STREAMS: stream.PEERS}
-QUICK_SETS = {FOREST: forest.QUICK_SETS, STREAMS: stream.QUICK_SETS}
-QUICK_PEERS = {FOREST: forest.QUICK_PEERS, STREAMS: stream.QUICK_PEERS}
-RUN = {FOREST: forest.run, STREAMS: stream.run}
+SETS = {FOREST: forest.SETS, STREAMS: stream.SETS, GP: gp.SETS}
+PEERS = {FOREST: forest.PEERS, STREAMS: stream.PEERS, GP: gp.PEERS}
+QUICK_SETS = {FOREST: forest.QUICK_SETS, STREAMS: stream.QUICK_SETS, GP: gp.QUICK_SETS}
+QUICK_PEERS = {FOREST: forest.QUICK_PEERS, STREAMS: stream.QUICK_PEERS, GP: gp.QUICK_PEERS}
+RUN = {FOREST: forest.run, STREAMS: stream.run, GP: gp.run}
 
 
 def arguments() -> argparse.Namespace:
@@ -43,17 +45,18 @@ def arguments() -> argparse.Namespace:
 
         return parse
 
-    def both(known: dict[str, tuple[str, ...]]) -> str:
+    def each(known: dict[str, tuple[str, ...]]) -> str:
         return "; ".join(f"{table}: {','.join(part)}" for table, part in known.items())
 
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    parser = argparse.ArgumentParser(description="Hedgerow beside its peers, in two tables.")
+    parser = argparse.ArgumentParser(description="Hedgerow beside its peers, in tables.")
     only = parser.add_mutually_exclusive_group()
     only.add_argument("--forest", dest="tables", action="store_const", const=[FOREST], help="only the table of forests")
     only.add_argument("--streams", dest="tables", action="store_const", const=[STREAMS], help="only that of streams")
+    only.add_argument("--gp", dest="tables", action="store_const", const=[GP], help="only those of Gaussian processes")
     parser.add_argument("--data", type=Path, help="folder with the data sets (default: $HEDGEROW_DATA)")
-    parser.add_argument("--sets", type=names(SETS), help=f"each table takes those it knows; default: {both(SETS)}")
-    parser.add_argument("--peers", type=names(PEERS), help=f"likewise; may be empty; default: {both(PEERS)}")
+    parser.add_argument("--sets", type=names(SETS), help=f"each table takes those it knows; default: {each(SETS)}")
+    parser.add_argument("--peers", type=names(PEERS), help=f"likewise; may be empty; default: {each(PEERS)}")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, help="default: 3 for the small sets, 1 for MNIST and what is generated")
     parser.add_argument(
@@ -66,10 +69,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sets and short streams, once; writes no docs")
     parser.add_argument("--out", type=Path, help="Markdown file to write (default: the documents in docs)")
     parser.add_argument("--hedgerow", type=Path, default=target / "release" / "hedgerow", help="the program to measure")
+    gp.add_arguments(parser)
     args = parser.parse_args()
     if args.data is None and os.environ.get("HEDGEROW_DATA"):
         args.data = Path(os.environ["HEDGEROW_DATA"])
-    args.tables = args.tables or [FOREST, STREAMS]
+    args.tables = args.tables or ([GP] if args.gp_only else [FOREST, STREAMS, GP])
     return args
 
 
@@ -77,17 +81,26 @@ def chosen(asked: list[str] | None, known: tuple[str, ...], otherwise: tuple[str
     return list(otherwise) if asked is None else [name for name in asked if name in known]
 
 
-def write_document(table: str, text: str) -> None:
-    """Puts the text between its markers; the rest of the document stays."""
-    path, title = DOCUMENTS[table]
-    begin, end = f"<!-- bench:{table}:begin -->", f"<!-- bench:{table}:end -->"
-    old = path.read_text(encoding="utf-8") if path.is_file() else f"# {title}\n\n{begin}\n{end}\n"
-    if begin not in old or end not in old:
-        old = f"{old.rstrip()}\n\n{begin}\n{end}\n"
-    before, rest = old.split(begin, 1)
-    _, after = rest.split(end, 1)
+def write_document(table: str, texts: dict[str, str]) -> None:
+    """Puts each text between the markers of its place; the rest of the document stays."""
+    path, title, places = DOCUMENTS[table]
+    if path.is_file():
+        document = path.read_text(encoding="utf-8")
+    else:
+        document = f"# {title}\n" + "".join(f"\n{begin}\n{end}\n" for begin, end in map(markers, places))
+    for place, text in texts.items():
+        begin, end = markers(place)
+        if begin not in document or end not in document:
+            document = f"{document.rstrip()}\n\n{begin}\n{end}\n"
+        before, rest = document.split(begin, 1)
+        _, after = rest.split(end, 1)
+        document = f"{before}{begin}\n{text}{end}{after}"
     path.parent.mkdir(exist_ok=True)
-    path.write_text(f"{before}{begin}\n{text}{end}{after}", encoding="utf-8")
+    path.write_text(document, encoding="utf-8")
+
+
+def markers(place: str) -> tuple[str, str]:
+    return f"<!-- bench:{place}:begin -->", f"<!-- bench:{place}:end -->"
 
 
 def main() -> int:
@@ -101,16 +114,16 @@ def main() -> int:
         peers = chosen(args.peers, PEERS[table], QUICK_PEERS[table] if args.quick else PEERS[table])
         if not sets:
             continue
-        text, done = RUN[table](args, sets, peers)
+        found, done = RUN[table](args, sets, peers)
         all_done = all_done and done
-        if not text:
+        if not found:
             continue
-        texts.append(text)
+        texts += found.values()
         if args.out:
             args.out.write_text("\n".join(texts), encoding="utf-8")
         elif not args.quick:
-            write_document(table, text)
-        print(text, flush=True)
+            write_document(table, found)
+        print("\n".join(found.values()), flush=True)
     return 0 if all_done else 1
 
 

@@ -16,6 +16,8 @@ from stream_sets import FOLDER, MEMORY, STREAMS, Stream
 from stream_table import MEMORY_LIMIT, BatchRun, BatchRuns, MemoryRun, Pass, Passes, StreamResults, report
 from table import OURS
 
+# Where the table stands in its document.
+PLACE = "streams"
 PEERS = ("arf", "amf")
 # Sets that are also learnt in batches, and the stream in bounded memory, can be asked for like streams.
 BATCH_SETS = ("mnist", "usps")
@@ -114,8 +116,8 @@ class StreamBench(Bench):
         MEMORY.file().unlink()  # hundreds of megabytes
 
 
-def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[str, bool]:
-    """The table as Markdown, and whether Hedgerow gave a result for every stream."""
+def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[dict[str, str], bool]:
+    """The table as Markdown by its place, and whether Hedgerow gave a result for every stream."""
     bench = StreamBench(args)
     header = machine.header(str(args.hedgerow), args.threads, [machine.package("river"), machine.package("numpy")])
     FOLDER.mkdir(parents=True, exist_ok=True)
@@ -131,4 +133,4 @@ def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[st
         bench.run_memory()
         bench.save()
     done = all(passes[0].run for (_, system), passes in bench.results.passes.items() if system == OURS)
-    return report(header, bench.results, STREAMS, bench.notes), done
+    return {PLACE: report(header, bench.results, STREAMS, bench.notes)}, done

@@ -12,13 +12,12 @@ import time
 from pathlib import Path
 
 import numpy as np
+from metrics import all_classes, metrics
 from process import peak_memory_bytes
 from sklearn.ensemble import ExtraTreesClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from threadpoolctl import threadpool_limits
 
 N_TREES = 100
-N_BINS = 15
-LEAST_PROBABILITY = 1e-15
 N_SINGLE_ROWS = 50
 
 
@@ -29,22 +28,6 @@ def make_model(kind: str, threads: int, seed: int):
         return RandomForestClassifier(N_TREES, n_jobs=threads, random_state=seed)
     # Defaults: up to 100 rounds, early stopping above 10,000 rows. Its threads are OpenMP's, set by main.
     return HistGradientBoostingClassifier(random_state=seed)
-
-
-def metrics(proba: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    """The definitions of `hedgerow_core::metrics`."""
-    answer = proba.argmax(axis=1)
-    top = proba[np.arange(len(truth)), answer]
-    right = answer == truth
-    bins = np.minimum((top * N_BINS).astype(int), N_BINS - 1)
-    # Rows of a bin × |mean confidence − accuracy| is the absolute value of the bin's sum of differences.
-    gaps = np.bincount(bins, weights=top - right, minlength=N_BINS)
-    true_proba = np.maximum(proba[np.arange(len(truth)), truth], LEAST_PROBABILITY)
-    return {
-        "accuracy": float(right.mean()),
-        "log_loss": float(-np.log(true_proba).mean()),
-        "ece": float(np.abs(gaps).sum() / len(truth)),
-    }
 
 
 def count_nodes(model) -> int:
@@ -65,13 +48,6 @@ def one_row_seconds(model, rows: np.ndarray) -> dict[str, float]:
             model.predict_proba(rows[i : i + 1])
             seconds.append(time.perf_counter() - start)
     return {"median": float(np.median(seconds)), "p99": float(np.quantile(seconds, 0.99))}
-
-
-def all_classes(model, proba: np.ndarray, n_classes: int) -> np.ndarray:
-    """A column for every class, also for one that occurs in the test rows only."""
-    full = np.zeros((len(proba), n_classes))
-    full[:, model.classes_] = proba
-    return full
 
 
 def main() -> None:
