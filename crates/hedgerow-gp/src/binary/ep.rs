@@ -7,7 +7,7 @@ use super::{check, factor_of_one_and};
 use crate::ivm::site::Site;
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
-use crate::linalg::Cholesky;
+use crate::linalg::{Cholesky, mat_mul};
 use crate::regression::{Known, Normal};
 
 /// Sweeps at most.
@@ -52,7 +52,7 @@ impl Ep {
             }
             n_sweeps += 1;
             // Rank-one updates gather rounding errors; a factor from scratch does not.
-            let factor = factor_of_one_and(&k, &tau.mapv(libm::sqrt), par)?;
+            let factor = factor_of_one_and(&k, &tau.mapv(libm::sqrt), None, par)?;
             posterior = Posterior::new(&k, &tau, &nu, &factor, par);
             if change < TOLERANCE || n_sweeps == MOST_SWEEPS {
                 let log_evidence = log_evidence(&posterior, &tau, &nu, y, &factor);
@@ -113,7 +113,7 @@ impl Posterior {
     fn new(k: &Array2<f64>, tau: &Array1<f64>, nu: &Array1<f64>, factor: &Cholesky, par: &Par) -> Self {
         let mut v = k * &tau.mapv(libm::sqrt);
         factor.forward_rows(&mut v, par);
-        let covariance = k - &v.dot(&v.t());
+        let covariance = k - &mat_mul(v.view(), v.t(), par);
         let mean = covariance.dot(nu);
         Self { covariance, mean }
     }

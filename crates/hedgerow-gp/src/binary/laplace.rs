@@ -3,10 +3,11 @@
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::{check, factor_of_one_and};
+use super::check;
+use super::newton::{Peak, locals};
 use crate::kernel::Kernel;
-use crate::likelihood::{Likelihood, Local};
-use crate::linalg::Cholesky;
+use crate::likelihood::Likelihood;
+use crate::linalg::{Cholesky, mat_mul};
 use crate::optimize::climb;
 use crate::regression::{Known, Normal};
 
@@ -103,7 +104,7 @@ impl Laplace {
             row.iter_mut().zip(&self.root).for_each(|(v, root)| *v *= own * root);
         }
         // The variances of the posterior: diag(K − K R K).
-        let kr = k.dot(&r);
+        let kr = mat_mul(k.view(), r.view(), par);
         let explained = (&kr * &k).sum_axis(Axis(1));
         let variance = &k.diag() - &explained;
         let third: Array1<f64> = local.iter().map(|l| l.third).collect();
@@ -130,64 +131,4 @@ impl Laplace {
         let Normal { mean, variance } = self.latent(x, par)?;
         Ok(mean.iter().zip(&variance).map(|(&m, &v)| self.likelihood.probability(m, v)).collect())
     }
-}
-
-fn locals(likelihood: Likelihood, y: &[f64], f: &Array1<f64>) -> Vec<Local> {
-    y.iter().zip(f).map(|(&y, &f)| likelihood.at(y, f)).collect()
-}
-
-/// The peak of the posterior.
-struct Peak {
-    f: Array1<f64>,
-    /// K⁻¹ f.
-    a: Array1<f64>,
-    root: Array1<f64>,
-    factor: Cholesky,
-}
-
-impl Peak {
-    /// Newton's steps, each halved until it helps.
-    fn find(k: &Array2<f64>, likelihood: Likelihood, y: &[f64], par: &Par) -> Result<Self> {
-        const MOST_STEPS: usize = 100;
-        let n = y.len();
-        let height = |a: &Array1<f64>, f: &Array1<f64>| {
-            locals(likelihood, y, f).iter().map(|l| l.log_p).sum::<f64>() - 0.5 * a.dot(f)
-        };
-        let mut a = Array1::zeros(n);
-        let mut f: Array1<f64> = Array1::zeros(n);
-        let mut now = height(&a, &f);
-        for _ in 0..MOST_STEPS {
-            let local = locals(likelihood, y, &f);
-            let (root, factor) = curvature(k, &local, par)?;
-            let b: Array1<f64> = local.iter().zip(&f).map(|(l, f)| l.curvature * f + l.gradient).collect();
-            let inner = factor.solve((&root * &k.dot(&b)).view());
-            let target = &b - &(&root * &inner);
-            let direction = &target - &a;
-            let along = k.dot(&direction);
-            let mut step = 1.0;
-            let mut gain = 0.0;
-            while step > 1e-6 {
-                let (next_a, next_f) = (&a + &(&direction * step), &f + &(&along * step));
-                let next = height(&next_a, &next_f);
-                if next > now {
-                    gain = next - now;
-                    (a, f, now) = (next_a, next_f, next);
-                    break;
-                }
-                step /= 2.0;
-            }
-            if gain < 1e-10 {
-                break;
-            }
-        }
-        let (root, factor) = curvature(k, &locals(likelihood, y, &f), par)?;
-        Ok(Self { f, a, root, factor })
-    }
-}
-
-/// √W, and the factor of I + √W K √W, whose eigenvalues are all 1 or more.
-fn curvature(k: &Array2<f64>, local: &[Local], par: &Par) -> Result<(Array1<f64>, Cholesky)> {
-    let root: Array1<f64> = local.iter().map(|l| libm::sqrt(l.curvature.max(0.0))).collect();
-    let factor = factor_of_one_and(k, &root, par)?;
-    Ok((root, factor))
 }

@@ -5,15 +5,19 @@
 
 mod ep;
 mod laplace;
+mod newton;
 
 use hedgerow_core::{Error, Par, Result};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, s};
 
 pub use ep::Ep;
 pub use laplace::Laplace;
 
 use crate::kernel::Kernel;
-use crate::linalg::Cholesky;
+use crate::linalg::{Cholesky, on_rows};
+
+/// Rows that a thread fills at a time.
+const ROWS: usize = 64;
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
     kernel.check(x.ncols())?;
@@ -29,14 +33,26 @@ fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
     }
 }
 
-/// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1.
-fn factor_of_one_and(k: &Array2<f64>, root: &Array1<f64>, par: &Par) -> Result<Cholesky> {
-    let mut b = k * root;
-    for (i, mut row) in b.rows_mut().into_iter().enumerate() {
-        row *= root[i];
-        row[i] += 1.0;
-    }
-    Cholesky::robust(&b, par)
+/// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1. Memory of that size may be given.
+fn factor_of_one_and(
+    k: &Array2<f64>,
+    root: &Array1<f64>,
+    memory: Option<Array2<f64>>,
+    par: &Par,
+) -> Result<Cholesky> {
+    let memory = memory.unwrap_or_else(|| Array2::zeros(k.raw_dim()));
+    let root = root.to_vec();
+    Cholesky::robust_from(memory, par, |b| {
+        on_rows(b, ROWS, par, |first, mut rows| {
+            for (i, mut to) in rows.rows_mut().into_iter().enumerate() {
+                let row = first + i;
+                let own = root[row];
+                let from = k.slice(s![row, ..=row]);
+                to.iter_mut().zip(from.iter().zip(&root)).for_each(|(b, (k, r))| *b = own * k * r);
+                to[row] += 1.0;
+            }
+        });
+    })
 }
 
 #[cfg(test)]
