@@ -22,6 +22,8 @@
 pub mod binary;
 pub mod ivm;
 pub mod kernel;
+pub mod kriging;
+pub mod labels;
 pub mod likelihood;
 pub mod linalg;
 mod optimize;
@@ -33,7 +35,9 @@ pub mod special;
 
 pub use binary::{Ep, Laplace};
 pub use ivm::{Ivm, IvmClassifier, IvmParams};
-pub use kernel::{Kernel, Metric, Shape};
+pub use kernel::{Given, Kernel, Metric, Shape};
+pub use kriging::Kriging;
+pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
 pub use saved::Saved;

@@ -20,7 +20,7 @@ use crate::linalg::{Cholesky, on_rows};
 const ROWS: usize = 64;
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
-    kernel.check(x.ncols())?;
+    kernel.check_rows(x)?;
     if x.nrows() != y.len() {
         return Err(Error::Shape { what: "labels", expected: x.nrows(), got: y.len() });
     }

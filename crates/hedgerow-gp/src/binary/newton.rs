@@ -15,7 +15,7 @@ use crate::linalg::{Cholesky, mat_vec};
 /// Fewer rows than this are not halved.
 const FEW: usize = 400;
 /// Below this gain, the last factor is near enough to the next.
-const NEAR: f64 = 0.1;
+const NEAR: f64 = 1.0;
 /// A step that promises less than this is the last one.
 const NEGLIGIBLE: f64 = 1e-9;
 
