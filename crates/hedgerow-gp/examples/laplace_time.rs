@@ -1,7 +1,7 @@
 //! How long Laplace's method takes with fixed kernel parameters: `laplace_time [rows] [columns] [threads]`.
 //!
 //! Rows come from a formula that any language can repeat, so that other libraries can be timed on the same numbers:
-//! x_ij = 2 frac(i √(j + 1)) − 1 with i and j from 1; class 1 where sin 3x_1 + x_2² − x_3 x_4 > 0.3.
+//! `x_ij = 2 frac(i √(j + 1)) − 1` with i and j from 1; class 1 where `sin 3x_1 + x_2² − x_3 x_4 > 0.3`.
 
 use std::time::Instant;
 

@@ -1,7 +1,8 @@
 //! Gaussian processes: kernels, exact models, and the sparse ones that scale.
 //!
 //! [`kernel`] says how alike rows are; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
-//! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation. [`ivm`] is the
+//! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation; [`softmax`], [`labels`],
+//! [`kriging`] and [`dsgq`] are others, and [`classifier`] makes classifiers of them all. [`ivm`] is the
 //! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties
 //! latent values to classes, [`platt`] scores to probabilities, [`prepare`] makes numbers of a table's columns.
 //!
@@ -20,6 +21,8 @@
 //! ```
 
 pub mod binary;
+pub mod classifier;
+pub mod dsgq;
 pub mod ivm;
 pub mod kernel;
 pub mod kriging;
@@ -31,9 +34,12 @@ pub mod platt;
 pub mod prepare;
 pub mod regression;
 pub mod saved;
+pub mod softmax;
 pub mod special;
 
 pub use binary::{Ep, Laplace};
+pub use classifier::{FittedGp, GpClassifier, GpMethod, GpParams, KernelName};
+pub use dsgq::Dsgq;
 pub use ivm::{Ivm, IvmClassifier, IvmParams};
 pub use kernel::{Given, Kernel, Metric, Shape};
 pub use kriging::Kriging;
@@ -41,3 +47,4 @@ pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
 pub use saved::Saved;
+pub use softmax::SoftmaxLaplace;

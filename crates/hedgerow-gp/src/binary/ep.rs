@@ -3,7 +3,7 @@
 use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{check, factor_of_one_and};
+use super::{Machine, check, factor_of_one_and};
 use crate::ivm::site::Site;
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
@@ -35,7 +35,17 @@ impl Ep {
     /// Learns labels (+1 or −1) of rows.
     pub fn fit(kernel: Kernel, x: ArrayView2<'_, f64>, y: &[f64], par: &Par) -> Result<Self> {
         check(&kernel, x, y)?;
-        let k = kernel.matrix(x, par);
+        Self::on_matrix(&kernel, x, &kernel.matrix(x, par), y, par)
+    }
+
+    /// The same for a kernel whose matrix is known.
+    pub(crate) fn on_matrix(
+        kernel: &Kernel,
+        x: ArrayView2<'_, f64>,
+        k: &Array2<f64>,
+        y: &[f64],
+        par: &Par,
+    ) -> Result<Self> {
         let n = y.len();
         let (mut tau, mut nu) = (Array1::<f64>::zeros(n), Array1::<f64>::zeros(n));
         let mut posterior = Posterior { covariance: k.clone(), mean: Array1::zeros(n) };
@@ -52,16 +62,31 @@ impl Ep {
             }
             n_sweeps += 1;
             // Rank-one updates gather rounding errors; a factor from scratch does not.
-            let factor = factor_of_one_and(&k, &tau.mapv(libm::sqrt), None, par)?;
-            posterior = Posterior::new(&k, &tau, &nu, &factor, par);
+            let factor = factor_of_one_and(k, &tau.mapv(libm::sqrt), None, par)?;
+            posterior = Posterior::new(k, &tau, &nu, &factor, par);
             if change < TOLERANCE || n_sweeps == MOST_SWEEPS {
                 let log_evidence = log_evidence(&posterior, &tau, &nu, y, &factor);
                 // (K + T⁻¹)⁻¹ T⁻¹ ν = ν − √T B⁻¹ √T K ν
                 let root = tau.mapv(libm::sqrt);
                 let alpha = &nu - &(&root * &factor.solve((&root * &k.dot(&nu)).view()));
-                return Ok(Self { kernel, x: x.to_owned(), tau, nu, alpha, factor, log_evidence, n_sweeps });
+                return Ok(Self {
+                    kernel: kernel.clone(),
+                    x: x.to_owned(),
+                    tau,
+                    nu,
+                    alpha,
+                    factor,
+                    log_evidence,
+                    n_sweeps,
+                });
             }
         }
+    }
+
+    /// What answers need.
+    pub(crate) fn into_machine(self) -> Machine {
+        let root = self.tau.mapv(libm::sqrt);
+        Machine { alpha: self.alpha, root, factor: self.factor, log_evidence: self.log_evidence }
     }
 
     /// The kernel.

@@ -3,8 +3,8 @@
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::check;
 use super::newton::{Peak, locals};
+use super::{Machine, check};
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
 use crate::linalg::{Cholesky, mat_mul};
@@ -67,6 +67,28 @@ impl Laplace {
         Self::fit(best, likelihood, x, y, par)
     }
 
+    /// The same for a kernel whose matrix is known.
+    pub(crate) fn on_matrix(
+        kernel: &Kernel,
+        likelihood: Likelihood,
+        x: ArrayView2<'_, f64>,
+        k: &Array2<f64>,
+        y: &[f64],
+        par: &Par,
+    ) -> Result<Self> {
+        Ok(Self::at(kernel.clone(), likelihood, x, y, Peak::find(k, likelihood, y, par)?))
+    }
+
+    /// What answers need.
+    pub(crate) fn into_machine(self) -> Machine {
+        Machine {
+            alpha: self.gradient,
+            root: self.root,
+            factor: self.factor,
+            log_evidence: self.log_evidence,
+        }
+    }
+
     fn at(kernel: Kernel, likelihood: Likelihood, x: ArrayView2<'_, f64>, y: &[f64], peak: Peak) -> Self {
         let local = locals(likelihood, y, &peak.f);
         let log_p: f64 = local.iter().map(|l| l.log_p).sum();
@@ -95,7 +117,12 @@ impl Laplace {
 
     /// Its derivatives with respect to the kernel's parameters. They count that the peak moves with them.
     pub fn evidence_gradient(&self, y: &[f64], par: &Par) -> Vec<f64> {
-        let k = self.kernel.matrix(self.x.view(), par);
+        let weights = self.evidence_weights(&self.kernel.matrix(self.x.view(), par), y, par);
+        self.kernel.gradient(self.x.view(), &weights, par)
+    }
+
+    /// Symmetric w with `Σ w_ij ∂K_ij` = the derivative of the log evidence.
+    pub(crate) fn evidence_weights(&self, k: &Array2<f64>, y: &[f64], par: &Par) -> Array2<f64> {
         let local = locals(self.likelihood, y, &self.mode);
         // R = √W B⁻¹ √W
         let mut r = self.factor.inverse(par);
@@ -105,19 +132,17 @@ impl Laplace {
         }
         // The variances of the posterior: diag(K − K R K).
         let kr = mat_mul(k.view(), r.view(), par);
-        let explained = (&kr * &k).sum_axis(Axis(1));
+        let explained = (&kr * k).sum_axis(Axis(1));
         let variance = &k.diag() - &explained;
         let third: Array1<f64> = local.iter().map(|l| l.third).collect();
         // ½ diag(posterior) ∂³log p: how the determinant changes as the peak moves; then how the peak moves.
         let pull = &variance * &third * 0.5;
         let moved = &pull - &kr.t().dot(&pull);
-        // Symmetric weights w with Σ w_ij ∂K_ij = the derivative.
-        let n = y.len();
         let (a, s) = (&self.gradient, &moved);
-        let weights = Array2::from_shape_fn((n, n), |(i, j)| {
-            0.5 * (a[i] * a[j] - r[(i, j)]) + 0.5 * (s[i] * a[j] + a[i] * s[j])
-        });
-        self.kernel.gradient(self.x.view(), &weights, par)
+        for ((i, j), r) in r.indexed_iter_mut() {
+            *r = 0.5 * (a[i] * a[j] - *r) + 0.5 * (s[i] * a[j] + a[i] * s[j]);
+        }
+        r
     }
 
     /// What is known about the latent values at other rows.

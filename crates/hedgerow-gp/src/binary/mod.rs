@@ -19,6 +19,15 @@ use crate::linalg::{Cholesky, on_rows};
 /// Rows that a thread fills at a time.
 const ROWS: usize = 64;
 
+/// What either method knows at the training rows: the mean elsewhere is kᵀα, the variance k** − |L⁻¹ R k|² with R = diag(root).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Machine {
+    pub(crate) alpha: Array1<f64>,
+    pub(crate) root: Array1<f64>,
+    pub(crate) factor: Cholesky,
+    pub(crate) log_evidence: f64,
+}
+
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
     kernel.check_rows(x)?;
     if x.nrows() != y.len() {
@@ -34,7 +43,7 @@ fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
 }
 
 /// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1. Memory of that size may be given.
-fn factor_of_one_and(
+pub(crate) fn factor_of_one_and(
     k: &Array2<f64>,
     root: &Array1<f64>,
     memory: Option<Array2<f64>>,

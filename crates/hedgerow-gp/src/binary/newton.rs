@@ -33,7 +33,7 @@ pub(super) struct Peak {
 impl Peak {
     pub(super) fn find(k: &Array2<f64>, likelihood: Likelihood, y: &[f64], par: &Par) -> Result<Self> {
         let search = Search { k, likelihood, y, par };
-        let (a, f, memory) = search.climb(search.start()?, NEGLIGIBLE)?;
+        let Climbed { a, f, memory } = search.climb(search.start()?, NEGLIGIBLE)?;
         let root = root(&search.locals(&f));
         let factor = factor_of_one_and(k, &root, memory, par)?;
         Ok(Self { f, a, root, factor })
@@ -47,6 +47,14 @@ pub(super) fn locals(likelihood: Likelihood, y: &[f64], f: &Array1<f64>) -> Vec<
 
 fn root(local: &[Local]) -> Array1<f64> {
     local.iter().map(|l| libm::sqrt(l.curvature.max(0.0))).collect()
+}
+
+/// Where a search ended.
+struct Climbed {
+    a: Array1<f64>,
+    f: Array1<f64>,
+    /// To be used again.
+    memory: Option<Array2<f64>>,
 }
 
 struct Search<'a> {
@@ -79,17 +87,13 @@ impl Search<'_> {
         let k = self.k.select(Axis(0), &rows).select(Axis(1), &rows).as_standard_layout().into_owned();
         let y: Vec<f64> = rows.iter().map(|&row| self.y[row]).collect();
         let half = Search { k: &k, likelihood: self.likelihood, y: &y, par: self.par };
-        let (found, _, _) = half.climb(half.start()?, NEAR)?;
+        let found = half.climb(half.start()?, NEAR)?.a;
         rows.iter().zip(&found).for_each(|(&row, v)| a[row] = *v);
         Ok(a)
     }
 
-    /// Newton's steps, each halved until it helps, until one promises less than `least`. Returns a, f, and memory to use again.
-    fn climb(
-        &self,
-        mut a: Array1<f64>,
-        least: f64,
-    ) -> Result<(Array1<f64>, Array1<f64>, Option<Array2<f64>>)> {
+    /// Newton's steps, each halved until it helps, until one promises less than `least`.
+    fn climb(&self, mut a: Array1<f64>, least: f64) -> Result<Climbed> {
         const MOST_STEPS: usize = 100;
         let mut f = mat_vec(self.k, a.view(), self.par);
         let mut now = self.height(&a, &f);
@@ -130,7 +134,7 @@ impl Search<'_> {
                 break;
             }
         }
-        Ok((a, f, factor.map(Cholesky::into_memory)))
+        Ok(Climbed { a, f, memory: factor.map(Cholesky::into_memory) })
     }
 
     /// Solves `(I + R K R) z = right` by conjugate gradients with the factor of a matrix nearby; none if that takes long.

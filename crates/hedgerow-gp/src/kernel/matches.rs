@@ -10,14 +10,12 @@ const ROWS: usize = 32;
 
 /// For rows of `a` and rows of `b`. Rows without columns are equal.
 pub(super) fn shares(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
-    match (whole(a), whole(b)) {
-        (Some(own), Some(others)) => count(&own, &others, [a.nrows(), b.nrows(), a.ncols()], par),
-        _ => {
-            let (own, others): (Vec<f64>, Vec<f64>) =
-                (a.iter().copied().collect(), b.iter().copied().collect());
-            count(&own, &others, [a.nrows(), b.nrows(), a.ncols()], par)
-        }
+    let sizes = [a.nrows(), b.nrows(), a.ncols()];
+    if let (Some(own), Some(others)) = (whole(a), whole(b)) {
+        return count(&own, &others, sizes, par);
     }
+    let plain = |x: ArrayView2<'_, f64>| x.iter().copied().collect::<Vec<f64>>();
+    count(&plain(a), &plain(b), sizes, par)
 }
 
 /// Small whole numbers, as node numbers are, in half the memory.

@@ -34,7 +34,7 @@ pub enum Shape {
 
 impl Shape {
     /// The value at a squared distance.
-    pub(super) fn value(self, r2: f64) -> f64 {
+    pub(crate) fn value(self, r2: f64) -> f64 {
         match self {
             Self::Rbf => libm::exp(-0.5 * r2),
             Self::InverseMultiquadric => 1.0 / libm::sqrt(1.0 + r2),

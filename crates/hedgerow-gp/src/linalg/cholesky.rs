@@ -80,17 +80,6 @@ impl Cholesky {
         }
     }
 
-    /// A factor from its numbers; none unless they are finite, the diagonal is above 0 and nothing stands above it.
-    pub(crate) fn from_lower(lower: Array2<f64>) -> Option<Self> {
-        let fits = |((i, j), v): ((usize, usize), &f64)| match i.cmp(&j) {
-            std::cmp::Ordering::Less => *v == 0.0,
-            std::cmp::Ordering::Equal => *v > 0.0 && v.is_finite(),
-            std::cmp::Ordering::Greater => v.is_finite(),
-        };
-        (lower.nrows() == lower.ncols() && lower.indexed_iter().all(fits))
-            .then_some(Self { lower, jitter: 0.0 })
-    }
-
     /// The memory, to be used again.
     pub(crate) fn into_memory(self) -> Array2<f64> {
         self.lower
@@ -144,7 +133,7 @@ impl Cholesky {
 
     /// `L⁻¹ b` for every row `b` of a matrix.
     pub fn forward_rows(&self, rows: &mut Array2<f64>, par: &Par) {
-        self.on_tiles(rows, par, |mut rows| {
+        on_rows(rows, SOLVED, par, |_, mut rows| {
             for (first, last) in tiles(self.n()) {
                 let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
                 let left = self.lower.slice(s![first..last, ..first]);
@@ -156,7 +145,7 @@ impl Cholesky {
 
     /// `L⁻ᵀ b` for every row `b` of a matrix.
     pub fn backward_rows(&self, rows: &mut Array2<f64>, par: &Par) {
-        self.on_tiles(rows, par, |mut rows| {
+        on_rows(rows, SOLVED, par, |_, mut rows| {
             for (first, last) in tiles(self.n()).rev() {
                 let (mut now, done) = rows.multi_slice_mut((s![.., first..last], s![.., last..]));
                 let below = self.lower.slice(s![last.., first..last]);
@@ -210,15 +199,6 @@ impl Cholesky {
             general_mat_mul(-1.0, &done, &self.lower.slice(s![a..b, from..a]).t(), 1.0, &mut now);
             solve_tile(self.lower.slice(s![a..b, a..b]), now);
         }
-    }
-
-    fn on_tiles(
-        &self,
-        rows: &mut Array2<f64>,
-        par: &Par,
-        work: impl Fn(ArrayViewMut2<'_, f64>) + Send + Sync,
-    ) {
-        on_rows(rows, SOLVED, par, |_, rows| work(rows));
     }
 }
 
