@@ -6,7 +6,7 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Par, Result};
-use ndarray::{Array1, Array2, Axis};
+use ndarray::{Array1, Array2};
 
 use super::factor_of_one_and;
 use crate::likelihood::{Likelihood, Local};
@@ -15,9 +15,9 @@ use crate::linalg::{Cholesky, mat_vec};
 /// Fewer rows than this are not halved.
 const FEW: usize = 400;
 /// Below this gain, the last factor is near enough to the next.
-const NEAR: f64 = 1.0;
-/// A step that promises less than this is the last one.
-const NEGLIGIBLE: f64 = 1e-9;
+const NEAR: f64 = 3.0;
+/// A step that promises less than this is the last one: what is left after it is of the order of its square.
+const NEGLIGIBLE: f64 = 1e-7;
 
 /// The peak of the posterior.
 pub(super) struct Peak {
@@ -84,7 +84,11 @@ impl Search<'_> {
         Rng::new(0, Purpose::Sample, n as u64).shuffle(&mut rows);
         rows.truncate(n / 2);
         rows.sort_unstable();
-        let k = self.k.select(Axis(0), &rows).select(Axis(1), &rows).as_standard_layout().into_owned();
+        let mut k = Array2::zeros((rows.len(), rows.len()));
+        for (mut to, &row) in k.rows_mut().into_iter().zip(&rows) {
+            let from = self.k.row(row);
+            to.iter_mut().zip(&rows).for_each(|(to, &column)| *to = from[column]);
+        }
         let y: Vec<f64> = rows.iter().map(|&row| self.y[row]).collect();
         let half = Search { k: &k, likelihood: self.likelihood, y: &y, par: self.par };
         let found = half.climb(half.start()?, NEAR)?.a;
@@ -140,7 +144,7 @@ impl Search<'_> {
     /// Solves `(I + R K R) z = right` by conjugate gradients with the factor of a matrix nearby; none if that takes long.
     fn conjugate(&self, near: &Cholesky, root: &Array1<f64>, right: &Array1<f64>) -> Option<Array1<f64>> {
         const MOST_STEPS: usize = 12;
-        const TOLERANCE: f64 = 1e-6;
+        const TOLERANCE: f64 = 1e-4;
         let mut z = Array1::zeros(right.len());
         let mut rest = right.clone();
         let mut helped = near.solve(rest.view());

@@ -11,7 +11,7 @@ const TILE: usize = 128;
 /// Rows and columns of a block of a tile.
 const BLOCK: usize = 16;
 /// Rows that a thread works on at a time.
-const ROWS: usize = 256;
+const ROWS: usize = 128;
 /// Rows that are solved for together.
 const SOLVED: usize = 64;
 
