@@ -1,7 +1,8 @@
 //! Gaussian processes: kernels, exact models, and the sparse ones that scale.
 //!
 //! [`kernel`] says how alike rows are; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
-//! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation. [`ivm`] is the
+//! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation; [`softmax`], [`labels`],
+//! [`kriging`] and [`dsgq`] are others, and [`classifier`] makes classifiers of them all. [`ivm`] is the
 //! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties
 //! latent values to classes, [`platt`] and [`calibration`] scores to probabilities, [`prepare`] makes numbers of a table's columns.
 //!
@@ -21,9 +22,13 @@
 
 pub mod binary;
 pub mod calibration;
+pub mod classifier;
 mod cma;
+pub mod dsgq;
 pub mod ivm;
 pub mod kernel;
+pub mod kriging;
+pub mod labels;
 pub mod likelihood;
 pub mod linalg;
 mod optimize;
@@ -31,11 +36,17 @@ pub mod platt;
 pub mod prepare;
 pub mod regression;
 pub mod saved;
+pub mod softmax;
 pub mod special;
 
 pub use binary::{Ep, Laplace};
+pub use classifier::{FittedGp, GpClassifier, GpMethod, GpParams, KernelName};
+pub use dsgq::Dsgq;
 pub use ivm::{Ivm, IvmClassifier, IvmParams};
-pub use kernel::{Kernel, Metric, Shape};
+pub use kernel::{Given, Kernel, Metric, Shape};
+pub use kriging::Kriging;
+pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
 pub use saved::Saved;
+pub use softmax::SoftmaxLaplace;

@@ -1,11 +1,12 @@
 //! From a latent value to the probability of a class.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::special::{density_ratio, log_normal_cdf, normal_cdf};
 
 /// p(y = +1 | f) = s(f).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Likelihood {
     /// s(f) = 1/(1 + e^−f).

@@ -144,7 +144,7 @@ fn draw(
 }
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: ArrayView1<'_, f64>) -> Result<()> {
-    kernel.check(x.ncols())?;
+    kernel.check_rows(x)?;
     if x.nrows() != y.len() {
         return Err(Error::Shape { what: "values", expected: x.nrows(), got: y.len() });
     }
@@ -168,6 +168,7 @@ impl Known<'_> {
     /// What that says about other rows.
     pub(crate) fn at(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
         check_columns(self.x.ncols(), x)?;
+        self.kernel.check_rows(x)?;
         let mut cross = self.kernel.cross(x, self.x, par);
         let mean = cross.dot(self.alpha);
         if let Some(root) = self.root {
@@ -180,7 +181,7 @@ impl Known<'_> {
     }
 }
 
-fn check_columns(expected: usize, x: ArrayView2<'_, f64>) -> Result<()> {
+pub(crate) fn check_columns(expected: usize, x: ArrayView2<'_, f64>) -> Result<()> {
     let got = x.ncols();
     if got == expected { Ok(()) } else { Err(Error::Shape { what: "feature columns", expected, got }) }
 }

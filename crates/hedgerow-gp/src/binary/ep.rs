@@ -3,11 +3,11 @@
 use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{check, factor_of_one_and};
+use super::{Machine, check, factor_of_one_and};
 use crate::ivm::site::Site;
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
-use crate::linalg::Cholesky;
+use crate::linalg::{Cholesky, mat_mul};
 use crate::regression::{Known, Normal};
 
 /// Sweeps at most.
@@ -35,13 +35,30 @@ impl Ep {
     /// Learns labels (+1 or −1) of rows.
     pub fn fit(kernel: Kernel, x: ArrayView2<'_, f64>, y: &[f64], par: &Par) -> Result<Self> {
         check(&kernel, x, y)?;
-        let k = kernel.matrix(x, par);
-        let Sites { tau, nu, posterior, factor, n_sweeps } = Sites::matched(&k, y, 0.0, par)?;
+        Self::on_matrix(&kernel, x, &kernel.matrix(x, par), y, par)
+    }
+
+    /// The same for a kernel whose matrix is known.
+    pub(crate) fn on_matrix(
+        kernel: &Kernel,
+        x: ArrayView2<'_, f64>,
+        k: &Array2<f64>,
+        y: &[f64],
+        par: &Par,
+    ) -> Result<Self> {
+        let Sites { tau, nu, posterior, factor, n_sweeps } = Sites::matched(k, y, 0.0, par)?;
         let log_evidence = log_evidence(&posterior, &tau, &nu, y, &factor);
         // (K + T⁻¹)⁻¹ T⁻¹ ν = ν − √T B⁻¹ √T K ν
         let root = tau.mapv(libm::sqrt);
         let alpha = &nu - &(&root * &factor.solve((&root * &k.dot(&nu)).view()));
-        Ok(Self { kernel, x: x.to_owned(), tau, nu, alpha, factor, log_evidence, n_sweeps })
+        let (kernel, x) = (kernel.clone(), x.to_owned());
+        Ok(Self { kernel, x, tau, nu, alpha, factor, log_evidence, n_sweeps })
+    }
+
+    /// What answers need.
+    pub(crate) fn into_machine(self) -> Machine {
+        let root = self.tau.mapv(libm::sqrt);
+        Machine { alpha: self.alpha, root, factor: self.factor, log_evidence: self.log_evidence }
     }
 
     /// The kernel.
@@ -113,7 +130,7 @@ impl Sites {
             }
             n_sweeps += 1;
             // Rank-one updates gather rounding errors; a factor from scratch does not.
-            let factor = factor_of_one_and(k, &tau.mapv(libm::sqrt), par)?;
+            let factor = factor_of_one_and(k, &tau.mapv(libm::sqrt), None, par)?;
             posterior = Posterior::new(k, &tau, &nu, &factor, par);
             if change < TOLERANCE || n_sweeps == MOST_SWEEPS {
                 return Ok(Self { tau, nu, posterior, factor, n_sweeps });
@@ -132,7 +149,7 @@ impl Posterior {
     fn new(k: &Array2<f64>, tau: &Array1<f64>, nu: &Array1<f64>, factor: &Cholesky, par: &Par) -> Self {
         let mut v = k * &tau.mapv(libm::sqrt);
         factor.forward_rows(&mut v, par);
-        let covariance = k - &v.dot(&v.t());
+        let covariance = k - &mat_mul(v.view(), v.t(), par);
         let mean = covariance.dot(nu);
         Self { covariance, mean }
     }

@@ -3,10 +3,11 @@
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::{check, factor_of_one_and};
+use super::newton::{Peak, locals};
+use super::{Machine, check};
 use crate::kernel::Kernel;
-use crate::likelihood::{Likelihood, Local};
-use crate::linalg::Cholesky;
+use crate::likelihood::Likelihood;
+use crate::linalg::{Cholesky, mat_mul};
 use crate::optimize::climb;
 use crate::regression::{Known, Normal};
 
@@ -66,6 +67,28 @@ impl Laplace {
         Self::fit(best, likelihood, x, y, par)
     }
 
+    /// The same for a kernel whose matrix is known.
+    pub(crate) fn on_matrix(
+        kernel: &Kernel,
+        likelihood: Likelihood,
+        x: ArrayView2<'_, f64>,
+        k: &Array2<f64>,
+        y: &[f64],
+        par: &Par,
+    ) -> Result<Self> {
+        Ok(Self::at(kernel.clone(), likelihood, x, y, Peak::find(k, likelihood, y, par)?))
+    }
+
+    /// What answers need.
+    pub(crate) fn into_machine(self) -> Machine {
+        Machine {
+            alpha: self.gradient,
+            root: self.root,
+            factor: self.factor,
+            log_evidence: self.log_evidence,
+        }
+    }
+
     fn at(kernel: Kernel, likelihood: Likelihood, x: ArrayView2<'_, f64>, y: &[f64], peak: Peak) -> Self {
         let local = locals(likelihood, y, &peak.f);
         let log_p: f64 = local.iter().map(|l| l.log_p).sum();
@@ -94,7 +117,12 @@ impl Laplace {
 
     /// Its derivatives with respect to the kernel's parameters. They count that the peak moves with them.
     pub fn evidence_gradient(&self, y: &[f64], par: &Par) -> Vec<f64> {
-        let k = self.kernel.matrix(self.x.view(), par);
+        let weights = self.evidence_weights(&self.kernel.matrix(self.x.view(), par), y, par);
+        self.kernel.gradient(self.x.view(), &weights, par)
+    }
+
+    /// Symmetric w with `Σ w_ij ∂K_ij` = the derivative of the log evidence.
+    pub(crate) fn evidence_weights(&self, k: &Array2<f64>, y: &[f64], par: &Par) -> Array2<f64> {
         let local = locals(self.likelihood, y, &self.mode);
         // R = √W B⁻¹ √W
         let mut r = self.factor.inverse(par);
@@ -103,20 +131,18 @@ impl Laplace {
             row.iter_mut().zip(&self.root).for_each(|(v, root)| *v *= own * root);
         }
         // The variances of the posterior: diag(K − K R K).
-        let kr = k.dot(&r);
-        let explained = (&kr * &k).sum_axis(Axis(1));
+        let kr = mat_mul(k.view(), r.view(), par);
+        let explained = (&kr * k).sum_axis(Axis(1));
         let variance = &k.diag() - &explained;
         let third: Array1<f64> = local.iter().map(|l| l.third).collect();
         // ½ diag(posterior) ∂³log p: how the determinant changes as the peak moves; then how the peak moves.
         let pull = &variance * &third * 0.5;
         let moved = &pull - &kr.t().dot(&pull);
-        // Symmetric weights w with Σ w_ij ∂K_ij = the derivative.
-        let n = y.len();
         let (a, s) = (&self.gradient, &moved);
-        let weights = Array2::from_shape_fn((n, n), |(i, j)| {
-            0.5 * (a[i] * a[j] - r[(i, j)]) + 0.5 * (s[i] * a[j] + a[i] * s[j])
-        });
-        self.kernel.gradient(self.x.view(), &weights, par)
+        for ((i, j), r) in r.indexed_iter_mut() {
+            *r = 0.5 * (a[i] * a[j] - *r) + 0.5 * (s[i] * a[j] + a[i] * s[j]);
+        }
+        r
     }
 
     /// What is known about the latent values at other rows.
@@ -130,64 +156,4 @@ impl Laplace {
         let Normal { mean, variance } = self.latent(x, par)?;
         Ok(mean.iter().zip(&variance).map(|(&m, &v)| self.likelihood.probability(m, v)).collect())
     }
-}
-
-fn locals(likelihood: Likelihood, y: &[f64], f: &Array1<f64>) -> Vec<Local> {
-    y.iter().zip(f).map(|(&y, &f)| likelihood.at(y, f)).collect()
-}
-
-/// The peak of the posterior.
-struct Peak {
-    f: Array1<f64>,
-    /// K⁻¹ f.
-    a: Array1<f64>,
-    root: Array1<f64>,
-    factor: Cholesky,
-}
-
-impl Peak {
-    /// Newton's steps, each halved until it helps.
-    fn find(k: &Array2<f64>, likelihood: Likelihood, y: &[f64], par: &Par) -> Result<Self> {
-        const MOST_STEPS: usize = 100;
-        let n = y.len();
-        let height = |a: &Array1<f64>, f: &Array1<f64>| {
-            locals(likelihood, y, f).iter().map(|l| l.log_p).sum::<f64>() - 0.5 * a.dot(f)
-        };
-        let mut a = Array1::zeros(n);
-        let mut f: Array1<f64> = Array1::zeros(n);
-        let mut now = height(&a, &f);
-        for _ in 0..MOST_STEPS {
-            let local = locals(likelihood, y, &f);
-            let (root, factor) = curvature(k, &local, par)?;
-            let b: Array1<f64> = local.iter().zip(&f).map(|(l, f)| l.curvature * f + l.gradient).collect();
-            let inner = factor.solve((&root * &k.dot(&b)).view());
-            let target = &b - &(&root * &inner);
-            let direction = &target - &a;
-            let along = k.dot(&direction);
-            let mut step = 1.0;
-            let mut gain = 0.0;
-            while step > 1e-6 {
-                let (next_a, next_f) = (&a + &(&direction * step), &f + &(&along * step));
-                let next = height(&next_a, &next_f);
-                if next > now {
-                    gain = next - now;
-                    (a, f, now) = (next_a, next_f, next);
-                    break;
-                }
-                step /= 2.0;
-            }
-            if gain < 1e-10 {
-                break;
-            }
-        }
-        let (root, factor) = curvature(k, &locals(likelihood, y, &f), par)?;
-        Ok(Self { f, a, root, factor })
-    }
-}
-
-/// √W, and the factor of I + √W K √W, whose eigenvalues are all 1 or more.
-fn curvature(k: &Array2<f64>, local: &[Local], par: &Par) -> Result<(Array1<f64>, Cholesky)> {
-    let root: Array1<f64> = local.iter().map(|l| libm::sqrt(l.curvature.max(0.0))).collect();
-    let factor = factor_of_one_and(k, &root, par)?;
-    Ok((root, factor))
 }

@@ -5,19 +5,32 @@
 
 mod ep;
 mod laplace;
+mod newton;
 
 use hedgerow_core::{Error, Par, Result};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, s};
 
 pub use ep::Ep;
 pub(crate) use ep::Sites;
 pub use laplace::Laplace;
 
 use crate::kernel::Kernel;
-use crate::linalg::Cholesky;
+use crate::linalg::{Cholesky, on_rows};
+
+/// Rows that a thread fills at a time.
+const ROWS: usize = 64;
+
+/// What either method knows at the training rows: the mean elsewhere is kᵀα, the variance k** − |L⁻¹ R k|² with R = diag(root).
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Machine {
+    pub(crate) alpha: Array1<f64>,
+    pub(crate) root: Array1<f64>,
+    pub(crate) factor: Cholesky,
+    pub(crate) log_evidence: f64,
+}
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
-    kernel.check(x.ncols())?;
+    kernel.check_rows(x)?;
     if x.nrows() != y.len() {
         return Err(Error::Shape { what: "labels", expected: x.nrows(), got: y.len() });
     }
@@ -30,14 +43,26 @@ fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
     }
 }
 
-/// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1.
-fn factor_of_one_and(k: &Array2<f64>, root: &Array1<f64>, par: &Par) -> Result<Cholesky> {
-    let mut b = k * root;
-    for (i, mut row) in b.rows_mut().into_iter().enumerate() {
-        row *= root[i];
-        row[i] += 1.0;
-    }
-    Cholesky::robust(&b, par)
+/// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1. Memory of that size may be given.
+pub(crate) fn factor_of_one_and(
+    k: &Array2<f64>,
+    root: &Array1<f64>,
+    memory: Option<Array2<f64>>,
+    par: &Par,
+) -> Result<Cholesky> {
+    let memory = memory.unwrap_or_else(|| Array2::zeros(k.raw_dim()));
+    let root = root.to_vec();
+    Cholesky::robust_from(memory, par, |b| {
+        on_rows(b, ROWS, par, |first, mut rows| {
+            for (i, mut to) in rows.rows_mut().into_iter().enumerate() {
+                let row = first + i;
+                let own = root[row];
+                let from = k.slice(s![row, ..=row]);
+                to.iter_mut().zip(from.iter().zip(&root)).for_each(|(b, (k, r))| *b = own * k * r);
+                to[row] += 1.0;
+            }
+        });
+    })
 }
 
 #[cfg(test)]

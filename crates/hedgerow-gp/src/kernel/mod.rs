@@ -4,6 +4,8 @@
 //! add, multiply, scale, or look at some columns only. Parameters are one flat list, positive ones as logarithms, so that any
 //! optimizer can move them freely; derivatives come as contractions with a weight matrix, never as one matrix a parameter.
 
+mod given;
+mod matches;
 mod metric;
 mod shape;
 
@@ -13,9 +15,12 @@ use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
+pub use given::Given;
 pub use metric::Metric;
 use metric::square_distances;
 pub use shape::Shape;
+
+use crate::linalg::mat_mul;
 
 /// A kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -46,6 +51,11 @@ pub enum Kernel {
     Constant,
     /// 1 for a training row and itself (the same row, not an equal one), 0 otherwise: noise.
     White,
+    /// The share of columns in which two rows are equal. With a node number for each tree as columns, this is the kernel of a
+    /// random forest.
+    Matches,
+    /// A kernel given as a matrix; rows have one column, their number in it.
+    Given(Given),
     /// A kernel times a variance.
     Scaled {
         /// The variance, above 0.
@@ -132,7 +142,13 @@ impl Kernel {
                 positive("slope", *slope)?;
                 positive("offset", *offset)
             }
-            Self::Constant | Self::White => Ok(()),
+            Self::Constant | Self::White | Self::Matches => Ok(()),
+            Self::Given(_) if n_columns == 1 => Ok(()),
+            Self::Given(_) => Err(Error::Shape {
+                what: "columns for a kernel given as a matrix",
+                expected: 1,
+                got: n_columns,
+            }),
             Self::Scaled { variance, kernel } => {
                 positive("variance", *variance)?;
                 kernel.check(n_columns)
@@ -152,6 +168,24 @@ impl Kernel {
         }
     }
 
+    /// Fails unless the kernel can see these rows.
+    pub fn check_rows(&self, x: ArrayView2<'_, f64>) -> Result<()> {
+        self.check(x.ncols())?;
+        self.check_values(x)
+    }
+
+    fn check_values(&self, x: ArrayView2<'_, f64>) -> Result<()> {
+        match self {
+            Self::Given(given) => given.check_rows(x),
+            Self::Scaled { kernel, .. } => kernel.check_values(x),
+            Self::Sum(kernels) | Self::Product(kernels) => {
+                kernels.iter().try_for_each(|kernel| kernel.check_values(x))
+            }
+            Self::OnColumns { columns, kernel } => kernel.check_values(x.select(Axis(1), columns).view()),
+            _ => Ok(()),
+        }
+    }
+
     /// The covariances of training rows with each other, noise on the diagonal.
     pub fn matrix(&self, x: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
         self.pairs(x, x, true, par)
@@ -166,7 +200,8 @@ impl Kernel {
     pub fn diagonal(&self, x: ArrayView2<'_, f64>) -> Array1<f64> {
         let inner = |of: &dyn Fn(f64) -> f64| x.map_axis(Axis(1), |row| of(row.dot(&row)));
         match self {
-            Self::Stationary { .. } | Self::Constant => Array1::ones(x.nrows()),
+            Self::Stationary { .. } | Self::Constant | Self::Matches => Array1::ones(x.nrows()),
+            Self::Given(given) => x.map_axis(Axis(1), |row| given.value(row[0], row[0])),
             Self::White => Array1::zeros(x.nrows()),
             Self::Polynomial { .. } | Self::Sigmoid { .. } => inner(&|v| self.of_product(v)),
             Self::Scaled { variance, kernel } => kernel.diagonal(x) * *variance,
@@ -184,7 +219,7 @@ impl Kernel {
             }
             Self::Polynomial { offset, .. } => vec![libm::log(*offset)],
             Self::Sigmoid { slope, offset } => vec![libm::log(*slope), libm::log(*offset)],
-            Self::Constant | Self::White => Vec::new(),
+            Self::Constant | Self::White | Self::Matches | Self::Given(_) => Vec::new(),
             Self::Scaled { variance, kernel } => {
                 std::iter::once(libm::log(*variance)).chain(kernel.parameters()).collect()
             }
@@ -203,7 +238,7 @@ impl Kernel {
             }
             Self::Polynomial { .. } => vec!["offset".into()],
             Self::Sigmoid { .. } => vec!["slope".into(), "offset".into()],
-            Self::Constant | Self::White => Vec::new(),
+            Self::Constant | Self::White | Self::Matches | Self::Given(_) => Vec::new(),
             Self::Scaled { kernel, .. } => {
                 let own = if matches!(**kernel, Self::White) { "noise_variance" } else { "signal_variance" };
                 std::iter::once(own.into()).chain(kernel.parameter_names()).collect()
@@ -228,7 +263,7 @@ impl Kernel {
             Self::Sigmoid { slope, offset } => {
                 (*slope, *offset) = (libm::exp(values[0]), libm::exp(values[1]));
             }
-            Self::Constant | Self::White => {}
+            Self::Constant | Self::White | Self::Matches | Self::Given(_) => {}
             Self::Scaled { variance, kernel } => {
                 *variance = libm::exp(values[0]);
                 kernel.set_parameters(&values[1..]);
@@ -261,7 +296,7 @@ impl Kernel {
                 gradient
             }
             Self::Polynomial { .. } | Self::Sigmoid { .. } => self.gradient_of_product(x, weights),
-            Self::Constant | Self::White => Vec::new(),
+            Self::Constant | Self::White | Self::Matches | Self::Given(_) => Vec::new(),
             Self::Scaled { variance, kernel } => {
                 let own = (weights * &kernel.matrix(x, par)).sum() * variance;
                 let inner = kernel.gradient(x, &(weights * *variance), par);
@@ -299,8 +334,18 @@ impl Kernel {
                 }
                 out
             }
-            Self::Polynomial { .. } | Self::Sigmoid { .. } => a.dot(&b.t()).mapv_into(|v| self.of_product(v)),
+            Self::Polynomial { .. } | Self::Sigmoid { .. } => {
+                mat_mul(a, b.t(), par).mapv_into(|v| self.of_product(v))
+            }
             Self::Constant => Array2::ones(shape),
+            Self::Matches => {
+                let mut out = matches::shares(a, b, par);
+                if is_same {
+                    out.diag_mut().fill(1.0);
+                }
+                out
+            }
+            Self::Given(given) => Array2::from_shape_fn(shape, |(i, j)| given.value(a[(i, 0)], b[(j, 0)])),
             Self::White if is_same => Array2::eye(a.nrows()),
             Self::White => Array2::zeros(shape),
             Self::Scaled { variance, kernel } => kernel.pairs(a, b, is_same, par) * *variance,

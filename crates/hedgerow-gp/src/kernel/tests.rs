@@ -57,6 +57,8 @@ fn naive(kernel: &Kernel, x: ArrayView1<'_, f64>, y: ArrayView1<'_, f64>) -> f64
         Kernel::Sigmoid { slope, offset } => (slope * x.dot(&y) + offset).tanh(),
         Kernel::Constant => 1.0,
         Kernel::White => 0.0,
+        Kernel::Matches => x.iter().zip(y).filter(|(x, y)| x == y).count() as f64 / x.len() as f64,
+        Kernel::Given(given) => given.matrix()[(x[0] as usize, y[0] as usize)],
         Kernel::Scaled { variance, kernel } => variance * naive(kernel, x, y),
         Kernel::Sum(kernels) => kernels.iter().map(|k| naive(k, x, y)).sum(),
         Kernel::Product(kernels) => kernels.iter().map(|k| naive(k, x, y)).product(),
@@ -145,4 +147,55 @@ fn impossible_kernels_are_refused() {
     assert!(refused(Kernel::rbf(1.0).scaled(f64::NAN)).contains("variance"));
     assert!(refused(Kernel::linear(1.0).on_columns(vec![3])).contains("below 3"));
     assert!(refused(Kernel::Sum(Vec::new())).contains("one kernel"));
+}
+
+#[test]
+fn equal_columns_are_counted_and_make_a_positive_definite_kernel() {
+    let par = Par::new(2).unwrap();
+    let mut rng = Rng::new(5, Purpose::Data, 0);
+    let nodes = Array2::from_shape_fn((90, 20), |_| f64::from(rng.below(4)));
+    // Numbers that are not whole take the other path.
+    for x in [nodes.clone(), nodes.mapv(|v| v + 0.25)] {
+        let kernel = Kernel::Matches.scaled(2.0);
+        let k = kernel.matrix(x.view(), &par);
+        assert_eq!(k, kernel.matrix(x.view(), &Par::sequential()));
+        for (i, a) in x.rows().into_iter().enumerate() {
+            for (j, b) in x.rows().into_iter().enumerate() {
+                assert!((k[(i, j)] - naive(&kernel, a, b)).abs() < 1e-15);
+            }
+        }
+        assert!(crate::linalg::Cholesky::new(k + Array2::<f64>::eye(90) * 1e-9, &par).is_some());
+        assert!(kernel.gradient(x.view(), &Array2::ones((90, 90)), &par)[0] > 0.0);
+    }
+    assert_eq!(
+        Kernel::Matches.cross(Array2::zeros((2, 0)).view(), Array2::zeros((1, 0)).view(), &par),
+        Array2::<f64>::ones((2, 1))
+    );
+}
+
+#[test]
+fn a_given_matrix_is_looked_up_and_rows_outside_it_are_refused() {
+    let par = Par::sequential();
+    let base = rows(6, 2, 9);
+    let k = Kernel::rbf(1.0).matrix(base.view(), &par);
+    let given = Kernel::Given(Given::new(k.clone()).unwrap());
+    let numbers = ndarray::array![[4.0], [0.0], [5.0]];
+    given.check_rows(numbers.view()).unwrap();
+    let cross = given.cross(numbers.view(), numbers.view(), &par);
+    assert_eq!(cross[(0, 2)], k[(4, 5)]);
+    assert!(given.diagonal(numbers.view()).iter().all(|v| *v == 1.0));
+    for wrong in [6.0, -1.0, 0.5, f64::NAN] {
+        let x = ndarray::array![[0.0], [wrong]];
+        let refused = (given.clone() + Kernel::white(0.1)).check_rows(x.view()).unwrap_err().to_string();
+        assert!(refused.contains("below 6"), "{refused}");
+        assert_eq!(given.cross(x.view(), x.view(), &par)[(0, 1)], 0.0);
+    }
+    assert!(given.check(2).is_err());
+    assert!(Given::new(ndarray::array![[1.0, 0.2], [0.3, 1.0]]).is_err());
+    assert!(Given::new(ndarray::array![[f64::NAN]]).is_err());
+    assert!(Given::new(Array2::zeros((2, 3))).is_err());
+    // In a file it is rows of numbers, and what comes back is checked.
+    let rows: Vec<Vec<f64>> = if let Kernel::Given(given) = given { given.into() } else { Vec::new() };
+    assert_eq!(Given::try_from(rows).unwrap().matrix(), k);
+    assert!(Given::try_from(vec![vec![1.0], vec![1.0]]).is_err());
 }

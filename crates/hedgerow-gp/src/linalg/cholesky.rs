@@ -2,12 +2,18 @@
 
 use hedgerow_core::{Error, Par, Result};
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, s};
 
-use super::dot;
+use super::{dot, on_rows};
 
 /// Rows and columns of a tile.
-const TILE: usize = 64;
+const TILE: usize = 128;
+/// Rows and columns of a block of a tile.
+const BLOCK: usize = 16;
+/// Rows that a thread works on at a time.
+const ROWS: usize = 128;
+/// Rows that are solved for together.
+const SOLVED: usize = 64;
 
 /// The lower triangular `L` with `L Lᵀ = A`.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,20 +26,51 @@ pub struct Cholesky {
 impl Cholesky {
     /// Factors a symmetric matrix, of which only the lower half is read; none if it is not positive definite.
     pub fn new(mut matrix: Array2<f64>, par: &Par) -> Option<Self> {
-        factor(&mut matrix, par).then_some(Self { lower: matrix, jitter: 0.0 })
+        let is_definite = factor(&mut matrix, par);
+        clear_above(&mut matrix, par);
+        is_definite.then_some(Self { lower: matrix, jitter: 0.0 })
     }
 
     /// Factors a symmetric matrix that ought to be positive definite. What rounding has taken from the diagonal is added back, as
     /// little as it takes: 1e-12 of the mean of the diagonal, ten times more at every further attempt, at most 1e-3 of it.
     pub fn robust(matrix: &Array2<f64>, par: &Par) -> Result<Self> {
+        let shape = matrix.raw_dim();
+        Self::robust_from(Array2::zeros(shape), par, |copy| copy.assign(matrix))
+    }
+
+    /// The same in the matrix's own memory: what is above the diagonal tells how to start again.
+    pub fn robust_in_place(matrix: Array2<f64>, par: &Par) -> Result<Self> {
+        let diagonal = matrix.diag().to_owned();
+        let corners: Vec<Array2<f64>> =
+            tiles(matrix.nrows()).map(|(a, b)| matrix.slice(s![a..b, a..b]).to_owned()).collect();
+        let mut is_first = true;
+        Self::robust_from(matrix, par, |matrix| {
+            if std::mem::take(&mut is_first) {
+                return;
+            }
+            for ((a, b), corner) in tiles(diagonal.len()).zip(&corners) {
+                let (above, mut below) = matrix.multi_slice_mut((s![a..b, b..], s![b.., a..b]));
+                below.assign(&above.t());
+                matrix.slice_mut(s![a..b, a..b]).assign(corner);
+            }
+        })
+    }
+
+    /// The same for a matrix that `fill` writes, the lower half at least, as often as it is needed.
+    pub(crate) fn robust_from(
+        mut matrix: Array2<f64>,
+        par: &Par,
+        mut fill: impl FnMut(&mut Array2<f64>),
+    ) -> Result<Self> {
         let n = matrix.nrows();
-        let mean = matrix.diag().iter().map(|v| v.abs()).sum::<f64>() / n.max(1) as f64;
         let mut jitter = 0.0;
         loop {
-            let mut copy = matrix.clone();
-            copy.diag_mut().iter_mut().for_each(|v| *v += jitter);
-            if mean.is_finite() && factor(&mut copy, par) {
-                return Ok(Self { lower: copy, jitter });
+            fill(&mut matrix);
+            let mean = matrix.diag().iter().map(|v| v.abs()).sum::<f64>() / n.max(1) as f64;
+            matrix.diag_mut().iter_mut().for_each(|v| *v += jitter);
+            if mean.is_finite() && factor(&mut matrix, par) {
+                clear_above(&mut matrix, par);
+                return Ok(Self { lower: matrix, jitter });
             }
             jitter = if jitter == 0.0 { 1e-12 * mean } else { 10.0 * jitter };
             if !(jitter > 0.0 && jitter <= 1.001e-3 * mean) {
@@ -41,6 +78,11 @@ impl Cholesky {
                 return Err(Error::param("kernel", expected, "one that is not"));
             }
         }
+    }
+
+    /// The memory, to be used again.
+    pub(crate) fn into_memory(self) -> Array2<f64> {
+        self.lower
     }
 
     /// What was added to the diagonal.
@@ -91,9 +133,8 @@ impl Cholesky {
 
     /// `L⁻¹ b` for every row `b` of a matrix.
     pub fn forward_rows(&self, rows: &mut Array2<f64>, par: &Par) {
-        self.on_tiles(rows, par, |mut rows| {
-            for first in (0..self.n()).step_by(TILE) {
-                let last = (first + TILE).min(self.n());
+        on_rows(rows, SOLVED, par, |_, mut rows| {
+            for (first, last) in tiles(self.n()) {
                 let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
                 let left = self.lower.slice(s![first..last, ..first]);
                 general_mat_mul(-1.0, &done, &left.t(), 1.0, &mut now);
@@ -104,57 +145,71 @@ impl Cholesky {
 
     /// `L⁻ᵀ b` for every row `b` of a matrix.
     pub fn backward_rows(&self, rows: &mut Array2<f64>, par: &Par) {
-        let starts: Vec<usize> = (0..self.n()).step_by(TILE).rev().collect();
-        self.on_tiles(rows, par, |mut rows| {
-            for &first in &starts {
-                let last = (first + TILE).min(self.n());
+        on_rows(rows, SOLVED, par, |_, mut rows| {
+            for (first, last) in tiles(self.n()).rev() {
                 let (mut now, done) = rows.multi_slice_mut((s![.., first..last], s![.., last..]));
                 let below = self.lower.slice(s![last.., first..last]);
                 general_mat_mul(-1.0, &done, &below, 1.0, &mut now);
-                let tile = self.lower.slice(s![first..last, first..last]);
-                for mut row in now.rows_mut() {
-                    for i in (0..last - first).rev() {
-                        row[i] /= tile[(i, i)];
-                        let xi = row[i];
-                        row.slice_mut(s![..i]).scaled_add(-xi, &tile.slice(s![i, ..i]));
-                    }
-                }
+                solve_tile_back(self.lower.slice(s![first..last, first..last]), now);
             }
         });
     }
 
     /// `A⁻¹`.
     pub fn inverse(&self, par: &Par) -> Array2<f64> {
-        let mut inverse = Array2::eye(self.n());
-        self.forward_rows(&mut inverse, par);
-        self.backward_rows(&mut inverse, par);
+        let n = self.n();
+        let mut inverse = Array2::zeros((n, n));
+        // Half of it: row i is L⁻ᵀ L⁻¹ e_i, and L⁻¹ e_i has nothing before i.
+        on_rows(&mut inverse, SOLVED, par, |first, mut rows| {
+            self.units(first, &mut rows);
+            for (a, b) in tiles(n).rev().take_while(|(_, b)| *b > first) {
+                let (mut now, done) = rows.multi_slice_mut((s![.., a..b], s![.., b..]));
+                general_mat_mul(-1.0, &done, &self.lower.slice(s![b.., a..b]), 1.0, &mut now);
+                solve_tile_back(self.lower.slice(s![a..b, a..b]), now);
+            }
+        });
+        for (a, b) in tiles(n) {
+            let (above, mut below) = inverse.multi_slice_mut((s![a..b, b..], s![b.., a..b]));
+            below.assign(&above.t());
+            let corner = inverse.slice(s![a..b, a..b]).to_owned();
+            let mirror = Array2::from_shape_fn(corner.raw_dim(), |(i, j)| corner[(i.min(j), i.max(j))]);
+            inverse.slice_mut(s![a..b, a..b]).assign(&mirror);
+        }
         inverse
     }
 
-    fn on_tiles(&self, rows: &mut Array2<f64>, par: &Par, work: impl Fn(ArrayViewMut2<'_, f64>) + Sync) {
+    /// The diagonal of `A⁻¹`.
+    pub fn inverse_diagonal(&self, par: &Par) -> Array1<f64> {
         let n = self.n();
-        let Some(values) = rows.as_slice_mut() else {
-            work(rows.view_mut());
-            return;
-        };
-        par.for_chunks(values, TILE * n.max(1), |_, values| {
-            let n_rows = values.len() / n.max(1);
-            if let Ok(rows) = ArrayViewMut2::from_shape((n_rows, n), values) {
-                work(rows);
-            }
+        let parts = par.map(n.div_ceil(SOLVED), |part| {
+            let first = part * SOLVED;
+            let mut rows = Array2::zeros((SOLVED.min(n - first), n));
+            self.units(first, &mut rows.view_mut());
+            rows.rows().into_iter().map(|row| row.slice(s![first..]).dot(&row.slice(s![first..]))).collect()
         });
+        parts.into_iter().flat_map(|part: Vec<f64>| part).collect()
+    }
+
+    /// Writes `L⁻¹ e_i` for unit vectors from `first` on into rows of zeros.
+    fn units(&self, first: usize, rows: &mut ArrayViewMut2<'_, f64>) {
+        rows.slice_mut(s![.., first..]).diag_mut().fill(1.0);
+        for (a, b) in tiles(self.n()).skip(first / TILE) {
+            let from = first - first % TILE;
+            let (done, mut now) = rows.multi_slice_mut((s![.., from..a], s![.., a..b]));
+            general_mat_mul(-1.0, &done, &self.lower.slice(s![a..b, from..a]).t(), 1.0, &mut now);
+            solve_tile(self.lower.slice(s![a..b, a..b]), now);
+        }
     }
 }
 
-/// Puts the factor of a matrix in its place; false if it is not positive definite.
+/// Puts the factor of a matrix, of which only the lower half is read, in its place; false if it is not positive definite.
 fn factor(matrix: &mut Array2<f64>, par: &Par) -> bool {
     let n = matrix.nrows();
-    for first in (0..n).step_by(TILE) {
-        let last = (first + TILE).min(n);
-        // What the columns to the left take from these, tile by tile of rows.
+    for (first, last) in tiles(n) {
+        // What the columns to the left take from these, some rows at a time.
         let left = matrix.slice(s![first..last, ..first]).to_owned();
         let Some(values) = matrix.as_slice_mut() else { return false };
-        par.for_chunks(&mut values[first * n..], TILE * n, |_, values| {
+        par.for_chunks(&mut values[first * n..], ROWS * n, |_, values| {
             let n_rows = values.len() / n;
             let Ok(mut rows) = ArrayViewMut2::from_shape((n_rows, n), values) else { return };
             let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
@@ -165,41 +220,113 @@ fn factor(matrix: &mut Array2<f64>, par: &Par) -> bool {
         }
         let tile = matrix.slice(s![first..last, first..last]).to_owned();
         let Some(values) = matrix.as_slice_mut() else { return false };
-        par.for_chunks(&mut values[last * n..], TILE * n, |_, values| {
+        par.for_chunks(&mut values[last * n..], ROWS * n, |_, values| {
             let n_rows = values.len() / n;
             let Ok(mut rows) = ArrayViewMut2::from_shape((n_rows, n), values) else { return };
             solve_tile(tile.view(), rows.slice_mut(s![.., first..last]));
         });
-        matrix.slice_mut(s![first..last, last..]).fill(0.0);
     }
     true
 }
 
+/// Firsts and ends of tiles.
+fn tiles(n: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
+    (0..n.div_ceil(TILE)).map(move |tile| (tile * TILE, ((tile + 1) * TILE).min(n)))
+}
+
+fn clear_above(matrix: &mut Array2<f64>, par: &Par) {
+    on_rows(matrix, ROWS, par, |first, mut rows| {
+        for (i, mut row) in rows.rows_mut().into_iter().enumerate() {
+            row.slice_mut(s![first + i + 1..]).fill(0.0);
+        }
+    });
+}
+
+/// The same for one tile, block by block.
 fn factor_tile(mut tile: ArrayViewMut2<'_, f64>) -> bool {
     let n = tile.nrows();
+    for first in (0..n).step_by(BLOCK) {
+        let last = (first + BLOCK).min(n);
+        let (done, mut now) = tile.multi_slice_mut((s![first.., ..first], s![first.., first..last]));
+        general_mat_mul(-1.0, &done, &done.slice(s![..last - first, ..]).t(), 1.0, &mut now);
+        let (mut block, below) = now.split_at(Axis(0), last - first);
+        if !factor_block(&mut block) {
+            return false;
+        }
+        solve_block(block.view(), below);
+        tile.slice_mut(s![first..last, last..]).fill(0.0);
+    }
+    true
+}
+
+fn factor_block(block: &mut ArrayViewMut2<'_, f64>) -> bool {
+    let n = block.nrows();
     for i in 0..n {
         for j in 0..=i {
-            let sum: f64 = (0..j).map(|k| tile[(i, k)] * tile[(j, k)]).sum();
-            let rest = tile[(i, j)] - sum;
+            let sum: f64 = (0..j).map(|k| block[(i, k)] * block[(j, k)]).sum();
+            let rest = block[(i, j)] - sum;
             if i > j {
-                tile[(i, j)] = rest / tile[(j, j)];
+                block[(i, j)] = rest / block[(j, j)];
             } else if rest > 0.0 && rest.is_finite() {
-                tile[(i, i)] = libm::sqrt(rest);
+                block[(i, i)] = libm::sqrt(rest);
             } else {
                 return false;
             }
         }
-        tile.slice_mut(s![i, i + 1..]).fill(0.0);
+        block.slice_mut(s![i, i + 1..]).fill(0.0);
     }
     true
 }
 
 /// `L⁻¹ b` for every row `b`, `L` being a tile.
 fn solve_tile(tile: ArrayView2<'_, f64>, mut rows: ArrayViewMut2<'_, f64>) {
-    for mut row in rows.rows_mut() {
-        for i in 0..tile.nrows() {
-            let sum: f64 = (0..i).map(|k| tile[(i, k)] * row[k]).sum();
-            row[i] = (row[i] - sum) / tile[(i, i)];
+    let n = tile.nrows();
+    for first in (0..n).step_by(BLOCK) {
+        let last = (first + BLOCK).min(n);
+        let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
+        general_mat_mul(-1.0, &done, &tile.slice(s![first..last, ..first]).t(), 1.0, &mut now);
+        solve_block(tile.slice(s![first..last, first..last]), now);
+    }
+}
+
+/// The same for a block of a tile. Rows are turned into columns, so that many are solved at a time.
+fn solve_block(block: ArrayView2<'_, f64>, mut rows: ArrayViewMut2<'_, f64>) {
+    const LANES: usize = 32;
+    let n = block.nrows();
+    let mut columns = [[0.0; LANES]; BLOCK];
+    for mut rows in rows.axis_chunks_iter_mut(Axis(0), LANES) {
+        for (lane, row) in rows.rows().into_iter().enumerate() {
+            row.iter().zip(&mut columns).for_each(|(v, column)| column[lane] = *v);
+        }
+        for i in 0..n {
+            let (done, rest) = columns.split_at_mut(i);
+            let now = &mut rest[0];
+            for (k, done) in done.iter().enumerate() {
+                let factor = block[(i, k)];
+                now.iter_mut().zip(done).for_each(|(v, d)| *v -= factor * d);
+            }
+            let pivot = block[(i, i)];
+            now.iter_mut().for_each(|v| *v /= pivot);
+        }
+        for (lane, mut row) in rows.rows_mut().into_iter().enumerate() {
+            row.iter_mut().zip(&columns).for_each(|(v, column)| *v = column[lane]);
+        }
+    }
+}
+
+/// `L⁻ᵀ b` for every row `b`, `L` being a tile.
+fn solve_tile_back(tile: ArrayView2<'_, f64>, mut rows: ArrayViewMut2<'_, f64>) {
+    let n = tile.nrows();
+    for first in (0..n).step_by(BLOCK).rev() {
+        let last = (first + BLOCK).min(n);
+        let (mut now, done) = rows.multi_slice_mut((s![.., first..last], s![.., last..]));
+        general_mat_mul(-1.0, &done, &tile.slice(s![last.., first..last]), 1.0, &mut now);
+        for mut row in now.rows_mut() {
+            for i in (first..last).rev() {
+                let xi = row[i - first] / tile[(i, i)];
+                row[i - first] = xi;
+                row.slice_mut(s![..i - first]).scaled_add(-xi, &tile.slice(s![i, first..i]));
+            }
         }
     }
 }
@@ -222,14 +349,19 @@ mod tests {
 
     #[test]
     fn the_factor_squared_is_the_matrix_for_any_size_and_threads() {
-        for n in [1, 2, 63, 64, 65, 200] {
+        for n in [1, 2, 15, 63, 64, 65, 127, 129, 200, 400] {
             let a = definite(n);
             let one = Cholesky::new(a.clone(), &Par::sequential()).unwrap();
             let two = Cholesky::new(a.clone(), &Par::new(2).unwrap()).unwrap();
             assert_eq!(one, two);
             assert!(furthest(&one.lower.dot(&one.lower.t()), &a) < 1e-12 * n as f64);
             assert!((0..n).all(|i| (i + 1..n).all(|j| one.lower[(i, j)] == 0.0)));
-            assert!(furthest(&one.inverse(&Par::sequential()).dot(&a), &Array2::eye(n)) < 1e-11 * n as f64);
+            let inverse = one.inverse(&Par::new(2).unwrap());
+            assert_eq!(inverse, one.inverse(&Par::sequential()));
+            assert_eq!(inverse, inverse.t());
+            assert!(furthest(&inverse.dot(&a), &Array2::eye(n)) < 1e-11 * n as f64);
+            let diagonal = one.inverse_diagonal(&Par::new(2).unwrap());
+            assert!(diagonal.iter().zip(inverse.diag()).all(|(a, b)| (a - b).abs() < 1e-12));
         }
     }
 
@@ -258,6 +390,16 @@ mod tests {
         assert!(Cholesky::new(twice.clone(), &par).is_none());
         let helped = Cholesky::robust(&twice, &par).unwrap();
         assert!(helped.jitter() > 0.0 && helped.jitter() < 1e-9);
+        assert_eq!(Cholesky::robust_in_place(twice.clone(), &par).unwrap(), helped);
+        // More than one tile, and a failure late: what was overwritten is found again.
+        let mut wide = definite(300);
+        let last = wide.row(299).to_owned();
+        wide.row_mut(298).assign(&last);
+        let column = wide.column(299).to_owned();
+        wide.column_mut(298).assign(&column);
+        wide[(298, 298)] = wide[(299, 299)];
+        let copied = Cholesky::robust(&wide, &par).unwrap();
+        assert_eq!(Cholesky::robust_in_place(wide, &par).unwrap(), copied);
         let indefinite = ndarray::array![[1.0, 2.0], [2.0, 1.0]];
         assert!(Cholesky::robust(&indefinite, &par).is_err());
         assert!(Cholesky::robust(&Array2::from_elem((2, 2), f64::NAN), &par).is_err());

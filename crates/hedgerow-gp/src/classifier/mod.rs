@@ -1,0 +1,264 @@
+//! A Gaussian process of all training rows as a classifier of any number of classes.
+//!
+//! [`GpParams`] names the method; rows are made numbers by [`crate::prepare`], kernel parameters that are left open are searched for on
+//! some of the rows, and the method then learns all of them. Answers are the same whatever else is asked with them.
+
+mod params;
+mod rule;
+mod saved;
+mod search;
+
+use std::borrow::Cow;
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Progress, Result, StopReason, Training};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+
+pub use params::{GpMethod, GpParams, KernelName};
+use rule::{Reading, Rule};
+pub use saved::GpFacts;
+
+use crate::binary::{Ep, Laplace};
+use crate::dsgq::Dsgq;
+use crate::kernel::Kernel;
+use crate::kriging::Kriging;
+use crate::labels::LabelRegression;
+use crate::likelihood::Likelihood;
+use crate::prepare::Preparation;
+use crate::softmax::SoftmaxLaplace;
+
+/// Rows that answers are computed for together.
+const BLOCK: usize = 256;
+
+/// A classifier that remembers all of its training rows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct GpClassifier {
+    params: GpParams,
+    n_classes: usize,
+    preparation: Preparation,
+    /// With noise.
+    kernel: Kernel,
+    /// Prepared training rows; none where the rule has them.
+    x: Array2<f64>,
+    rule: Rule,
+}
+
+/// A fitted classifier and how it came about.
+#[derive(Debug, Clone)]
+pub struct FittedGp {
+    /// The classifier.
+    pub classifier: GpClassifier,
+    /// Why fitting ended. A spent budget ends the search for kernel parameters; the fit that follows it is always finished.
+    pub stop: StopReason,
+    /// The kernel, as it was given or found, noise included.
+    pub kernel: Kernel,
+    /// The logarithm of the probability of the labels, summed over classes; none where the method cannot tell.
+    pub log_evidence: Option<f64>,
+}
+
+/// Rows to learn.
+struct Task<'a> {
+    x: Array2<f64>,
+    classes: Cow<'a, [usize]>,
+    /// Labels as ±1: a column a class, or one for the second of two classes.
+    y: Array2<f64>,
+    n_classes: usize,
+}
+
+impl GpClassifier {
+    /// Fits a process to a data set. Row weights are not looked at.
+    pub fn fit(data: &Dataset, params: &Checked<GpParams>, training: &Training<'_>) -> Result<FittedGp> {
+        data.check_trainable()?;
+        let params = params.get();
+        params.check_rows(data.n_rows())?;
+        let n_classes = data.schema.n_classes();
+        let needed = params.method.bytes(data.n_rows(), n_classes);
+        if let Some(limit) = training.budget.bytes.filter(|limit| needed > *limit) {
+            let what = format!("an exact Gaussian process of {} rows", data.n_rows());
+            return Err(Error::BudgetTooSmall {
+                what,
+                needed: format!("{needed} bytes"),
+                limit: format!("{limit} bytes; the model ivm needs less"),
+            });
+        }
+        let preparation = Preparation::new(data);
+        let classes: Vec<usize> = data.labels.iter().map(|label| label.index()).collect();
+        let x = preparation.map(data.features.to_array(0..data.n_rows()).view());
+        let task = Task::new(x, &classes, n_classes);
+        let chosen = search::choose(&task, params, training)?;
+        let kernel = chosen.kernel.clone() + Kernel::white(chosen.noise);
+        let (rule, log_evidence) = task.learn(&chosen, params, training)?;
+        let has_rows = matches!(rule, Rule::Softmax(_) | Rule::Dsgq(_));
+        let x = if has_rows { Array2::zeros((0, 0)) } else { task.x };
+        let classifier =
+            Self { params: params.clone(), n_classes, preparation, kernel: kernel.clone(), x, rule };
+        let stop = training.budget.spent().unwrap_or(StopReason::Done);
+        Ok(FittedGp { classifier, stop, kernel, log_evidence })
+    }
+
+    /// The parameters it was fitted with.
+    pub fn params(&self) -> &GpParams {
+        &self.params
+    }
+
+    /// The kernel, noise included.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// Training rows.
+    pub fn n_rows(&self) -> usize {
+        self.rows().nrows()
+    }
+
+    /// The training rows, prepared: missing values filled, categories a column each, numbers on one scale.
+    pub fn rows(&self) -> ArrayView2<'_, f64> {
+        match &self.rule {
+            Rule::Softmax(model) => model.rows(),
+            Rule::Dsgq(model) => model.rows(),
+            _ => self.x.view(),
+        }
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        size_of::<Self>() + self.x.len() * size_of::<f64>() + self.rule.bytes()
+    }
+}
+
+impl<'a> Task<'a> {
+    fn new(x: Array2<f64>, classes: &'a [usize], n_classes: usize) -> Self {
+        let columns: Vec<usize> = if n_classes == 2 { vec![1] } else { (0..n_classes).collect() };
+        let y = Array2::from_shape_fn((classes.len(), columns.len()), |(row, column)| {
+            if classes[row] == columns[column] { 1.0 } else { -1.0 }
+        });
+        Self { x, classes: Cow::Borrowed(classes), y, n_classes }
+    }
+
+    /// The same task for rows drawn at random, at most so many.
+    fn some(&self, most: usize, seed: u64) -> Task<'_> {
+        let n = self.classes.len();
+        if n <= most {
+            let (x, y) = (self.x.clone(), self.y.clone());
+            return Task { x, classes: Cow::Borrowed(&self.classes), y, n_classes: self.n_classes };
+        }
+        let mut rows: Vec<usize> = (0..n).collect();
+        Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
+        rows.truncate(most);
+        rows.sort_unstable();
+        let classes = rows.iter().map(|&row| self.classes[row]).collect();
+        let (x, y) = (self.x.select(Axis(0), &rows), self.y.select(Axis(0), &rows));
+        Task { x, classes: Cow::Owned(classes), y, n_classes: self.n_classes }
+    }
+
+    /// Learns all rows.
+    fn learn(
+        &self,
+        chosen: &search::Chosen,
+        params: &GpParams,
+        training: &Training<'_>,
+    ) -> Result<(Rule, Option<f64>)> {
+        let par = training.par;
+        let (kernel, noise) = (chosen.kernel.clone(), chosen.noise);
+        let noisy = || chosen.kernel.clone() + Kernel::white(noise);
+        match params.method {
+            GpMethod::Labels => {
+                let model = LabelRegression::fit(kernel, noise, self.x.view(), self.y.view(), par)?;
+                let curves = self.curves(&model.without_each(self.y.view(), par), training);
+                Ok((linear(&model, Reading::Curves(curves)), Some(model.log_evidence())))
+            }
+            GpMethod::Cik | GpMethod::Sik => {
+                let kriging = Kriging::fit(kernel, noise, self.x.view(), &self.classes, self.n_classes, par)?;
+                let reading = if params.method == GpMethod::Cik { Reading::Shares } else { Reading::Simplex };
+                let model = kriging.into_regression();
+                Ok((linear(&model, reading), Some(model.log_evidence())))
+            }
+            GpMethod::Laplace | GpMethod::Ep => self.each_class(&noisy(), params, training),
+            GpMethod::Softmax => {
+                let model = SoftmaxLaplace::fit(
+                    noisy(),
+                    self.x.view(),
+                    &self.classes,
+                    self.n_classes,
+                    params.seed,
+                    par,
+                )?;
+                let log_evidence = model.log_evidence();
+                Ok((Rule::Softmax(model), Some(log_evidence)))
+            }
+            GpMethod::Dsgq => {
+                // The variance found is that of the probit link, Φ(f): k0 is 1.
+                let model = Dsgq::fit(noisy(), 1.0, self.x.view(), self.y.view(), params.seed, par)?;
+                let log_evidence = (0..self.y.ncols()).map(|column| model.log_evidence(column)).sum();
+                Ok((Rule::Dsgq(model), log_evidence))
+            }
+        }
+    }
+
+    /// A machine for each class that has rows; of two classes, for the second.
+    fn each_class(
+        &self,
+        kernel: &Kernel,
+        params: &GpParams,
+        training: &Training<'_>,
+    ) -> Result<(Rule, Option<f64>)> {
+        let is_laplace = params.method == GpMethod::Laplace;
+        let likelihood = if is_laplace { params.likelihood } else { Likelihood::Probit };
+        let k = kernel.matrix(self.x.view(), training.par);
+        let n_columns = self.y.ncols();
+        let one = |column: usize, par: &Par| {
+            let y = self.y.column(column).to_vec();
+            if y.iter().all(|y| *y < 0.0) {
+                return Ok(None);
+            }
+            let machine = if is_laplace {
+                Laplace::on_matrix(kernel, likelihood, self.x.view(), &k, &y, par)?.into_machine()
+            } else {
+                Ep::on_matrix(kernel, self.x.view(), &k, &y, par)?.into_machine()
+            };
+            training.observer.progress(Progress { done: column + 1, total: Some(n_columns), accuracy: None });
+            Ok(Some(machine))
+        };
+        // Sweeps over single rows use one thread each; factors of matrices use all.
+        let machines: Vec<Result<_>> = if is_laplace {
+            (0..n_columns).map(|column| one(column, training.par)).collect()
+        } else {
+            training.par.map(n_columns, |column| one(column, &Par::sequential()))
+        };
+        let mut machines = machines.into_iter().collect::<Result<Vec<_>>>()?;
+        let log_evidence = machines.iter().flatten().map(|m| m.log_evidence).sum();
+        if self.n_classes == 2 {
+            machines.insert(0, None);
+        }
+        Ok((Rule::Latent { machines, likelihood }, Some(log_evidence)))
+    }
+}
+
+fn linear(model: &LabelRegression, reading: Reading) -> Rule {
+    Rule::Linear { weights: model.weights().clone(), offsets: model.offsets().clone(), reading }
+}
+
+impl Classifier for GpClassifier {
+    fn n_features(&self) -> usize {
+        self.preparation.n_features()
+    }
+
+    fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+        let blocks = par.map(x.nrows().div_ceil(BLOCK), |block| {
+            let rows = ndarray::s![block * BLOCK..((block + 1) * BLOCK).min(x.nrows()), ..];
+            let prepared = self.preparation.map(x.slice(rows));
+            self.rule.answer(&self.kernel, self.x.view(), prepared.view(), self.n_classes)
+        });
+        for (block, answers) in blocks.into_iter().enumerate() {
+            let rows = ndarray::s![block * BLOCK..block * BLOCK + answers.nrows(), ..];
+            out.slice_mut(rows).assign(&answers);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,315 @@
+//! Kernel parameters that suit the data.
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Progress, Result, Training};
+use ndarray::{Array2, ArrayView2, Axis};
+
+use super::Task;
+use super::params::{GpMethod, GpParams};
+use super::rule::{Reading, normalize};
+use crate::binary::Laplace;
+use crate::kernel::{Kernel, Metric};
+use crate::kriging::Variogram;
+use crate::labels::LabelRegression;
+use crate::likelihood::Likelihood;
+use crate::optimize::climb;
+use crate::platt::Platt;
+
+/// Evaluations of the evidence at most.
+const MOST_EVALUATIONS: usize = 50;
+
+/// A kernel without noise, and the noise.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Chosen {
+    pub(super) kernel: Kernel,
+    pub(super) noise: f64,
+}
+
+/// The kernel that the parameters give, with what they leave open found on some of the rows.
+pub(super) fn choose(task: &Task<'_>, params: &GpParams, training: &Training<'_>) -> Result<Chosen> {
+    let search = Search { params, training, typical: typical(task.x.view(), params.seed) };
+    match params.method {
+        GpMethod::Labels => search.by_leaving_out(&task.some(2000, params.seed)),
+        GpMethod::Cik | GpMethod::Sik => Ok(search.by_variogram(&task.some(1000, params.seed))),
+        _ => {
+            let most = if task.n_classes > 2 { 500 } else { 800 };
+            Ok(search.by_evidence(&task.some(most, params.seed)))
+        }
+    }
+}
+
+/// Typical sizes of the data.
+#[derive(Debug, Clone, Copy)]
+struct Typical {
+    /// The median distance of two rows.
+    distance: f64,
+    /// The mean squared length of a row.
+    square: f64,
+}
+
+fn typical(x: ArrayView2<'_, f64>, seed: u64) -> Typical {
+    let mut rng = Rng::new(seed, Purpose::Sample, 2);
+    let n = x.nrows();
+    let mut distances: Vec<f64> = (0..1000)
+        .map(|_| {
+            let (a, b) = (x.row(rng.index(n)), x.row(rng.index(n)));
+            a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
+        })
+        .filter(|d| *d > 0.0 && d.is_finite())
+        .collect();
+    distances.sort_by(f64::total_cmp);
+    let distance = distances.get(distances.len() / 2).map_or(1.0, |d| libm::sqrt(*d));
+    let square = x.iter().map(|v| v * v).sum::<f64>() / n.max(1) as f64;
+    Typical { distance, square: if square > 0.0 && square.is_finite() { square } else { 1.0 } }
+}
+
+struct Search<'a> {
+    params: &'a GpParams,
+    training: &'a Training<'a>,
+    typical: Typical,
+}
+
+impl Search<'_> {
+    /// The kernel for one length, without its variance where that is open.
+    fn kernel(&self, lengths: &Metric) -> Kernel {
+        let plain = self.params.plain(lengths.clone(), self.typical.square);
+        if self.params.kernel.shape().is_none() {
+            // Near 1 for a row and itself, as other kernels are.
+            let degree = if let Kernel::Polynomial { degree, .. } = plain { degree } else { 1 };
+            let scale = libm::pow(2.0 * self.typical.square, -f64::from(degree));
+            let given = self.params.signal_variance;
+            return plain.scaled(if given > 0.0 { given } else { scale.clamp(1e-300, 1e300) });
+        }
+        if self.params.signal_variance > 0.0 { plain.scaled(self.params.signal_variance) } else { plain }
+    }
+
+    fn lengths(&self, n_columns: usize, length: f64) -> Metric {
+        if self.params.ard { Metric::Each(vec![length; n_columns]) } else { Metric::One(length) }
+    }
+
+    fn has_open_length(&self) -> bool {
+        self.params.length_scale == 0.0 && self.params.kernel.shape().is_some()
+    }
+
+    fn tell(&self, done: usize, total: Option<usize>) {
+        self.training.observer.progress(Progress { done, total, accuracy: None });
+    }
+
+    /// Label regression: lengths first, then noise, then lengths nearby; what is compared is the log-loss of calibrated
+    /// leave-one-out answers.
+    fn by_leaving_out(&self, task: &Task<'_>) -> Result<Chosen> {
+        let params = self.params;
+        let first = if params.length_scale > 0.0 { params.length_scale } else { 0.5 * self.typical.distance };
+        let mut metric = self.lengths(task.x.ncols(), first);
+        let mut noise = if params.noise_variance > 0.0 { params.noise_variance } else { 0.01 };
+        let open = (self.has_open_length(), params.noise_variance == 0.0);
+        if params.ard && open.0 {
+            metric = self.relevance(&task.some(700, params.seed), &metric, noise);
+        }
+        let (mut best, mut done) = (f64::INFINITY, 0);
+        let mut consider = |metric: &mut Metric, noise: &mut f64, tries: Vec<(f64, f64)>| -> Result<()> {
+            let (base, base_noise) = (metric.clone(), *noise);
+            for (factor, noise_factor) in tries {
+                if self.training.budget.spent().is_some() {
+                    break;
+                }
+                let (scaled, tried) = (scaled(&base, factor), base_noise * noise_factor);
+                let loss = task.leave_one_out_loss(self.kernel(&scaled), tried, self.training)?;
+                if loss < best {
+                    (best, *metric, *noise) = (loss, scaled, tried);
+                }
+                done += 1;
+                self.tell(done, None);
+            }
+            Ok(())
+        };
+        if open.0 {
+            let factors = [0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.5, 6.0];
+            consider(&mut metric, &mut noise, factors.map(|f| (f, 1.0)).to_vec())?;
+        }
+        if open.1 {
+            consider(&mut metric, &mut noise, [0.03, 0.2, 1.0, 5.0, 30.0, 150.0].map(|f| (1.0, f)).to_vec())?;
+            consider(&mut metric, &mut noise, [0.5, 2.0].map(|f| (1.0, f)).to_vec())?;
+        }
+        if open.0 {
+            consider(&mut metric, &mut noise, [0.8, 0.9, 1.12, 1.25].map(|f| (f, 1.0)).to_vec())?;
+        }
+        Ok(Chosen { kernel: self.kernel(&metric), noise })
+    }
+
+    /// A length for each column by the evidence of label regression.
+    fn relevance(&self, task: &Task<'_>, start: &Metric, noise: f64) -> Metric {
+        let kernel = self.params.plain(start.clone(), 1.0);
+        let par = self.training.par;
+        let mut done = 0;
+        let at = |parameters: &[f64]| {
+            let (own_noise, own) = parameters.split_last()?;
+            let mut moved = kernel.clone();
+            moved.set_parameters(own);
+            let noise = libm::exp(*own_noise);
+            let model = LabelRegression::fit(moved, noise, task.x.view(), task.y.view(), par).ok()?;
+            done += 1;
+            self.tell(done, None);
+            Some((model.log_evidence(), model.evidence_gradient(par)))
+        };
+        let start_at: Vec<f64> = kernel.parameters().into_iter().chain([libm::log(noise)]).collect();
+        let Some(found) = climb(&start_at, MOST_EVALUATIONS, self.training.budget, at) else {
+            return start.clone();
+        };
+        let mut moved = kernel.clone();
+        moved.set_parameters(&found.x[..found.x.len() - 1]);
+        if let Kernel::Stationary { metric, .. } = moved { metric } else { start.clone() }
+    }
+
+    /// Kriging: a variogram fitted to the classes.
+    fn by_variogram(&self, task: &Task<'_>) -> Chosen {
+        let params = self.params;
+        let given = |value: f64, found: f64| if value > 0.0 { value } else { found };
+        let Some(shape) = params.kernel.shape() else {
+            return Chosen {
+                kernel: self.kernel(&Metric::One(1.0)),
+                noise: given(params.noise_variance, 0.05),
+            };
+        };
+        let lengths: Vec<f64> = if params.length_scale > 0.0 {
+            vec![params.length_scale]
+        } else {
+            (0..24).map(|i| self.typical.distance * 0.05 * libm::pow(1.25, f64::from(i))).collect()
+        };
+        let correlation = |r: f64, length: f64| shape.value((r / length).powi(2));
+        let found = Variogram::fit(task.x.view(), &task.classes, &lengths, correlation);
+        self.tell(1, Some(1));
+        let found = found.filter(|v| v.partial_sill > 0.0).unwrap_or(Variogram {
+            length: given(params.length_scale, 0.5 * self.typical.distance),
+            partial_sill: 0.5,
+            nugget: 0.05,
+        });
+        let plain = params.plain(self.lengths(task.x.ncols(), found.length), 1.0);
+        let sill = given(params.signal_variance, found.partial_sill);
+        // Rows of two classes at one place need some nugget.
+        Chosen {
+            kernel: plain.scaled(sill),
+            noise: given(params.noise_variance, found.nugget.max(1e-3 * sill)),
+        }
+    }
+
+    /// All others: the evidence of Laplace's method, summed over classes, climbed from a start that the data give.
+    fn by_evidence(&self, task: &Task<'_>) -> Chosen {
+        let params = self.params;
+        let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
+        let metric = self.lengths(task.x.ncols(), given(params.length_scale, 0.5 * self.typical.distance));
+        let plain = params.plain(metric.clone(), self.typical.square);
+        let variance = match self.kernel(&metric) {
+            Kernel::Scaled { variance, .. } if params.kernel.shape().is_none() => 5.0 * variance,
+            _ => 5.0,
+        };
+        let start = plain.scaled(given(params.signal_variance, variance))
+            + Kernel::white(given(params.noise_variance, 0.01));
+        let is_held = |name: &str| {
+            let value = match name {
+                "signal_variance" => params.signal_variance,
+                "noise_variance" => params.noise_variance,
+                name if name.starts_with("length_scale") => params.length_scale,
+                _ => 0.0,
+            };
+            value > 0.0
+        };
+        let held: Vec<bool> = start.parameter_names().iter().map(|name| is_held(name)).collect();
+        let likelihood = match params.method {
+            GpMethod::Laplace => params.likelihood,
+            GpMethod::Softmax => Likelihood::Logistic,
+            _ => Likelihood::Probit,
+        };
+        let mut found = start.clone();
+        if held.iter().any(|held| !held) {
+            let mut done = 0;
+            let at = |parameters: &[f64]| {
+                let mut moved = start.clone();
+                moved.set_parameters(parameters);
+                let (value, mut gradient) = task.evidence(&moved, likelihood, self.training).ok()?;
+                gradient.iter_mut().zip(&held).filter(|(_, held)| **held).for_each(|(g, _)| *g = 0.0);
+                done += 1;
+                self.tell(done, Some(MOST_EVALUATIONS));
+                Some((value, gradient))
+            };
+            if let Some(best) = climb(&start.parameters(), MOST_EVALUATIONS, self.training.budget, at) {
+                found.set_parameters(&best.x);
+            }
+        }
+        split(found, params)
+    }
+}
+
+/// Signal and noise apart. With all classes at once the difference of two latent functions counts, which varies twice as much as one.
+fn split(kernel: Kernel, params: &GpParams) -> Chosen {
+    let Kernel::Sum(mut parts) = kernel else { return Chosen { kernel, noise: 0.01 } };
+    let noise = match parts.pop() {
+        Some(Kernel::Scaled { variance, .. }) => variance,
+        _ => 0.01,
+    };
+    let mut signal = parts.pop().unwrap_or(Kernel::Constant);
+    if let (GpMethod::Softmax, Kernel::Scaled { variance, .. }) = (params.method, &mut signal)
+        && params.signal_variance == 0.0
+    {
+        *variance /= 2.0;
+    }
+    Chosen { kernel: signal, noise }
+}
+
+fn scaled(metric: &Metric, factor: f64) -> Metric {
+    match metric {
+        Metric::Each(lengths) => Metric::Each(lengths.iter().map(|l| l * factor).collect()),
+        Metric::One(length) => Metric::One(length * factor),
+        other @ Metric::Factors { .. } => other.clone(),
+    }
+}
+
+impl Task<'_> {
+    /// A curve a column from scores to probabilities.
+    pub(super) fn curves(&self, scores: &Array2<f64>, training: &Training<'_>) -> Vec<Platt> {
+        training.par.map(scores.ncols(), |column| {
+            let is_own: Vec<bool> = self.y.column(column).iter().map(|y| *y > 0.0).collect();
+            Platt::fit(&scores.column(column).to_vec(), &is_own)
+        })
+    }
+
+    fn leave_one_out_loss(&self, kernel: Kernel, noise: f64, training: &Training<'_>) -> Result<f64> {
+        let model = LabelRegression::fit(kernel, noise, self.x.view(), self.y.view(), training.par)?;
+        let scores = model.without_each(self.y.view(), training.par);
+        let curves = Reading::Curves(self.curves(&scores, training));
+        let mut sum = 0.0;
+        for (scores, &class) in scores.rows().into_iter().zip(self.classes.iter()) {
+            let mut p = scores.to_vec();
+            curves.read(&mut p);
+            if p.len() == 1 {
+                p = vec![1.0 - p[0], p[0]];
+            }
+            normalize(&mut p);
+            sum -= libm::log(p[class]);
+        }
+        Ok(sum / self.classes.len() as f64)
+    }
+
+    /// The evidence of Laplace's method and its derivatives, summed over classes.
+    fn evidence(
+        &self,
+        kernel: &Kernel,
+        likelihood: Likelihood,
+        training: &Training<'_>,
+    ) -> Result<(f64, Vec<f64>)> {
+        let par = training.par;
+        let k = kernel.matrix(self.x.view(), par);
+        let mut weights = Array2::zeros(k.raw_dim());
+        let mut sum = 0.0;
+        for column in self.y.axis_iter(Axis(1)) {
+            let y = column.to_vec();
+            if y.iter().all(|y| *y < 0.0) {
+                continue;
+            }
+            let model = Laplace::on_matrix(kernel, likelihood, self.x.view(), &k, &y, par)?;
+            sum += model.log_evidence();
+            weights += &model.evidence_weights(&k, &y, par);
+        }
+        Ok((sum, kernel.gradient(self.x.view(), &weights, par)))
+    }
+}

@@ -1,0 +1,305 @@
+//! Every method on easy, hard and saved data.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow_core::{Budget, ClassId, Features, Observer, Params as _, Silent};
+
+use super::*;
+use crate::saved::Saved;
+
+const METHODS: [GpMethod; 7] = [
+    GpMethod::Labels,
+    GpMethod::Laplace,
+    GpMethod::Ep,
+    GpMethod::Softmax,
+    GpMethod::Dsgq,
+    GpMethod::Cik,
+    GpMethod::Sik,
+];
+
+fn fit_with(data: &Dataset, params: GpParams, threads: usize) -> Result<FittedGp> {
+    let par = Par::new(threads).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    GpClassifier::fit(data, &params.check()?, &training)
+}
+
+fn fit(data: &Dataset, params: GpParams) -> GpClassifier {
+    fit_with(data, params, 1).unwrap().classifier
+}
+
+fn quick(method: GpMethod) -> GpParams {
+    GpParams { method, length_scale: 1.0, signal_variance: 4.0, noise_variance: 0.01, ..Default::default() }
+}
+
+fn right(model: &GpClassifier, data: &Dataset) -> usize {
+    let said = model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
+    said.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+}
+
+/// Blobs near enough to each other that not every row is easy.
+fn near(n: usize, n_classes: usize, seed: u64) -> Dataset {
+    let mut data = blobs(n, 2, n_classes, seed);
+    let x = data.features.to_array(0..n).mapv(|v| (v / 3.0).sin() * 3.0);
+    data.features = Features::from_view(x.view());
+    data
+}
+
+#[test]
+fn every_method_learns_and_keeps_the_contract() {
+    for n_classes in [2, 4] {
+        let data = near(120, n_classes, 1);
+        for method in METHODS {
+            let params = GpParams { method, ..Default::default() };
+            let fitted = fit_with(&data, params.clone(), 2).unwrap();
+            let model = fitted.classifier;
+            assert!(model == fit(&data, params), "{method:?}: threads change nothing");
+            let x = data.features.to_array(0..120);
+            check_distributions(&model, x.view());
+            check_prediction_is_pure(&model, x.slice(ndarray::s![..30, ..]));
+            check_shapes(&model);
+            let right = right(&model, &data);
+            // Four of these overlap.
+            let least = if n_classes == 2 { 105 } else { 85 };
+            assert!(right > least, "{method:?} {n_classes}: {right} of 120");
+            assert_eq!((model.n_rows(), model.rows().ncols()), (120, 2));
+            assert!(model.bytes() > 120 * 2 * 8);
+            assert!(fitted.stop == StopReason::Done && fitted.kernel == *model.kernel());
+        }
+    }
+}
+
+#[test]
+fn probabilities_are_near_the_truth() {
+    // Two classes that overlap: x ~ N(±1, 1), so P(1|x) = 1/(1 + exp(−2x)).
+    let mut rng = Rng::new(3, Purpose::Data, 0);
+    let mut data = blobs(300, 1, 2, 1);
+    let mut x = Array2::<f32>::zeros((300, 1));
+    for i in 0..300 {
+        let class = rng.below(2);
+        data.labels[i] = ClassId(class);
+        x[(i, 0)] = (f64::from(2 * class) - 1.0 + rng.normal()) as f32;
+    }
+    data.features = Features::from_view(x.view());
+    let at = Array2::from_shape_fn((9, 1), |(i, _)| i as f32 / 2.0 - 2.0);
+    for method in METHODS {
+        let model = fit(&data, GpParams { method, ..Default::default() });
+        let p = model.predict_proba(at.view(), &Par::sequential()).unwrap();
+        let off: f64 = at
+            .iter()
+            .zip(p.column(1))
+            .map(|(x, p)| (p - 1.0 / (1.0 + (-2.0 * f64::from(*x)).exp())).abs())
+            .sum::<f64>()
+            / 9.0;
+        // Kriging of indicators promises no calibration.
+        let most = if matches!(method, GpMethod::Cik | GpMethod::Sik) { 0.25 } else { 0.1 };
+        assert!(off < most, "{method:?}: {off}");
+    }
+}
+
+#[test]
+fn every_kernel_works_with_and_without_a_length_a_column() {
+    use KernelName as K;
+    let data = near(90, 3, 2);
+    for kernel in [
+        K::Rbf,
+        K::Matern12,
+        K::Matern32,
+        K::Matern52,
+        K::RationalQuadratic,
+        K::Exponential,
+        K::InverseMultiquadric,
+        K::Polynomial,
+        K::Linear,
+    ] {
+        for (ard, method) in [
+            (false, GpMethod::Labels),
+            (true, GpMethod::Labels),
+            (true, GpMethod::Laplace),
+            (false, GpMethod::Sik),
+        ] {
+            let model = fit(&data, GpParams { kernel, ard, method, degree: 3, ..Default::default() });
+            let right = right(&model, &data);
+            let least = if kernel == K::Linear { 50 } else { 75 };
+            assert!(right > least, "{kernel:?} {ard} {method:?}: {right} of 90");
+        }
+    }
+}
+
+/// One column says everything, the other nothing.
+#[test]
+fn lengths_tell_which_columns_matter() {
+    let mut rng = Rng::new(4, Purpose::Data, 0);
+    let mut data = blobs(150, 2, 2, 1);
+    let x = Array2::from_shape_fn((150, 2), |_| rng.normal() as f32);
+    data.labels = x.rows().into_iter().map(|r| ClassId(u32::from(f64::from(r[0]).sin() > 0.2))).collect();
+    data.features = Features::from_view(x.view());
+    for method in [GpMethod::Labels, GpMethod::Laplace] {
+        let model = fit(&data, GpParams { method, ard: true, ..Default::default() });
+        let names = model.kernel().parameter_names();
+        let of = |name: &str| model.kernel().parameters()[names.iter().position(|n| n == name).unwrap()];
+        assert!(of("length_scale[1]") > of("length_scale[0]") + 0.7, "{method:?} {:?}", model.kernel());
+    }
+}
+
+#[test]
+fn hard_data_do_not_break_any_method() {
+    let constant = |value: f32| {
+        let mut data = blobs(24, 3, 2, 1);
+        data.features = Features::from_view(Array2::from_elem((24, 3), value).view());
+        data
+    };
+    let mut scales = blobs(24, 3, 3, 1);
+    let x = scales.features.to_array(0..24);
+    let x = Array2::from_shape_fn((24, 3), |(r, c)| x[(r, c)] * [1e-30, 1.0, 1e30][c]);
+    scales.features = Features::from_view(x.view());
+    // A class without rows, duplicates, two rows.
+    let mut empty = blobs(20, 2, 4, 1);
+    empty.labels.iter_mut().for_each(|c| *c = ClassId(c.0 % 2));
+    let twice = {
+        let half = blobs(10, 2, 2, 1);
+        let mut whole = half.clone();
+        whole.append(&half);
+        whole
+    };
+    let two = blobs(2, 2, 2, 1);
+    for (name, data) in [
+        ("constant", constant(7.0)),
+        ("huge", constant(3e38)),
+        ("scales", scales),
+        ("empty", empty),
+        ("twice", twice),
+        ("two", two),
+    ] {
+        for method in METHODS {
+            for params in [GpParams { method, ..Default::default() }, quick(method)] {
+                let model = fit_with(&data, params, 1)
+                    .unwrap_or_else(|e| panic!("{name} {method:?}: {e}"))
+                    .classifier;
+                let n = data.n_rows();
+                check_distributions(&model, data.features.to_array(0..n).view());
+                for value in [3e38, -3e38, 0.0, f32::NAN, f32::INFINITY] {
+                    check_distributions(&model, Array2::from_elem((2, model.n_features()), value).view());
+                }
+            }
+        }
+    }
+    let mut one = blobs(10, 2, 2, 1);
+    one.labels.iter_mut().for_each(|c| *c = ClassId(0));
+    let refused = fit_with(&one, GpParams::default(), 1).unwrap_err().to_string();
+    assert!(refused.contains("class"), "{refused}");
+}
+
+fn tables_of(model: &GpClassifier) -> BTreeMap<String, Array2<f64>> {
+    model.tables().into_iter().map(|(name, table)| (name, table.into_owned())).collect()
+}
+
+fn restore(facts: GpFacts, tables: &BTreeMap<String, Array2<f64>>) -> Result<GpClassifier> {
+    GpClassifier::restore(facts, &mut |name| {
+        tables.get(name).cloned().ok_or_else(|| {
+            Error::model(hedgerow_core::ModelProblem::Part {
+                part: name.into(),
+                detail: "it is not there".into(),
+            })
+        })
+    })
+}
+
+#[test]
+fn models_come_back_and_damaged_ones_are_refused() {
+    for n_classes in [2, 3] {
+        let data = near(40, n_classes, 5);
+        let x = data.features.to_array(0..40);
+        for method in METHODS {
+            let model = fit(&data, quick(method));
+            let tables = tables_of(&model);
+            let text = serde_json::to_string(&model.facts()).unwrap();
+            let facts = || serde_json::from_str::<GpFacts>(&text).unwrap();
+            let again = restore(facts(), &tables).unwrap();
+            let ask = |m: &GpClassifier| m.predict_proba(x.view(), &Par::sequential()).unwrap();
+            let off = ask(&model).iter().zip(&ask(&again)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(off < 1e-9, "{method:?}: {off}");
+            assert_eq!(tables_of(&again), tables);
+            for name in tables.keys() {
+                let mut missing = tables.clone();
+                missing.remove(name);
+                assert!(restore(facts(), &missing).is_err(), "{method:?} without {name}");
+                for (what, change) in [
+                    (
+                        "NaN",
+                        &(|t: &Array2<f64>| t.mapv(|_| f64::NAN)) as &dyn Fn(&Array2<f64>) -> Array2<f64>,
+                    ),
+                    ("wider", &|t| Array2::zeros((t.nrows(), t.ncols() + 1))),
+                    ("taller", &|t| Array2::zeros((t.nrows() + 1, t.ncols()))),
+                    ("empty", &|_| Array2::zeros((0, 0))),
+                ] {
+                    let mut damaged = tables.clone();
+                    damaged.insert(name.clone(), change(&tables[name]));
+                    // Two rows more of both could be a model; one alone never is.
+                    assert!(restore(facts(), &damaged).is_err(), "{method:?}: {name} {what}");
+                }
+            }
+            let mut facts_json: serde_json::Value = serde_json::from_str(&text).unwrap();
+            facts_json["n_classes"] = 7.into();
+            let other = serde_json::from_value::<GpFacts>(facts_json.clone()).unwrap();
+            let survived = restore(other, &tables);
+            if let Ok(model) = survived {
+                check_distributions(&model, x.view());
+            }
+            facts_json["n_classes"] = 0.into();
+            assert!(restore(serde_json::from_value(facts_json).unwrap(), &tables).is_err());
+        }
+    }
+}
+
+#[test]
+fn limits_and_rules_are_kept() {
+    let data = blobs(50, 2, 2, 1);
+    let refused =
+        fit_with(&data, GpParams { max_rows: 49, ..Default::default() }, 1).unwrap_err().to_string();
+    assert!(refused.contains("max_rows") && refused.contains("ivm"), "{refused}");
+    let par = Par::sequential();
+    let budget = Budget::open().with_bytes(1000);
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let checked = GpParams::default().check().unwrap();
+    assert!(GpClassifier::fit(&data, &checked, &training).unwrap_err().to_string().contains("ivm"));
+    for wrong in [
+        GpParams { length_scale: -1.0, ..Default::default() },
+        GpParams { signal_variance: f64::NAN, ..Default::default() },
+        GpParams { noise_variance: 1e99, ..Default::default() },
+        GpParams { degree: 0, ..Default::default() },
+    ] {
+        assert!(wrong.check().is_err());
+    }
+    let named =
+        GpParams::default().with_settings([("method", "dsgq"), ("kernel", "rational-quadratic")]).unwrap();
+    assert_eq!((named.method, named.kernel), (GpMethod::Dsgq, KernelName::RationalQuadratic));
+    assert!(hedgerow_core::describe::<GpParams>().iter().all(|p| !p.meaning.is_empty()));
+}
+
+#[test]
+fn a_spent_budget_leaves_a_model_and_progress_is_told() {
+    struct Count(AtomicUsize);
+    impl Observer for Count {
+        fn progress(&self, _: Progress) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+    let data = blobs(60, 2, 3, 1);
+    let par = Par::sequential();
+    for method in METHODS {
+        let counted = Count(AtomicUsize::new(0));
+        let checked = GpParams { method, ..Default::default() }.check().unwrap();
+        let open = Budget::open();
+        GpClassifier::fit(&data, &checked, &Training { par: &par, budget: &open, observer: &counted })
+            .unwrap();
+        assert!(counted.0.load(Ordering::Relaxed) > 0, "{method:?}");
+        let budget = Budget::open();
+        budget.stop.stop();
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let fitted = GpClassifier::fit(&data, &checked, &training).unwrap();
+        assert_eq!(fitted.stop, StopReason::Interrupted);
+        check_distributions(&fitted.classifier, data.features.to_array(0..60).view());
+    }
+}
