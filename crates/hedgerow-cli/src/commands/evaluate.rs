@@ -1,11 +1,11 @@
 //! `evaluate`: a model and labelled data in, figures out.
 
-use hedgerow::Model;
 use hedgerow::core::metrics::Report;
 use hedgerow::core::{Classifier as _, Dataset, Par, Result};
-use hedgerow::forest::{ForestParams, importance};
+use hedgerow::forest::importance;
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::{Importances, Page};
+use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
 use super::fit::Seconds;
@@ -18,8 +18,8 @@ use crate::output;
 /// What `evaluate` tells.
 #[derive(Debug, Serialize)]
 pub(crate) struct EvaluateResult {
-    pub(crate) model: &'static str,
-    pub(crate) params: Option<ForestParams>,
+    pub(crate) model: Kind,
+    pub(crate) params: ModelParams,
     pub(crate) rows: usize,
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
@@ -56,7 +56,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
     }
     let result = EvaluateResult {
         model: model.kind(),
-        params: model.as_forest().map(|forest| forest.params().clone()),
+        params: model.params(),
         rows: judged.rows,
         features: model.n_features(),
         classes: model.schema.labels.names().to_vec(),

@@ -20,12 +20,13 @@ pub(crate) fn page(
 ) -> Result<Page> {
     let model = &course.model;
     let rows = count(course.rows());
-    let subtitle = format!("{rows} rows, each answered before it was learnt, by a {}", model.kind());
+    let subtitle = format!("{rows} rows, each answered before it was learnt, by {}", page::a_kind(model));
     let mut page = Page::default();
     page::describe(&mut page, model, title, &subtitle, bytes);
     let fit = course.seconds.fit;
     fact(&mut page, "Rows a second", count((course.rows() as f64 / fit.max(1e-9)) as u64));
-    fact(&mut page, "Trees replaced", count(course.n_replaced as u64));
+    let (name, value) = course.renewed().fact();
+    fact(&mut page, name, value);
     page.curve = Some(curve(course));
     if let (Some(test), Some((proba, _))) = (course.test(), judged) {
         page.judge(&Answers {
