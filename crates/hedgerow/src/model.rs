@@ -6,7 +6,7 @@ use hedgerow_core::{
     Checked, Classifier, Dataset, Error, Lesson, Par, Params as _, Result, Rows, Schema, StopReason, Training,
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
-use hedgerow_gp::{IvmClassifier, Kernel};
+use hedgerow_gp::IvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::file;
@@ -214,11 +214,14 @@ impl Model {
         if let Learner::Ivm(ivm) = &self.learner { Some(ivm) } else { None }
     }
 
-    /// The kernel, where the model has one; that of the first class where each has its own.
-    pub fn kernel(&self) -> Option<&Kernel> {
+    /// The parameters of the kernel by name, where the model has one.
+    pub fn kernel(&self) -> Vec<(String, f64)> {
         match &self.learner {
-            Learner::Ivm(ivm) => ivm.machines().iter().flatten().next().map(hedgerow_gp::Ivm::kernel),
-            Learner::Forest(_) | Learner::OnlineForest(_) => None,
+            Learner::Ivm(ivm) => {
+                let names = ["length_scale", "signal_variance"].map(String::from);
+                ivm.kernel().map(|values| names.into_iter().zip(values).collect()).unwrap_or_default()
+            }
+            Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
         }
     }
 

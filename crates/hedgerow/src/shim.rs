@@ -3,8 +3,6 @@
 //! The trait's methods are named as the real ones will be, and real ones win over it. To remove it: delete this file and its
 //! `use` lines in `model.rs` and `file/mod.rs`; there, `kernel::plan(&**ivm, ..)` and `kernel::read::<IvmClassifier>(..)` do it.
 
-use std::sync::OnceLock;
-
 use hedgerow_core::{Checked, Classifier as _, Error, Lesson, ModelProblem, Result, Rows, Schema, Training};
 use hedgerow_gp::{IvmClassifier, IvmParams};
 use ndarray::{Array2, CowArray, Ix2};
@@ -13,7 +11,6 @@ use ndarray::{Array2, CowArray, Ix2};
 pub(crate) trait Unfinished: Sized {
     fn new(schema: &Schema, params: &Checked<IvmParams>) -> Result<Self>;
     fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson>;
-    fn params(&self) -> &IvmParams;
     fn n_seen(&self) -> u64;
     fn n_remembered(&self) -> usize;
     fn bytes(&self) -> usize;
@@ -31,11 +28,6 @@ impl Unfinished for IvmClassifier {
         Err(Error::NoRows)
     }
 
-    fn params(&self) -> &IvmParams {
-        static DEFAULTS: OnceLock<IvmParams> = OnceLock::new();
-        DEFAULTS.get_or_init(IvmParams::default)
-    }
-
     fn n_seen(&self) -> u64 {
         0
     }
@@ -45,9 +37,7 @@ impl Unfinished for IvmClassifier {
     }
 
     fn bytes(&self) -> usize {
-        let rows =
-            |machine: &hedgerow_gp::Ivm| machine.active_rows().len() + machine.active_rows().nrows().pow(2);
-        self.machines().iter().flatten().map(rows).sum::<usize>() * size_of::<f64>()
+        self.n_active() * self.n_features() * size_of::<f32>()
     }
 
     fn can_learn(&self) -> bool {

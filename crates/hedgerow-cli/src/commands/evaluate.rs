@@ -46,6 +46,11 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
         // Reading has checked that it fits.
         model.schema.image = args.data_args.image.or(model.schema.image);
         let mut page = report(args, &model, &judged, bytes)?;
+        if let Some(rows) = &judged.mapped {
+            let x = rows.to_array(0..rows.n_rows());
+            let text = "The dots are the rows it was judged on.";
+            page::map(&mut page, &model, (x.view(), &judged.truth), text, &par)?;
+        }
         if let Some(importances) = &importances {
             let worth = |name: &String| importances.iter().find(|i| i.0 == *name).map_or(f64::NAN, |i| i.1);
             let values: Vec<f64> = model.schema.columns.iter().map(|c| worth(&c.name)).collect();

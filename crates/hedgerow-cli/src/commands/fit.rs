@@ -96,6 +96,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         _ => None,
     };
     let n_rows = data.n_rows();
+    if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() == 2) {
+        let x = data.features.to_array(0..n_rows);
+        let text = "The dots are the rows it was fitted to.";
+        page::map(page, &model, (x.view(), &data.labels), text, &par)?;
+    }
     let model = if args.frozen { model.without_rows() } else { model.with_rows(data) };
     // The model is safe before anything else can go wrong.
     let saved = args.out.as_ref().map(|out| model.save(out)).transpose()?;
@@ -259,6 +264,7 @@ fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
     match params {
         _ if is_frozen || !params.kind().learns() => None,
         ModelParams::Forest(params) => Some(params.pool_rows),
+        ModelParams::Ivm(params) => Some(params.max_rows),
         _ => Some(0),
     }
 }

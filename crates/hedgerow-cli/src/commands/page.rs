@@ -4,8 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use hedgerow::report::{Answers, Importances, Page};
+use hedgerow::core::{ClassId, Error, Par};
+use hedgerow::report::{Answers, DecisionMap, Importances, MapRows, Page};
 use hedgerow::{Kind, Model};
+use ndarray::ArrayView2;
 
 use super::Inside;
 use super::judge::Judged;
@@ -70,6 +72,21 @@ pub(super) fn judged(
     };
     page.judge(&answers)?;
     page.uncertain = judged.least_sure.finish(&model.schema);
+    Ok(())
+}
+
+/// Puts in a map of the model's answers around some rows, if rows are two numbers. `text` says which rows they are.
+pub(super) fn map(
+    page: &mut Page,
+    model: &Model,
+    (x, labels): (ArrayView2<'_, f32>, &[ClassId]),
+    text: &str,
+    par: &Par,
+) -> Result<(), Error> {
+    let active = model.active_rows();
+    let rows = MapRows { x, labels, active: active.as_ref().map(|active| active.view()) };
+    let map = DecisionMap::new(model, &model.schema, &rows, par)?;
+    page.map = map.map(|map| DecisionMap { text: text.into(), ..map });
     Ok(())
 }
 

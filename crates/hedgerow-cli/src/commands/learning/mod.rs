@@ -217,6 +217,13 @@ impl<'a> Course<'a> {
         least
     }
 
+    /// The newest rows, with their classes.
+    fn newest_rows(&self) -> (Array2<f32>, Vec<ClassId>) {
+        let n_features = self.model.schema.n_features();
+        let x = Array2::from_shape_fn((self.newest.len(), n_features), |(i, d)| self.newest[i].values[d]);
+        (x, self.newest.iter().map(|row| row.truth).collect())
+    }
+
     fn end_batch(&mut self, tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let has_batches = !matches!(self.plan.cut, Cut::Windows(_));
         let metrics = if has_batches { self.judge()?.map(|(_, report)| report) } else { None };
