@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use hedgerow::Model;
 use hedgerow::core::{Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _, Rows, Schema, Silent, Training};
 use hedgerow::forest::ForestParams;
+use hedgerow::gp::IvmParams;
 use hedgerow::io::{Format, ReadOptions, RowReader, read_dataset, summarize};
 use ndarray::Array2;
 
@@ -54,7 +55,7 @@ fn scratch_file(format: Format) -> PathBuf {
 }
 
 /// Sound model files: old ones that ship with the tests (the second keeps its rows and learns on), one with large category sets,
-/// missing values and classes that came with a merge, and one that has learnt row by row and forgotten some.
+/// missing values and classes that came with a merge, one that has learnt row by row and forgotten some, and a kernel model.
 pub fn sound_models() -> &'static [Vec<u8>] {
     static MODELS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     MODELS.get_or_init(|| {
@@ -63,14 +64,16 @@ pub fn sound_models() -> &'static [Vec<u8>] {
         let parts = [grown(&["a", "b"]), grown(&["b", "c", "d"])];
         let merged = hedgerow::merge(&parts.each_ref()).expect("the columns are the same");
         let bytes = |model: &Model| model.to_bytes().expect("a model can be saved");
-        vec![old, old_learner, bytes(&merged), bytes(&taught())]
+        let mut models = vec![old, old_learner, bytes(&merged), bytes(&taught())];
+        models.extend(machine().to_bytes());
+        models
     })
 }
 
 /// Lets a model that has loaded learn a few rows, if it keeps rows. It may refuse.
 pub fn teach(model: &mut Model) {
     let n = model.n_features();
-    if model.as_online().is_none() || n.max(model.n_classes()) > 4096 {
+    if model.check_can_learn().is_err() || n.max(model.n_classes()) > 4096 {
         return;
     }
     let x = Array2::from_shape_fn((5, n), |(row, column)| ((row + column) % 3) as f32);
@@ -93,6 +96,14 @@ fn taught() -> Model {
     let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
     model.learn(&data.schema, rows, &training).expect("the rows are sound");
     model
+}
+
+/// An Informative Vector Machine.
+fn machine() -> Model {
+    let params = IvmParams { n_active: 10, length_scale: 1.0, signal_variance: 8.0, ..Default::default() };
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    Model::fit(&data(&["a", "b", "c"]), &params.into(), &training).expect("the data are sound").model
 }
 
 fn grown(labels: &[&str]) -> Model {

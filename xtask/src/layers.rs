@@ -10,7 +10,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-io", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
-    ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest"]),
+    ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest", "hedgerow-gp"]),
     ("hedgerow-cli", &["hedgerow"]),
 ];
 

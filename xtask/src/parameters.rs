@@ -4,8 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 
-use hedgerow::core::{ParamInfo, describe};
-use hedgerow::forest::ForestParams;
+use hedgerow::Kind;
 
 fn path() -> PathBuf {
     crate::root().join("docs/parameters.md")
@@ -19,16 +18,19 @@ pub(crate) fn write() -> anyhow::Result<()> {
 fn page() -> String {
     let mut page = String::from(
         "# Parameters\n\nMade from the comments in the code by `cargo xtask docs`. \
-         On the command line: `--set name=value`; `hedgerow fit --help-params` shows the same.\n",
+         On the command line: `--set name=value`; `hedgerow fit --model KIND --help-params` shows the same.\n",
     );
-    section(&mut page, "forest", "ForestParams", &describe::<ForestParams>());
+    for &kind in Kind::ALL {
+        section(&mut page, kind);
+    }
     page
 }
 
-fn section(page: &mut String, kind: &str, name: &str, params: &[ParamInfo]) {
+fn section(page: &mut String, kind: Kind) {
     // Writing to a string cannot fail.
-    let _ = writeln!(page, "\n## `{kind}` (`{name}`)\n\n| name | default | meaning |\n|---|---|---|");
-    for param in params {
+    let _ = writeln!(page, "\n## `{kind}` (`{}`)\n\n{}.\n", kind.params_name(), kind.about());
+    let _ = writeln!(page, "| name | default | meaning |\n|---|---|---|");
+    for param in kind.describe_params() {
         let _ = writeln!(page, "| `{}` | `{}` | {} |", param.name, param.default, param.meaning);
     }
 }

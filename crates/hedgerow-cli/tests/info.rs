@@ -82,6 +82,6 @@ fn a_model_that_keeps_learning_tells_what_it_remembers() {
     holds(&text, &["keeps learning: 250 rows learnt, 250 remembered", "by class: 0 (125), 1 (125)"]);
     let learning = program.json("info m.hedgerow")["learning"].clone();
     let bytes = |key: &str| learning[key].as_u64().unwrap();
-    assert_eq!(bytes("tree_bytes") + bytes("row_bytes"), program.read("m.hedgerow").len() as u64);
+    assert_eq!(bytes("answer_bytes") + bytes("row_bytes"), program.read("m.hedgerow").len() as u64);
     assert_eq!(learning["remembered_by_class"], serde_json::json!([["0", 125], ["1", 125]]));
 }

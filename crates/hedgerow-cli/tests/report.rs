@@ -29,6 +29,10 @@ fn check(program: &Program, name: &str, sections: &[&str]) -> String {
 
 const JUDGED: [&str; 6] = ["scores", "confusion", "reliability", "classes", "importances", "uncertain"];
 
+/// The same for rows of two numbers.
+const MAPPED: [&str; 7] =
+    ["scores", "map", "confusion", "reliability", "classes", "importances", "uncertain"];
+
 #[test]
 fn fit_writes_a_page_about_whatever_rows_there_are_to_judge() {
     let program = Program::new();
@@ -39,10 +43,35 @@ fn fit_writes_a_page_about_whatever_rows_there_are_to_judge() {
         ("--test {data}/ripley_test.csv.gz", "1,000 test rows"),
     ] {
         program.ok(&format!("{fit} {more}"));
-        let html = check(&program, "r.html", &JUDGED);
-        holds(&html, &[words, "ripley_train.csv.gz", "Fitted in"]);
+        let html = check(&program, "r.html", &MAPPED);
+        holds(&html, &[words, "The dots are the rows it was fitted to", "ripley_train.csv.gz", "Fitted in"]);
     }
     holds(&program.refused("fit x.csv --target y --report no/r.html"), &["no"]);
+}
+
+#[test]
+fn rows_of_two_numbers_are_mapped() {
+    let program = Program::with_ripley();
+    program.ok("evaluate m.hedgerow {data}/ripley_test.csv.gz --report r.html");
+    holds(&check(&program, "r.html", &MAPPED), &["The dots are the rows it was judged on", ">xs<", ">ys<"]);
+    let sections = [
+        "scores",
+        "curve",
+        "map",
+        "confusion",
+        "reliability",
+        "classes",
+        "importances",
+        "uncertain",
+        "notes",
+    ];
+    let stream = "stream {data}/ripley_train.csv.gz --target yc --set n_trees=10 --report r.html";
+    program.ok(stream);
+    holds(&check(&program, "r.html", &sections), &["The dots are the newest rows learnt"]);
+    program.ok(&format!("{stream} --test {{data}}/ripley_test.csv.gz"));
+    holds(&check(&program, "r.html", &sections[..8]), &["The dots are the test rows"]);
+    program.ok("update m.hedgerow {data}/ripley_test.csv.gz --report r.html");
+    holds(&check(&program, "r.html", &sections), &["The dots are the newest rows learnt"]);
 }
 
 #[test]

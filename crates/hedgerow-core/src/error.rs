@@ -72,6 +72,16 @@ pub enum Error {
         "this model cannot learn more: it was saved without the rows it was fitted to; fit it again and keep them"
     )]
     NoRows,
+    /// Models of this kind cannot do what was asked.
+    #[error("models of kind {kind} cannot {what}; kinds that can: {able}")]
+    Unable {
+        /// The kind.
+        kind: String,
+        /// What it cannot do.
+        what: &'static str,
+        /// The kinds that can.
+        able: String,
+    },
     /// A budget is too small for any answer at all.
     #[error("{what} needs at least {needed}, the limit is {limit}")]
     BudgetTooSmall {

@@ -1,13 +1,21 @@
 #![doc = include_str!("../README.md")]
 
 mod file;
+mod kind;
+mod merge;
 mod model;
+mod params;
 pub mod report;
+mod shim;
 
 pub use hedgerow_core as core;
 pub use hedgerow_forest as forest;
+pub use hedgerow_gp as gp;
 #[cfg(feature = "io")]
 pub use hedgerow_io as io;
 
 pub use file::{FORMAT_VERSION, is_model_file};
-pub use model::{Fitted, Learner, Model, merge};
+pub use kind::Kind;
+pub use merge::merge;
+pub use model::{Fitted, Learner, Model};
+pub use params::ModelParams;

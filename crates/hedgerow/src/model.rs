@@ -3,12 +3,16 @@
 use std::path::Path;
 
 use hedgerow_core::{
-    Checked, Classifier, Dataset, Error, Lesson, Par, Result, Rows, Schema, StopReason, Training,
+    Checked, Classifier, Dataset, Error, Lesson, Par, Params as _, Result, Rows, Schema, StopReason, Training,
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
-use ndarray::{ArrayView2, ArrayViewMut2};
+use hedgerow_gp::IvmClassifier;
+use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::file;
+use crate::kind::Kind;
+use crate::params::ModelParams;
+use crate::shim::Unfinished as _;
 
 /// A trained model and what its columns and classes are called.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,7 +23,7 @@ pub struct Model {
     pub learner: Learner,
 }
 
-/// The kinds of model there are.
+/// What has learnt, kind by kind.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 #[expect(
@@ -31,6 +35,8 @@ pub enum Learner {
     Forest(Forest),
     /// A random forest with the rows it remembers, which keeps learning.
     OnlineForest(Box<OnlineForest>),
+    /// An Informative Vector Machine, which keeps learning unless it was frozen.
+    Ivm(Box<IvmClassifier>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -45,6 +51,17 @@ pub struct Fitted {
 }
 
 impl Model {
+    /// Fits a model of the kind that the parameters are of.
+    pub fn fit(data: &Dataset, params: &ModelParams, training: &Training<'_>) -> Result<Fitted> {
+        match params {
+            ModelParams::Forest(params) => Self::fit_forest(data, &params.clone().check()?, training),
+            ModelParams::Ivm(params) => {
+                let fitted = IvmClassifier::fit(data, &params.clone().check()?, training)?;
+                Ok(Self::fitted(data, Learner::Ivm(Box::new(fitted.classifier)), fitted.stop))
+            }
+        }
+    }
+
     /// Grows a forest.
     pub fn fit_forest(
         data: &Dataset,
@@ -52,8 +69,22 @@ impl Model {
         training: &Training<'_>,
     ) -> Result<Fitted> {
         let fitted = Forest::fit(data, params, training)?;
-        let model = Self { schema: data.schema.clone(), learner: Learner::Forest(fitted.forest) };
-        Ok(Fitted { model, oob: fitted.oob, stop: fitted.stop })
+        Ok(Fitted { oob: fitted.oob, ..Self::fitted(data, Learner::Forest(fitted.forest), fitted.stop) })
+    }
+
+    fn fitted(data: &Dataset, learner: Learner, stop: StopReason) -> Fitted {
+        Fitted { model: Self { schema: data.schema.clone(), learner }, oob: None, stop }
+    }
+
+    /// A model that knows nothing yet and learns what it is given; fails for kinds that do not learn row by row.
+    pub fn new(schema: Schema, params: &ModelParams) -> Result<Self> {
+        let learner = match params {
+            ModelParams::Forest(params) => return Self::new_forest(schema, &params.clone().check()?),
+            ModelParams::Ivm(params) => {
+                Learner::Ivm(Box::new(IvmClassifier::new(&schema, &params.clone().check()?)?))
+            }
+        };
+        Ok(Self { schema, learner })
     }
 
     /// A forest that knows nothing yet and learns what it is given.
@@ -62,14 +93,15 @@ impl Model {
         Ok(Self { schema, learner: Learner::OnlineForest(Box::new(forest)) })
     }
 
-    /// The same model together with the rows it was fitted to, so that it can go on learning.
+    /// The same model together with the rows it was fitted to, so that it can go on learning. Other kinds than forests have
+    /// kept what they need.
     #[must_use]
     pub fn with_rows(self, data: Dataset) -> Self {
         let learner = match self.learner {
             Learner::Forest(forest) => {
                 Learner::OnlineForest(Box::new(OnlineForest::from_fitted(forest, data)))
             }
-            learner @ Learner::OnlineForest(_) => learner,
+            learner @ (Learner::OnlineForest(_) | Learner::Ivm(_)) => learner,
         };
         Self { schema: self.schema, learner }
     }
@@ -82,6 +114,7 @@ impl Model {
                 online.put_in_order();
                 Learner::Forest(online.into_forest())
             }
+            Learner::Ivm(ivm) => Learner::Ivm(Box::new(ivm.frozen())),
             learner @ Learner::Forest(_) => learner,
         };
         Self { schema: self.schema, learner }
@@ -90,35 +123,75 @@ impl Model {
     /// Answers rows and learns them, one after the other; see [`OnlineForest::learn`]. `schema` is the model's own, grown by the
     /// classes and categories that have come since.
     pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
-        let Learner::OnlineForest(online) = &mut self.learner else { return Err(Error::NoRows) };
+        self.check_can_learn()?;
         check_growth(&self.schema, schema)?;
-        let lesson = online.learn(schema, rows, training)?;
+        let lesson = match &mut self.learner {
+            Learner::OnlineForest(online) => online.learn(schema, rows, training)?,
+            Learner::Ivm(ivm) => ivm.learn(schema, rows, training)?,
+            Learner::Forest(_) => return Err(Error::NoRows),
+        };
         if self.schema != *schema {
             self.schema = schema.clone();
         }
         Ok(lesson)
     }
 
-    /// The rows it remembers, the oldest first; none if it was saved without them.
-    pub fn remembered(&self) -> Result<Option<Dataset>> {
-        match &self.learner {
-            Learner::OnlineForest(online) => online.remembered(&self.schema).map(Some),
-            Learner::Forest(_) => Ok(None),
+    /// Fails, and says why, if the model cannot go on learning.
+    pub fn check_can_learn(&self) -> Result<()> {
+        let can = match &self.learner {
+            Learner::OnlineForest(_) => true,
+            Learner::Ivm(ivm) => ivm.can_learn(),
+            Learner::Forest(_) => false,
+        };
+        match (can, self.kind().learns()) {
+            (true, _) => Ok(()),
+            (false, true) => Err(Error::NoRows),
+            (false, false) => Err(self.kind().unable("learn row by row", Kind::learns)),
         }
     }
 
-    /// The forest that keeps learning, if it is one.
-    pub fn as_online(&self) -> Option<&OnlineForest> {
+    /// The rows it remembers, the oldest first; none if it was saved without them or does not keep them as they came.
+    pub fn remembered(&self) -> Result<Option<Dataset>> {
         match &self.learner {
-            Learner::OnlineForest(online) => Some(online),
+            Learner::OnlineForest(online) => online.remembered(&self.schema).map(Some),
+            Learner::Forest(_) | Learner::Ivm(_) => Ok(None),
+        }
+    }
+
+    /// How many rows it has learnt since it began; none if it cannot go on learning.
+    pub fn n_seen(&self) -> Option<u64> {
+        self.check_can_learn().ok()?;
+        match &self.learner {
+            Learner::OnlineForest(online) => Some(online.n_seen()),
+            Learner::Ivm(ivm) => Some(ivm.n_seen()),
             Learner::Forest(_) => None,
         }
     }
 
-    /// The kind, as the command line calls it.
-    pub fn kind(&self) -> &'static str {
+    /// How many rows it remembers to learn from; none if it cannot go on learning.
+    pub fn n_remembered(&self) -> Option<usize> {
+        self.check_can_learn().ok()?;
         match &self.learner {
-            Learner::Forest(_) | Learner::OnlineForest(_) => "forest",
+            Learner::OnlineForest(online) => Some(online.n_remembered()),
+            Learner::Ivm(ivm) => Some(ivm.n_remembered()),
+            Learner::Forest(_) => None,
+        }
+    }
+
+    /// The kind.
+    pub fn kind(&self) -> Kind {
+        match &self.learner {
+            Learner::Forest(_) | Learner::OnlineForest(_) => Kind::Forest,
+            Learner::Ivm(_) => Kind::Ivm,
+        }
+    }
+
+    /// The parameters it was made with.
+    pub fn params(&self) -> ModelParams {
+        match &self.learner {
+            Learner::Forest(forest) => forest.params().clone().into(),
+            Learner::OnlineForest(online) => online.forest().params().clone().into(),
+            Learner::Ivm(ivm) => ivm.params().clone().into(),
         }
     }
 
@@ -127,6 +200,36 @@ impl Model {
         match &self.learner {
             Learner::Forest(forest) => Some(forest),
             Learner::OnlineForest(online) => Some(online.forest()),
+            Learner::Ivm(_) => None,
+        }
+    }
+
+    /// The forest that keeps learning, if it is one.
+    pub fn as_online(&self) -> Option<&OnlineForest> {
+        if let Learner::OnlineForest(online) = &self.learner { Some(online) } else { None }
+    }
+
+    /// The Informative Vector Machine, if it is one.
+    pub fn as_ivm(&self) -> Option<&IvmClassifier> {
+        if let Learner::Ivm(ivm) = &self.learner { Some(ivm) } else { None }
+    }
+
+    /// The parameters of the kernel by name, where the model has one.
+    pub fn kernel(&self) -> Vec<(String, f64)> {
+        match &self.learner {
+            Learner::Ivm(ivm) => {
+                let names = ["length_scale", "signal_variance"].map(String::from);
+                ivm.kernel().map(|values| names.into_iter().zip(values).collect()).unwrap_or_default()
+            }
+            Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
+        }
+    }
+
+    /// The rows that answers are computed from, in the table's own columns, where the model has such rows.
+    pub fn active_rows(&self) -> Option<Array2<f32>> {
+        match &self.learner {
+            Learner::Ivm(ivm) => Some(ivm.active_rows()),
+            Learner::Forest(_) | Learner::OnlineForest(_) => None,
         }
     }
 
@@ -135,6 +238,7 @@ impl Model {
         match &self.learner {
             Learner::Forest(forest) => forest.bytes(),
             Learner::OnlineForest(online) => online.bytes(),
+            Learner::Ivm(ivm) => ivm.bytes(),
         }
     }
 
@@ -177,35 +281,9 @@ impl Classifier for Model {
         match &self.learner {
             Learner::Forest(forest) => forest.predict_proba_impl(x, par, out),
             Learner::OnlineForest(online) => online.predict_proba_impl(x, par, out),
+            Learner::Ivm(ivm) => ivm.predict_proba_impl(x, par, out),
         }
     }
-}
-
-/// One model out of several of the same kind and columns; classes may differ. It can go on learning if all of them can: then it
-/// has the rows of all, and its trees get to know those they have not seen with the first lesson.
-pub fn merge(models: &[&Model]) -> Result<Model> {
-    let forests: Vec<(&Schema, &Forest)> =
-        models.iter().filter_map(|model| Some((&model.schema, model.as_forest()?))).collect();
-    if forests.len() < 2 {
-        return Err(Error::param("models", "two or more to merge", forests.len()));
-    }
-    let (schema, forest) = hedgerow_forest::merge(&forests)?;
-    let mut rows: Option<Dataset> = None;
-    for model in models {
-        let Some(own) = model.remembered()? else {
-            return Ok(Model { schema, learner: Learner::Forest(forest) });
-        };
-        let own = own.under(&schema)?;
-        match &mut rows {
-            None => rows = Some(own),
-            Some(rows) => rows.append(&own),
-        }
-    }
-    let merged = Model { schema, learner: Learner::Forest(forest) };
-    Ok(match rows {
-        Some(rows) => merged.with_rows(rows),
-        None => merged,
-    })
 }
 
 /// Fails unless a schema is another with classes and categories added at the ends.

@@ -2,23 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use hedgerow::Kind;
 
+use super::kind::kind;
 use super::run::LimitArgs;
 use super::setting::setting;
 use super::{DataArgs, RunArgs};
-
-/// The kinds of model there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Kind {
-    /// A random forest of deep trees: fast, takes any table as it is
-    Forest,
-}
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     hedgerow fit iris.csv --target species --out iris.hedgerow\n  \
     hedgerow fit train.csv --target 0 --no-header --test test.csv --set n_trees=500\n  \
+    hedgerow fit train.csv --target label --model ivm --set n_active=200 --holdout 0.2\n  \
     hedgerow fit train-images-idx3-ubyte.gz --max-seconds 10 --set n_trees=0 --out digits.hedgerow\n\n\
     Ctrl-C ends the training early; the model so far is saved if --out was given.")]
 pub(crate) struct FitArgs {
@@ -26,7 +22,7 @@ pub(crate) struct FitArgs {
     #[arg(required_unless_present = "help_params")]
     pub(crate) data: Option<PathBuf>,
     /// Kind of model
-    #[arg(long, value_enum, default_value_t = Kind::Forest, value_name = "KIND")]
+    #[arg(long, value_parser = kind(), default_value_t = Kind::Forest, value_name = "KIND")]
     pub(crate) model: Kind,
     /// Set a parameter of the model (may be repeated); --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
@@ -55,7 +51,7 @@ pub(crate) struct FitArgs {
     /// Write a page about the model: one HTML file that needs no network
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Save what the trees that had not seen a row say about it: probabilities for the training rows, as CSV
+    /// Of a forest, save what the trees that had not seen a row say about it: probabilities for the training rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) oob: Option<PathBuf>,
     #[command(flatten)]

@@ -3,10 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, value_parser};
+use hedgerow::Kind;
 
+use super::kind::kind;
 use super::run::LimitArgs;
 use super::setting::setting;
-use super::{DataArgs, Kind, RunArgs};
+use super::{DataArgs, RunArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
@@ -53,9 +55,9 @@ pub(crate) struct StreamArgs {
     /// Labelled data; - is standard input
     pub(crate) data: PathBuf,
     /// Kind of model
-    #[arg(long, value_enum, default_value_t = Kind::Forest, value_name = "KIND")]
+    #[arg(long, value_parser = kind(), default_value_t = Kind::Forest, value_name = "KIND")]
     pub(crate) model: Kind,
-    /// Set a parameter of the model (may be repeated); `hedgerow fit --help-params` lists them
+    /// Set a parameter of the model (may be repeated); `hedgerow fit --model KIND --help-params` lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
     /// Seed of all random choices: same seed, same rows, same model (the same as --set seed=N)

@@ -4,6 +4,7 @@ mod data;
 mod demo;
 mod fit;
 mod generate;
+mod kind;
 mod learn;
 mod model;
 mod run;
@@ -13,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use data::DataArgs;
 pub(crate) use demo::DemoArgs;
-pub(crate) use fit::{FitArgs, Kind};
+pub(crate) use fit::FitArgs;
 pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
 pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
+use hedgerow::ModelParams;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, Dataset, Params as _};
-use hedgerow::forest::ForestParams;
+use hedgerow::core::{Budget, Dataset};
 use hedgerow::io::{ReadOptions, read_dataset};
 use hedgerow::report::UncertainRow;
 use serde::Serialize;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     let par = args.run.par()?;
     let budget = Budget::open();
     interrupt::listen(&budget)?;
-    let model = new_model(&learnt.schema, &ForestParams::default().check()?)?;
+    let model = new_model(&learnt.schema, &ModelParams::default())?;
     let plan = Plan {
         cut: Cut::Equal { batches: BATCHES, rows: learnt.n_rows() as u64 },
         test: Some(TestData::of_dataset(test, test_numbers)),

@@ -1,11 +1,11 @@
 //! `evaluate`: a model and labelled data in, figures out.
 
-use hedgerow::Model;
 use hedgerow::core::metrics::Report;
 use hedgerow::core::{Classifier as _, Dataset, Par, Result};
-use hedgerow::forest::{ForestParams, importance};
+use hedgerow::forest::importance;
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::{Importances, Page};
+use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
 use super::fit::Seconds;
@@ -18,8 +18,8 @@ use crate::output;
 /// What `evaluate` tells.
 #[derive(Debug, Serialize)]
 pub(crate) struct EvaluateResult {
-    pub(crate) model: &'static str,
-    pub(crate) params: Option<ForestParams>,
+    pub(crate) model: Kind,
+    pub(crate) params: ModelParams,
     pub(crate) rows: usize,
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
@@ -46,6 +46,11 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
         // Reading has checked that it fits.
         model.schema.image = args.data_args.image.or(model.schema.image);
         let mut page = report(args, &model, &judged, bytes)?;
+        if let Some(rows) = &judged.mapped {
+            let x = rows.to_array(0..rows.n_rows());
+            let text = "The dots are the rows it was judged on.";
+            page::map(&mut page, &model, (x.view(), &judged.truth), text, &par)?;
+        }
         if let Some(importances) = &importances {
             let worth = |name: &String| importances.iter().find(|i| i.0 == *name).map_or(f64::NAN, |i| i.1);
             let values: Vec<f64> = model.schema.columns.iter().map(|c| worth(&c.name)).collect();
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
     }
     let result = EvaluateResult {
         model: model.kind(),
-        params: model.as_forest().map(|forest| forest.params().clone()),
+        params: model.params(),
         rows: judged.rows,
         features: model.n_features(),
         classes: model.schema.labels.names().to_vec(),

@@ -3,27 +3,27 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use hedgerow::core::metrics::Report;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, Checked, Dataset, Error, Par, StopReason, Training};
-use hedgerow::forest::{ForestParams, OnlineForest, OutOfBag};
+use hedgerow::core::{Budget, Dataset, Error, Par, StopReason, Training};
+use hedgerow::forest::OutOfBag;
 use hedgerow::io::read_dataset;
 use hedgerow::report::{LeastSure, Page};
-use hedgerow::{Fitted, Model};
+use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::Serialize;
 
 use super::judge::{Judged, LeftOut, judge, judge_answers, judge_dataset};
-use super::{Verdict, check_room, check_writable, interrupt, page, params};
-use crate::args::{FitArgs, Kind};
+use super::{Inside, Verdict, check_room, check_writable, interrupt, page, params};
+use crate::args::FitArgs;
 use crate::machine;
 use crate::output::{self, progress::Bar};
 
 /// What `fit` tells.
 #[derive(Debug, Serialize)]
 pub(crate) struct FitResult {
-    pub(crate) model: &'static str,
-    pub(crate) params: ForestParams,
+    pub(crate) model: Kind,
+    pub(crate) params: ModelParams,
     pub(crate) rows: usize,
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
@@ -33,12 +33,9 @@ pub(crate) struct FitResult {
     /// Bytes of the model in memory.
     pub(crate) model_memory_bytes: u64,
     pub(crate) peak_memory_bytes: Option<u64>,
-    pub(crate) trees: usize,
-    /// Splits and leaves.
-    pub(crate) nodes: usize,
-    /// Greatest number of splits one below the other.
-    pub(crate) height: usize,
-    pub(crate) calibrated: bool,
+    /// What is told of this kind of model only.
+    #[serde(flatten)]
+    pub(crate) inside: Inside,
     /// Rows kept with the model, so that it can go on learning; none with --frozen.
     pub(crate) rows_remembered: Option<usize>,
     /// Why training ended.
@@ -49,7 +46,8 @@ pub(crate) struct FitResult {
     pub(crate) metrics_from: Option<&'static str>,
     pub(crate) metrics: Option<Report>,
     pub(crate) metrics_rows: Option<usize>,
-    /// Share of training rows that trees which had not seen them got right.
+    /// Share of training rows that trees which had not seen them got right; none for other models than forests.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oob_accuracy: Option<f64>,
     pub(crate) left_out: LeftOut,
 }
@@ -65,13 +63,13 @@ pub(crate) struct Seconds {
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     let start = Instant::now();
     if args.help_params {
-        let params = match args.model {
-            Kind::Forest => hedgerow::core::describe::<ForestParams>(),
-        };
-        output::show(&output::text::ParamList(params), args.run.json)?;
+        output::show(&output::text::ParamList(args.model.describe_params()), args.run.json)?;
         return Ok(Verdict::Done);
     }
-    let params = params(&args.settings, args.seed)?;
+    let params = params(args.model, &args.settings, args.seed)?;
+    if args.oob.is_some() && !args.model.answers_out_of_bag() {
+        bail!("--oob: {}", args.model.unable("answer out of bag", Kind::answers_out_of_bag));
+    }
     for path in args.out.iter().chain(&args.oob).chain(&args.report) {
         check_writable(path)?;
     }
@@ -81,11 +79,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     interrupt::listen(&budget)?;
 
     let mut data = read_dataset(path, &args.data_args.options(), check_room(&args.limits)?)?;
-    let held_out =
-        args.holdout.map(|share| HeldOut::take(&mut data, share, params.get().seed)).transpose()?;
+    let held_out = args.holdout.map(|share| HeldOut::take(&mut data, share, params.seed())).transpose()?;
     let read_seconds = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {
-        budget.bytes = Some(bytes_left(limit, &data, (!args.frozen).then_some(params.get().pool_rows))?);
+        budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
     }
     let fit_start = Instant::now();
     let Fitted { model, oob, stop } = train(&data, &params, &par, &budget)?;
@@ -99,7 +96,12 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         _ => None,
     };
     let n_rows = data.n_rows();
-    let model = if args.frozen { model } else { model.with_rows(data) };
+    if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() == 2) {
+        let x = data.features.to_array(0..n_rows);
+        let text = "The dots are the rows it was fitted to.";
+        page::map(page, &model, (x.view(), &data.labels), text, &par)?;
+    }
+    let model = if args.frozen { model.without_rows() } else { model.with_rows(data) };
     // The model is safe before anything else can go wrong.
     let saved = args.out.as_ref().map(|out| model.save(out)).transpose()?;
     if let (Some(path), Some(oob)) = (&args.oob, &oob) {
@@ -118,7 +120,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         result.left_out = outcome.left_out;
     }
     if let (Some(to), Some(page)) = (&args.report, &mut page) {
-        let subtitle = format!("A {} fitted to {} rows", model.kind(), output::count(n_rows as u64));
+        let subtitle = page::fitted_to(&model, n_rows);
         page::describe(page, &model, path, &subtitle, result.bytes);
         page::fact(page, "Fitted in", output::seconds(result.seconds.fit));
         page::write(page, to)?;
@@ -257,15 +259,20 @@ fn bytes_left(limit: u64, data: &Dataset, keeps: Option<usize>) -> Result<u64, E
     })
 }
 
-fn train(
-    data: &Dataset,
-    params: &Checked<ForestParams>,
-    par: &Par,
-    budget: &Budget,
-) -> anyhow::Result<Fitted> {
-    let bar = Bar::new("growing trees");
+/// How many rows will be kept with the model to learn from, 0 for any number; none if it keeps no rows for that.
+fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
+    match params {
+        _ if is_frozen || !params.kind().learns() => None,
+        ModelParams::Forest(params) => Some(params.pool_rows),
+        ModelParams::Ivm(params) => Some(params.max_rows),
+        _ => Some(0),
+    }
+}
+
+fn train(data: &Dataset, params: &ModelParams, par: &Par, budget: &Budget) -> anyhow::Result<Fitted> {
+    let bar = Bar::new(params.kind().work());
     let training = Training { par, budget, observer: &bar };
-    let fitted = Model::fit_forest(data, params, &training);
+    let fitted = Model::fit(data, params, &training);
     bar.finish();
     Ok(fitted?)
 }
@@ -276,10 +283,9 @@ fn describe(
     seconds: Seconds,
     saved: Option<u64>,
 ) -> anyhow::Result<FitResult> {
-    let forest = model.as_forest().context("not a forest")?;
     Ok(FitResult {
         model: model.kind(),
-        params: forest.params().clone(),
+        params: model.params(),
         rows: 0,
         features: model.schema.n_features(),
         classes: model.schema.labels.names().to_vec(),
@@ -287,11 +293,8 @@ fn describe(
         bytes: saved.map_or_else(|| model.file_len(), Ok)?,
         model_memory_bytes: model.bytes() as u64,
         peak_memory_bytes: None,
-        trees: forest.trees().len(),
-        nodes: forest.n_nodes(),
-        height: forest.trees().iter().map(hedgerow::forest::tree::Tree::height).max().unwrap_or(0),
-        calibrated: forest.calibration().is_some(),
-        rows_remembered: model.as_online().map(OnlineForest::n_remembered),
+        inside: Inside::new(model),
+        rows_remembered: model.n_remembered(),
         stop: StopReason::Done,
         out: args.out.clone(),
         metrics_from: None,

@@ -7,36 +7,44 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::core::Schema;
-use hedgerow::forest::{Calibration, ForestParams};
+use hedgerow::forest::{Calibration, Forest, OnlineForest};
 use hedgerow::io::{Summary, summarize};
-use hedgerow::{FORMAT_VERSION, Learner, Model, is_model_file};
+use hedgerow::{FORMAT_VERSION, Kind, Learner, Model, ModelParams, is_model_file};
 use serde::Serialize;
 
-use super::Verdict;
+use super::{Inside, Verdict};
 use crate::args::InfoArgs;
 use crate::output;
 
 /// What `info` tells about a model.
 #[derive(Debug, Serialize)]
 pub(crate) struct ModelInfo {
-    pub(crate) model: &'static str,
+    pub(crate) model: Kind,
     pub(crate) format_version: u32,
-    pub(crate) params: ForestParams,
+    pub(crate) params: ModelParams,
     pub(crate) schema: Schema,
     pub(crate) bytes: u64,
     pub(crate) model_memory_bytes: u64,
-    pub(crate) trees: usize,
-    pub(crate) nodes: usize,
+    /// What is told of this kind of model only.
+    #[serde(flatten)]
+    pub(crate) inside: Inside,
+    #[serde(flatten)]
+    pub(crate) forest: Option<ForestInfo>,
+    /// What it can go on learning from; none for a model that was saved without its rows or does not learn row by row.
+    pub(crate) learning: Option<LearningInfo>,
+    #[serde(skip)]
+    pub(crate) show_all: bool,
+}
+
+/// What `info` tells about a forest only.
+#[derive(Debug, Serialize)]
+pub(crate) struct ForestInfo {
     /// How many trees have each height.
     pub(crate) heights: BTreeMap<usize, usize>,
     pub(crate) leaf_power: f64,
     pub(crate) calibration: Option<Calibration>,
-    /// What it can go on learning from; none for a model that was saved without its rows.
-    pub(crate) learning: Option<LearningInfo>,
     /// Share of the impurity removed by each column, the largest first.
     pub(crate) importances: Vec<(String, f64)>,
-    #[serde(skip)]
-    pub(crate) show_all: bool,
 }
 
 /// What `info` tells about a model that keeps learning.
@@ -45,10 +53,12 @@ pub(crate) struct LearningInfo {
     /// Rows learnt since the beginning.
     pub(crate) rows_learnt: u64,
     pub(crate) rows_remembered: usize,
-    /// Rows remembered of each class.
-    pub(crate) remembered_by_class: Vec<(String, usize)>,
-    /// Bytes in the file of the trees, and of the rows with all else that learning needs.
-    pub(crate) tree_bytes: u64,
+    /// Rows of each class that a forest remembers.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) remembered_by_class: Option<Vec<(String, usize)>>,
+    /// Bytes in the file of what answers: the trees or the active rows.
+    pub(crate) answer_bytes: u64,
+    /// Bytes in the file of the rows with all else that learning needs.
     pub(crate) row_bytes: u64,
 }
 
@@ -74,48 +84,50 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
 
 fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
     let model = Model::load(&args.file)?;
-    let Some(forest) = model.as_forest() else {
-        anyhow::bail!("{}: a kind of model this command does not know", args.file.display());
-    };
-    let mut heights = BTreeMap::new();
-    for tree in forest.trees() {
-        *heights.entry(tree.height()).or_insert(0) += 1;
-    }
-    let names = model.schema.columns.iter().map(|c| c.name.clone());
-    let mut importances: Vec<(String, f64)> = names.zip(forest.impurity_importances()).collect();
-    importances.sort_by(|a, b| b.1.total_cmp(&a.1));
     let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
     Ok(ModelInfo {
         model: model.kind(),
         format_version: format_version(&args.file).unwrap_or(FORMAT_VERSION),
-        params: forest.params().clone(),
+        params: model.params(),
         schema: model.schema.clone(),
         bytes,
         model_memory_bytes: model.bytes() as u64,
-        trees: forest.trees().len(),
-        nodes: forest.n_nodes(),
-        heights,
-        leaf_power: forest.leaf_power(),
-        calibration: forest.calibration().copied(),
+        inside: Inside::new(&model),
+        forest: model.as_forest().map(|forest| forest_info(forest, &model.schema)),
         learning: learning_info(&model)?,
-        importances,
         show_all: args.all,
     })
 }
 
+fn forest_info(forest: &Forest, schema: &Schema) -> ForestInfo {
+    let mut heights = BTreeMap::new();
+    for tree in forest.trees() {
+        *heights.entry(tree.height()).or_insert(0) += 1;
+    }
+    let names = schema.columns.iter().map(|c| c.name.clone());
+    let mut importances: Vec<(String, f64)> = names.zip(forest.impurity_importances()).collect();
+    importances.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let (leaf_power, calibration) = (forest.leaf_power(), forest.calibration().copied());
+    ForestInfo { heights, leaf_power, calibration, importances }
+}
+
 fn learning_info(model: &Model) -> anyhow::Result<Option<LearningInfo>> {
-    let Some(online) = model.as_online() else { return Ok(None) };
+    let (Some(rows_learnt), Some(rows_remembered)) = (model.n_seen(), model.n_remembered()) else {
+        return Ok(None);
+    };
     let names = model.schema.labels.names().iter().cloned();
-    let counts = online.remembered_by_class().into_iter().chain(std::iter::repeat(0));
-    let trees = Learner::Forest(online.forest().clone());
-    let tree_bytes = Model { schema: model.schema.clone(), learner: trees }.file_len()?;
-    Ok(Some(LearningInfo {
-        rows_learnt: online.n_seen(),
-        rows_remembered: online.n_remembered(),
-        remembered_by_class: names.zip(counts).collect(),
-        tree_bytes,
-        row_bytes: model.file_len()?.saturating_sub(tree_bytes),
-    }))
+    let counts = |online: &OnlineForest| online.remembered_by_class().into_iter().chain(std::iter::repeat(0));
+    let remembered_by_class = model.as_online().map(|online| names.zip(counts(online)).collect());
+    let only_answers = match &model.learner {
+        // The rows need not be copied.
+        Learner::OnlineForest(online) => {
+            Model { schema: model.schema.clone(), learner: Learner::Forest(online.forest().clone()) }
+        }
+        _ => model.clone().without_rows(),
+    };
+    let answer_bytes = only_answers.file_len()?;
+    let row_bytes = model.file_len()?.saturating_sub(answer_bytes);
+    Ok(Some(LearningInfo { rows_learnt, rows_remembered, remembered_by_class, answer_bytes, row_bytes }))
 }
 
 /// The version that a model file says it has: it stands in the header of the container, whose length comes first.

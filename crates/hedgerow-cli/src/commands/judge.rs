@@ -9,7 +9,7 @@ use hedgerow::core::metrics::Report;
 use hedgerow::core::{ClassId, Classifier as _, DataProblem, Dataset, Error, Features, Par, Result};
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::LeastSure;
-use ndarray::{Array2, ArrayView1};
+use ndarray::{Array2, ArrayView1, s};
 use serde::Serialize;
 
 /// What came out.
@@ -27,6 +27,8 @@ pub(crate) struct Judged {
     pub(crate) weights: Option<Vec<f32>>,
     /// The rows with the most doubtful answers, where they were asked for.
     pub(crate) least_sure: LeastSure,
+    /// The rows themselves, where a map of them is wanted.
+    pub(crate) mapped: Option<Features>,
 }
 
 /// Rows that could not be judged.
@@ -58,6 +60,7 @@ pub(crate) fn judge(
     let mut truth: Vec<ClassId> = Vec::new();
     let mut weights: Option<Vec<f32>> = None;
     let mut least_sure = LeastSure::default();
+    let mut mapped = (for_report && model.n_features() == 2).then(|| Features::new(2));
     let mut skipped = 0_u64;
     while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
         read_seconds += lap();
@@ -78,6 +81,9 @@ pub(crate) fn judge(
             if for_report {
                 let number = batch.first_row + i as u64 + 1;
                 least_sure.add(number, answers.row(i), Some(*label), batch.x.row(i));
+            }
+            if let Some(mapped) = &mut mapped {
+                mapped.extend(batch.x.slice(s![i..=i, ..]));
             }
             truth.push(*label);
             proba.extend(answers.row(i));
@@ -102,7 +108,18 @@ pub(crate) fn judge(
         got: 0,
     })?;
     let report = Report::new(proba.view(), &truth, weights.as_deref())?;
-    Ok(Judged { rows, read_seconds, predict_seconds, report, left_out, proba, truth, weights, least_sure })
+    Ok(Judged {
+        rows,
+        read_seconds,
+        predict_seconds,
+        report,
+        left_out,
+        proba,
+        truth,
+        weights,
+        least_sure,
+        mapped,
+    })
 }
 
 /// Judges a model on rows in memory, whose numbers in their file are given where a report is wanted.
@@ -138,6 +155,7 @@ pub(crate) fn judge_answers(
         truth,
         weights,
         least_sure: LeastSure::default(),
+        mapped: None,
     })
 }
 

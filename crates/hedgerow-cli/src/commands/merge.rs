@@ -2,11 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
-use hedgerow::Model;
+use hedgerow::{Kind, Model};
 use serde::Serialize;
 
-use super::{Verdict, check_writable};
+use super::{Inside, Verdict, check_writable};
 use crate::args::MergeArgs;
 use crate::machine;
 use crate::output;
@@ -14,9 +13,11 @@ use crate::output;
 /// What `merge` tells.
 #[derive(Debug, Serialize)]
 pub(crate) struct MergeResult {
-    pub(crate) model: &'static str,
+    pub(crate) model: Kind,
     pub(crate) parts: usize,
-    pub(crate) trees: usize,
+    /// What is told of this kind of model only.
+    #[serde(flatten)]
+    pub(crate) inside: Inside,
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
     pub(crate) bytes: u64,
@@ -29,11 +30,10 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Verdict> {
     let models = args.models.iter().map(Model::load).collect::<Result<Vec<_>, _>>()?;
     let merged = hedgerow::merge(&models.iter().collect::<Vec<_>>())?;
     let bytes = merged.save(&args.out)?;
-    let forest = merged.as_forest().context("not a forest")?;
     let result = MergeResult {
         model: merged.kind(),
         parts: models.len(),
-        trees: forest.trees().len(),
+        inside: Inside::new(&merged),
         features: merged.schema.n_features(),
         classes: merged.schema.labels.names().to_vec(),
         bytes,

@@ -5,6 +5,7 @@ pub(crate) mod evaluate;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod info;
+mod inside;
 mod interrupt;
 mod judge;
 pub(crate) mod learning;
@@ -17,9 +18,10 @@ pub(crate) mod update;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use hedgerow::core::{Checked, Error, Params as _};
-use hedgerow::forest::ForestParams;
+use hedgerow::core::Error;
+use hedgerow::{Kind, ModelParams};
 
+pub(crate) use inside::{Inside, Renewed};
 pub(crate) use judge::LeftOut;
 
 use crate::args::LimitArgs;
@@ -68,14 +70,15 @@ fn check_writable(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The parameters of a forest with `--set` and `--seed` applied.
-fn params(settings: &[(String, String)], seed: Option<u64>) -> Result<Checked<ForestParams>, Error> {
+/// The parameters of a kind with `--set` and `--seed` applied.
+fn params(kind: Kind, settings: &[(String, String)], seed: Option<u64>) -> Result<ModelParams, Error> {
     let settings = settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-    let mut params = ForestParams::default().with_settings(settings)?;
+    let mut params = ModelParams::new(kind).with_settings(settings)?;
     if let Some(seed) = seed {
-        params.seed = seed;
+        params = params.with_seed(seed);
     }
-    params.check()
+    params.rules()?;
+    Ok(params)
 }
 
 /// The memory that a limit leaves beside the program itself, if there is a limit; fails if it leaves nothing.

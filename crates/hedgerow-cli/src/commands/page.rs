@@ -4,9 +4,12 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Context as _;
-use hedgerow::Model;
-use hedgerow::report::{Answers, Importances, Page};
+use hedgerow::core::{ClassId, Error, Par};
+use hedgerow::report::{Answers, DecisionMap, Importances, MapRows, Page};
+use hedgerow::{Kind, Model};
+use ndarray::ArrayView2;
 
+use super::Inside;
 use super::judge::Judged;
 use crate::output::{count, size};
 
@@ -18,22 +21,36 @@ pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &
     };
     page.subtitle = subtitle.to_string();
     let schema = &model.schema;
+    for (name, value) in Inside::new(model).facts() {
+        fact(page, name, value);
+    }
     if let Some(forest) = model.as_forest() {
-        fact(page, "Trees", count(forest.trees().len() as u64));
-        fact(page, "Nodes", count(forest.n_nodes() as u64));
         let meaning = "The share of all impurity removed that each column's splits removed.";
         page.importances = Some(Importances::new(meaning, schema, &forest.impurity_importances()));
     }
     fact(page, "Features", count(schema.n_features() as u64));
     fact(page, "Classes", count(schema.n_classes() as u64));
-    if let Some(online) = model.as_online() {
-        fact(page, "Rows learnt", count(online.n_seen()));
-        fact(page, "Rows remembered", count(online.n_remembered() as u64));
+    if let (Some(seen), Some(remembered)) = (model.n_seen(), model.n_remembered()) {
+        fact(page, "Rows learnt", count(seen));
+        fact(page, "Rows remembered", count(remembered as u64));
     }
     fact(page, "Model file", size(bytes));
-    if let Some(forest) = model.as_forest() {
-        fact(page, "Seed", forest.params().seed.to_string());
+    fact(page, "Seed", model.params().seed().to_string());
+}
+
+/// The kind of a model with its article.
+pub(super) fn a_kind(model: &Model) -> &'static str {
+    match model.kind() {
+        Kind::Forest => "a forest",
+        Kind::Ivm => "an Informative Vector Machine",
+        other => other.name(),
     }
+}
+
+/// What was fitted to how many rows.
+pub(super) fn fitted_to(model: &Model, n_rows: usize) -> String {
+    let kind = a_kind(model);
+    format!("{}{} fitted to {} rows", kind[..1].to_uppercase(), &kind[1..], count(n_rows as u64))
 }
 
 /// Adds a fact.
@@ -55,6 +72,21 @@ pub(super) fn judged(
     };
     page.judge(&answers)?;
     page.uncertain = judged.least_sure.finish(&model.schema);
+    Ok(())
+}
+
+/// Puts in a map of the model's answers around some rows, if rows are two numbers. `text` says which rows they are.
+pub(super) fn map(
+    page: &mut Page,
+    model: &Model,
+    (x, labels): (ArrayView2<'_, f32>, &[ClassId]),
+    text: &str,
+    par: &Par,
+) -> Result<(), Error> {
+    let active = model.active_rows();
+    let rows = MapRows { x, labels, active: active.as_ref().map(|active| active.view()) };
+    let map = DecisionMap::new(model, &model.schema, &rows, par)?;
+    page.map = map.map(|map| DecisionMap { text: text.into(), ..map });
     Ok(())
 }
 

@@ -5,10 +5,10 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use hedgerow::Model;
 use hedgerow::core::traits::most_probable;
 use hedgerow::core::{Classifier as _, Par};
 use hedgerow::io::RowReader;
+use hedgerow::{Kind, Model};
 use ndarray::{Array2, ArrayView2, s};
 use serde::Serialize;
 
@@ -21,7 +21,7 @@ use crate::output;
 /// What `predict` tells beside the answers.
 #[derive(Debug, Serialize)]
 pub(crate) struct PredictResult {
-    pub(crate) model: &'static str,
+    pub(crate) model: Kind,
     pub(crate) rows: u64,
     pub(crate) seconds: Seconds,
     /// How long one row takes on one thread.

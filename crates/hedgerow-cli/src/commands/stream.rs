@@ -4,9 +4,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::bail;
-use hedgerow::Model;
 use hedgerow::core::Schema;
 use hedgerow::io::{ReadOptions, RowReader};
+use hedgerow::{Kind, Model};
 
 use super::learning::{Course, Cut, Feed, LearnResult, Plan, TestData, count_rows, new_model};
 use super::{Verdict, check_writable, interrupt, params};
@@ -15,7 +15,10 @@ use crate::output::{self, text};
 
 pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
     let start = Instant::now();
-    let params = params(&args.settings, args.seed)?;
+    let params = params(args.model, &args.settings, args.seed)?;
+    if args.from.is_none() && !args.model.learns() {
+        return Err(args.model.unable("learn row by row", Kind::learns).into());
+    }
     for path in args.out.iter().chain(&args.report) {
         check_writable(path)?;
     }

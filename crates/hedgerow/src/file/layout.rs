@@ -27,7 +27,7 @@ const CHECKSUM_BYTES: usize = 4;
 type Fill<'a> = Box<dyn Fn(&mut dyn Write) -> io::Result<()> + 'a>;
 
 struct Array<'a> {
-    name: &'static str,
+    name: String,
     dtype: Dtype,
     shape: Vec<usize>,
     fill: Fill<'a>,
@@ -63,12 +63,12 @@ impl<'a> Plan<'a> {
     /// Adds an array.
     pub(super) fn array(
         &mut self,
-        name: &'static str,
+        name: impl Into<String>,
         dtype: Dtype,
         shape: Vec<usize>,
         fill: impl Fn(&mut dyn Write) -> io::Result<()> + 'a,
     ) {
-        self.arrays.push(Array { name, dtype, shape, fill: Box::new(fill) });
+        self.arrays.push(Array { name: name.into(), dtype, shape, fill: Box::new(fill) });
     }
 
     /// Lays the arrays out.
@@ -82,7 +82,7 @@ impl<'a> Plan<'a> {
         for array in &self.arrays {
             let len = array.shape.iter().product::<usize>() as u64 * (array.dtype.bitsize() / 8) as u64;
             header.insert(
-                array.name.into(),
+                array.name.clone(),
                 serde_json::json!({
                     "dtype": array.dtype, "shape": array.shape, "data_offsets": [at, at + len],
                 }),
@@ -182,6 +182,14 @@ impl<'a> Parts<'a> {
     /// A text.
     pub(super) fn text(&self, name: &str) -> Result<&str> {
         self.texts.get(name).map(String::as_str).ok_or_else(|| malformed(name, "it is missing"))
+    }
+
+    /// Rows and columns of an array, which must be a table.
+    pub(super) fn sides(&self, name: &str) -> Result<[usize; 2]> {
+        let tensor = self.tensors.tensor(name).map_err(|e| malformed(name, e.to_string()))?;
+        let shape = tensor.shape();
+        <[usize; 2]>::try_from(shape)
+            .map_err(|_| malformed(name, format!("expected a table, got the shape {shape:?}")))
     }
 
     /// The bytes of an array, which must be of a type.

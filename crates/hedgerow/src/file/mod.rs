@@ -1,21 +1,25 @@
 //! The model file: a safetensors file with our metadata and a checksum at its end. `docs/model-file.md` is its description.
 //!
-//! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `online` which it needs to go on learning, `disk` replaces files in one step.
+//! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `online` which it needs to go on learning, `kernel`
+//! writes and reads kernel models, which say themselves what they are; `disk` replaces files in one step.
 
 mod disk;
 mod forest;
+mod kernel;
 mod layout;
 mod online;
 
 use std::borrow::Cow;
 use std::path::Path;
 
-use hedgerow_core::{Error, ModelProblem, Result, Schema};
+use hedgerow_core::{Classifier, Error, ModelProblem, Result, Schema};
+use hedgerow_forest::Saved;
 use hedgerow_forest::tree::Tree;
-use hedgerow_forest::{Forest, Saved};
 use serde::de::DeserializeOwned;
 
+use crate::kind::Kind;
 use crate::model::{Learner, Model};
+use crate::shim;
 use layout::{Parts, Plan};
 
 /// The version of the format that this program writes.
@@ -51,8 +55,12 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let parts = Parts::open(bytes)?;
     let schema: Schema = json(&parts, "schema")?;
     check_schema(&schema)?;
-    let learner = match parts.text("kind")? {
-        "forest" => {
+    let kind = parts.text("kind")?;
+    let Ok(kind) = kind.parse() else {
+        return Err(Error::model(ModelProblem::Kind { kind: kind.to_string() }));
+    };
+    let learner = match kind {
+        Kind::Forest => {
             let forest = forest::read(&parts, &schema)?;
             if online::is_there(&parts) {
                 Learner::OnlineForest(Box::new(online::read(&parts, &schema, forest)?))
@@ -60,7 +68,7 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
                 Learner::Forest(forest)
             }
         }
-        kind => return Err(Error::model(ModelProblem::Kind { kind: kind.to_string() })),
+        Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read::<shim::Unsaved>(&parts)?.0, &schema)?)),
     };
     Ok(Model { schema, learner })
 }
@@ -70,33 +78,44 @@ pub fn is_model_file(path: &Path) -> bool {
     disk::starts_like_ours(path)
 }
 
+/// A model whose sizes are those of the schema.
+fn fitting<M: Classifier>(model: M, schema: &Schema) -> Result<M> {
+    let (expected, got) =
+        ([schema.n_features(), schema.n_classes()], [model.n_features(), model.n_classes()]);
+    if expected == got {
+        return Ok(model);
+    }
+    let detail = format!("the schema has {expected:?} columns and classes, the model {got:?}");
+    Err(Error::model(ModelProblem::Inconsistent { detail }))
+}
+
 /// What goes into a file, with what had to be made for it.
 struct Contents<'a> {
     model: &'a Model,
-    forest: &'a Forest,
+    /// The trees of a forest in the order in which they are written.
     trees: Cow<'a, [Tree]>,
+    /// What a forest needs to go on learning.
     saved: Option<Saved>,
 }
 
 impl<'a> Contents<'a> {
     fn new(model: &'a Model) -> Self {
-        match &model.learner {
-            Learner::Forest(forest) => {
-                Self { model, forest, trees: Cow::Borrowed(forest.trees()), saved: None }
-            }
-            Learner::OnlineForest(online) => Self {
-                model,
-                forest: online.forest(),
-                trees: online.ordered_trees(),
-                saved: Some(online.saved()),
-            },
-        }
+        let (trees, saved) = match &model.learner {
+            Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
+            Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
+            Learner::Ivm(_) => (Cow::Borrowed([].as_slice()), None),
+        };
+        Self { model, trees, saved }
     }
 
     fn plan(&self) -> Result<Plan<'_>> {
-        let mut plan = Plan::new(self.model.kind());
+        let mut plan = Plan::new(self.model.kind().name());
         plan.json("schema", &self.model.schema)?;
-        forest::plan(self.forest, &self.trees, &mut plan)?;
+        match &self.model.learner {
+            Learner::Forest(forest) => forest::plan(forest, &self.trees, &mut plan)?,
+            Learner::OnlineForest(online) => forest::plan(online.forest(), &self.trees, &mut plan)?,
+            Learner::Ivm(ivm) => kernel::plan(shim::saved(ivm)?, &mut plan)?,
+        }
         if let Some(saved) = &self.saved {
             online::plan(saved, &mut plan)?;
         }

@@ -41,6 +41,13 @@ impl Axis {
         Self { low, high, step }
     }
 
+    /// From one value to a larger one, with about `n_ticks` ticks.
+    pub(super) fn between([low, high]: [f64; 2], n_ticks: usize) -> Self {
+        let is_span = low.is_finite() && high.is_finite() && high > low;
+        let [low, high] = if is_span { [low, high] } else { [0.0, 1.0] };
+        Self { low, high, step: round_step((high - low) / n_ticks as f64) }
+    }
+
     /// From 0 to 1 with ticks at fifths.
     pub(super) fn unit() -> Self {
         Self { low: 0.0, high: 1.0, step: 0.2 }
@@ -111,6 +118,8 @@ mod tests {
             Axis::from_zero([1e-320].into_iter(), 5).up_to_tick(),
             Axis::from_zero([1e300].into_iter(), 5).up_to_tick(),
             Axis::around_shares([].into_iter(), 5),
+            Axis::between([f64::NAN, 1.0], 5),
+            Axis::between([-1e30, 1e30], 5),
         ] {
             assert!(axis.ticks().len() >= 2);
             assert!(axis.share(0.5).is_finite());

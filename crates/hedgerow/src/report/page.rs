@@ -7,6 +7,7 @@ use super::class_bars::ClassBars;
 use super::class_table::{self, ClassRow};
 use super::confusion::Confusion;
 use super::curve::LearningCurve;
+use super::decision_map::DecisionMap;
 use super::html::{Html, esc};
 use super::importances::Importances;
 use super::reliability::Reliability;
@@ -31,6 +32,8 @@ pub struct Page {
     pub scores: Option<Scores>,
     /// How the model got better.
     pub curve: Option<LearningCurve>,
+    /// What the model answers everywhere, where rows have two columns.
+    pub map: Option<DecisionMap>,
     /// Which classes are taken for which.
     pub confusion: Option<Confusion>,
     /// Whether the probabilities mean what they say.
@@ -72,6 +75,7 @@ impl Page {
         let mut blocks = Vec::new();
         blocks.extend(self.scores.as_ref().map(Scores::block));
         blocks.extend(self.curve.as_ref().map(LearningCurve::block));
+        blocks.extend(self.map.as_ref().map(DecisionMap::block));
         blocks.extend(self.confusion.as_ref().map(Confusion::block));
         blocks.extend(self.reliability.as_ref().map(Reliability::block));
         let classes = (!self.classes.is_empty()).then(|| class_table::block(&self.classes));

@@ -1,4 +1,4 @@
-//! Small grey pictures as PNG files inside the page.
+//! Small pictures as PNG files inside the page.
 
 use std::io::Write as _;
 
@@ -6,18 +6,27 @@ use flate2::{Compression, write::ZlibEncoder};
 
 /// A picture of 8-bit greys, row after row, as the address of an image.
 pub(super) fn data_uri(width: usize, height: usize, greys: &[u8]) -> String {
-    format!("data:image/png;base64,{}", base64(&encode(width, height, greys)))
+    format!("data:image/png;base64,{}", base64(&encode([width, height], GREY, greys)))
 }
 
-fn encode(width: usize, height: usize, greys: &[u8]) -> Vec<u8> {
+/// The same for a picture of red, green, blue and how opaque each pixel is.
+pub(super) fn color_data_uri(width: usize, height: usize, pixels: &[[u8; 4]]) -> String {
+    format!("data:image/png;base64,{}", base64(&encode([width, height], COLOR, pixels.as_flattened())))
+}
+
+/// How the format calls them, and bytes a pixel.
+const GREY: [u8; 2] = [0, 1];
+const COLOR: [u8; 2] = [6, 4];
+
+fn encode([width, height]: [usize; 2], [kind, depth]: [u8; 2], bytes: &[u8]) -> Vec<u8> {
     let mut header = Vec::with_capacity(13);
     header.extend_from_slice(&(width as u32).to_be_bytes());
     header.extend_from_slice(&(height as u32).to_be_bytes());
-    // Eight bits, grey; the only compression and filter methods there are; not interlaced.
-    header.extend_from_slice(&[8, 0, 0, 0, 0]);
+    // Eight bits a number; the only compression and filter methods there are; not interlaced.
+    header.extend_from_slice(&[8, kind, 0, 0, 0]);
 
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
-    for row in greys.chunks(width.max(1)) {
+    for row in bytes.chunks((width * usize::from(depth)).max(1)) {
         // Every row begins with the number of its filter: none. Writing to memory cannot fail.
         let _ = packed.write_all(&[0]);
         let _ = packed.write_all(row);
@@ -69,7 +78,13 @@ mod tests {
     #[test]
     fn a_picture_can_be_unpacked_again() {
         let greys: Vec<u8> = (0..6).map(|i| i * 40).collect();
-        let file = encode(3, 2, &greys);
+        check(&encode([3, 2], GREY, &greys), &[0, 0, 40, 80, 0, 120, 160, 200]);
+        let pixels = [[1, 2, 3, 4], [5, 6, 7, 8]];
+        check(&encode([1, 2], COLOR, pixels.as_flattened()), &[0, 1, 2, 3, 4, 0, 5, 6, 7, 8]);
+    }
+
+    /// Fails unless a file has these bytes in it, each row after its filter.
+    fn check(file: &[u8], unpacked: &[u8]) {
         let mut at = 8;
         let mut kinds = Vec::new();
         while at < file.len() {
@@ -81,7 +96,7 @@ mod tests {
             if &body[..4] == b"IDAT" {
                 let mut rows = Vec::new();
                 flate2::read::ZlibDecoder::new(&body[4..]).read_to_end(&mut rows).unwrap();
-                assert_eq!(rows, [0, 0, 40, 80, 0, 120, 160, 200]);
+                assert_eq!(rows, unpacked);
             }
             at += 12 + len;
         }

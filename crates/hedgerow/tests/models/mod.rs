@@ -1,10 +1,9 @@
 //! Models to save, and ways to change their files.
-#![allow(clippy::unwrap_used)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use hedgerow::Model;
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
     Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Lesson, Par,
@@ -12,6 +11,7 @@ use hedgerow::core::{
 };
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ReadOptions, read_dataset};
+use hedgerow::{Model, ModelParams};
 use ndarray::Array2;
 
 /// A data file that ships with the project.
@@ -93,6 +93,33 @@ fn mixed(labels: &[&str], seed: u64) -> Dataset {
         classes.push(ClassId(class as u32));
     }
     Dataset::new(schema, features, classes, None).unwrap()
+}
+
+/// A model of any kind, fitted to rows with numbers, a flag, categories and gaps.
+pub(crate) fn fit_any(params: &ModelParams, threads: usize) -> Model {
+    let par = Par::new(threads).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    Model::fit(&more_rows(), params, &training).unwrap().model
+}
+
+/// The bytes of a sound file with a few of them changed, in its header in even rounds and behind it in others, and the checksum
+/// put right.
+pub(crate) fn changed(sound: &[u8], round: u64, rng: &mut Rng) -> Vec<u8> {
+    let header = 8 + u64::from_le_bytes(std::array::from_fn(|i| sound[i])) as usize;
+    let mut bytes = sound.to_vec();
+    for _ in 0..=rng.below(3) {
+        let at = if round.is_multiple_of(2) {
+            rng.index(header)
+        } else {
+            header + rng.index(bytes.len() - 4 - header)
+        };
+        bytes[at] = match rng.below(3) {
+            0 => bytes[at] ^ (1 << rng.below(8)),
+            1 => rng.below(256) as u8,
+            _ => *b"0129\"{}[],:\xff".get(rng.index(12)).unwrap(),
+        };
+    }
+    resummed(bytes)
 }
 
 /// Rows with ordinary, odd and missing values.

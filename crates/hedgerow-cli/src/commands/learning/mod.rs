@@ -10,15 +10,14 @@ mod windows;
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use hedgerow::Model;
 use hedgerow::core::metrics::{Report, Running};
 use hedgerow::core::traits::largest;
 use hedgerow::core::{
-    Budget, Checked, ClassId, ColumnKind, Drift, Error, Lesson, Par, Result, Rows, Schema, Silent,
-    StopReason, Training,
+    Budget, ClassId, ColumnKind, Drift, Error, Lesson, Par, Result, Rows, Schema, Silent, StopReason,
+    Training,
 };
-use hedgerow::forest::ForestParams;
 use hedgerow::report::LeastSure;
+use hedgerow::{Model, ModelParams};
 use ndarray::{Array2, ArrayView1, s};
 
 pub(crate) use feed::{Feed, count_rows};
@@ -27,6 +26,7 @@ pub(crate) use result::LearnResult;
 pub(crate) use test_data::TestData;
 pub(crate) use windows::{Window, Windows};
 
+use super::Renewed;
 use super::fit::Seconds;
 use feed::Chunk;
 
@@ -113,8 +113,8 @@ struct Answered {
 impl<'a> Course<'a> {
     /// A course for a model that goes on learning; fails if it cannot.
     pub(crate) fn new(model: Model, plan: Plan<'a>) -> Result<Self> {
-        let Some(online) = model.as_online() else { return Err(Error::NoRows) };
-        let seen_before = online.n_seen();
+        model.check_can_learn()?;
+        let seen_before = model.n_seen().unwrap_or(0);
         let size = if let Cut::Windows(n) = plan.cut { Some(n) } else { None };
         let knows = if seen_before > 0 { model.schema.n_classes() } else { 0 };
         Ok(Self {
@@ -184,6 +184,11 @@ impl<'a> Course<'a> {
         self.plan.test.as_ref()
     }
 
+    /// What came of trying new parts of the model.
+    pub(crate) fn renewed(&self) -> Renewed {
+        Renewed::new(self.model.kind(), self.n_tried, self.n_replaced)
+    }
+
     pub(crate) fn rows(&self) -> u64 {
         self.windows.rows_seen()
     }
@@ -210,6 +215,13 @@ impl<'a> Course<'a> {
             );
         }
         least
+    }
+
+    /// The newest rows, with their classes.
+    fn newest_rows(&self) -> (Array2<f32>, Vec<ClassId>) {
+        let n_features = self.model.schema.n_features();
+        let x = Array2::from_shape_fn((self.newest.len(), n_features), |(i, d)| self.newest[i].values[d]);
+        (x, self.newest.iter().map(|row| row.truth).collect())
     }
 
     fn end_batch(&mut self, tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>) -> anyhow::Result<()> {
@@ -340,8 +352,8 @@ impl<'a> Course<'a> {
 }
 
 /// A new model for the columns of a file.
-pub(crate) fn new_model(schema: &Schema, params: &Checked<ForestParams>) -> Result<Model> {
-    // The forest takes a column without any category yet for one of numbers.
+pub(crate) fn new_model(schema: &Schema, params: &ModelParams) -> Result<Model> {
+    // A column without any category yet would be taken for one of numbers.
     let mut begun = schema.clone();
     for column in &mut begun.columns {
         if let ColumnKind::Categorical { categories } = &mut column.kind
@@ -350,7 +362,7 @@ pub(crate) fn new_model(schema: &Schema, params: &Checked<ForestParams>) -> Resu
             categories.push("?".into());
         }
     }
-    let mut model = Model::new_forest(begun, params)?;
+    let mut model = Model::new(begun, params)?;
     model.schema = schema.clone();
     Ok(model)
 }

@@ -20,12 +20,13 @@ pub(crate) fn page(
 ) -> Result<Page> {
     let model = &course.model;
     let rows = count(course.rows());
-    let subtitle = format!("{rows} rows, each answered before it was learnt, by a {}", model.kind());
+    let subtitle = format!("{rows} rows, each answered before it was learnt, by {}", page::a_kind(model));
     let mut page = Page::default();
     page::describe(&mut page, model, title, &subtitle, bytes);
     let fit = course.seconds.fit;
     fact(&mut page, "Rows a second", count((course.rows() as f64 / fit.max(1e-9)) as u64));
-    fact(&mut page, "Trees replaced", count(course.n_replaced as u64));
+    let (name, value) = course.renewed().fact();
+    fact(&mut page, name, value);
     page.curve = Some(curve(course));
     if let (Some(test), Some((proba, _))) = (course.test(), judged) {
         page.judge(&Answers {
@@ -39,10 +40,30 @@ pub(crate) fn page(
         page.uncertain = course.least_sure().finish(&model.schema);
         page.notes.push("The least sure rows are those among the newest 1,000.".into());
     }
+    if model.n_features() == 2 {
+        map(&mut page, course)?;
+    }
     if course.running.n_rows() > 4_096 && model.n_classes() <= 1_000 && judged.is_none() {
         page.notes.push("The AUC is that of a random sample of the answers.".into());
     }
     Ok(page)
+}
+
+/// A map with the test data or, where there are none, the newest rows.
+fn map(page: &mut Page, course: &Course<'_>) -> Result<()> {
+    let model = &course.model;
+    if let Some(test) = course.test() {
+        let rows = (test.rows(), test.labels.as_slice());
+        return page::map(
+            page,
+            model,
+            (rows.0.view(), rows.1),
+            "The dots are the test rows.",
+            course.plan.par,
+        );
+    }
+    let (x, labels) = course.newest_rows();
+    page::map(page, model, (x.view(), &labels), "The dots are the newest rows learnt.", course.plan.par)
 }
 
 fn curve(course: &Course<'_>) -> LearningCurve {

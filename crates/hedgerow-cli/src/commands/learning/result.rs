@@ -3,24 +3,22 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::Context as _;
 use hedgerow::core::metrics::Report;
 use hedgerow::core::{Drift, StopReason};
-use hedgerow::forest::ForestParams;
-use hedgerow::{Learner, Model};
+use hedgerow::{Kind, Learner, Model, ModelParams};
 use serde::Serialize;
 
 use super::{Course, Window, page};
-use crate::commands::LeftOut;
 use crate::commands::fit::Seconds;
 use crate::commands::page as pages;
+use crate::commands::{Inside, LeftOut, Renewed};
 use crate::machine;
 
 /// What `update` and `stream` tell.
 #[derive(Debug, Serialize)]
 pub(crate) struct LearnResult {
-    pub(crate) model: &'static str,
-    pub(crate) params: ForestParams,
+    pub(crate) model: Kind,
+    pub(crate) params: ModelParams,
     /// Rows learnt now.
     pub(crate) rows: u64,
     pub(crate) features: usize,
@@ -30,8 +28,9 @@ pub(crate) struct LearnResult {
     pub(crate) bytes: u64,
     pub(crate) model_memory_bytes: u64,
     pub(crate) peak_memory_bytes: Option<u64>,
-    pub(crate) trees: usize,
-    pub(crate) nodes: usize,
+    /// What is told of this kind of model only.
+    #[serde(flatten)]
+    pub(crate) inside: Inside,
     /// Rows learnt a second, without reading and judging; and with everything.
     pub(crate) rows_per_second: f64,
     pub(crate) rows_per_second_overall: f64,
@@ -39,8 +38,8 @@ pub(crate) struct LearnResult {
     pub(crate) rows_learnt: u64,
     pub(crate) rows_remembered: usize,
     pub(crate) rows_forgotten: usize,
-    pub(crate) trees_tried: usize,
-    pub(crate) trees_replaced: usize,
+    #[serde(flatten)]
+    pub(crate) renewed: Renewed,
     pub(crate) new_classes: Vec<String>,
     /// Changes noticed, in rows from the start of these data; the first 1,000.
     pub(crate) drifts: Vec<Drift>,
@@ -83,7 +82,7 @@ impl LearnResult {
             None => ("prequential", course.running.n_rows()),
         };
         let metrics = judged.map_or_else(|| prequential.clone(), |(_, report)| report);
-        let mut result = Self::describe(course, start, bytes, out, metrics, prequential)?;
+        let mut result = Self::describe(course, start, bytes, out, metrics, prequential);
         (result.metrics_from, result.metrics_rows) = (metrics_from, metrics_rows);
         Ok(result)
     }
@@ -95,14 +94,12 @@ impl LearnResult {
         out: Option<&PathBuf>,
         metrics: Report,
         prequential: Report,
-    ) -> anyhow::Result<Self> {
+    ) -> Self {
         let model: &Model = &course.model;
-        let forest = model.as_forest().context("not a forest")?;
-        let online = model.as_online().context("not a model that learns")?;
         let rows = course.rows();
-        Ok(Self {
+        Self {
             model: model.kind(),
-            params: forest.params().clone(),
+            params: model.params(),
             rows,
             features: model.schema.n_features(),
             classes: model.schema.labels.names().to_vec(),
@@ -110,15 +107,13 @@ impl LearnResult {
             bytes,
             model_memory_bytes: model.bytes() as u64,
             peak_memory_bytes: machine::peak_memory(),
-            trees: forest.trees().len(),
-            nodes: forest.n_nodes(),
+            inside: Inside::new(model),
             rows_per_second: rows as f64 / course.seconds.fit.max(1e-9),
             rows_per_second_overall: rows as f64 / start.elapsed().as_secs_f64(),
-            rows_learnt: online.n_seen(),
-            rows_remembered: online.n_remembered(),
+            rows_learnt: model.n_seen().unwrap_or(0),
+            rows_remembered: model.n_remembered().unwrap_or(0),
             rows_forgotten: course.n_forgotten,
-            trees_tried: course.n_tried,
-            trees_replaced: course.n_replaced,
+            renewed: course.renewed(),
             new_classes: std::mem::take(&mut course.new_classes),
             drifts: std::mem::take(&mut course.drifts),
             n_drifts: course.n_drifts,
@@ -130,6 +125,6 @@ impl LearnResult {
             prequential,
             batches: Vec::new(),
             left_out: LeftOut { without_label: course.without_label, ..LeftOut::default() },
-        })
+        }
     }
 }

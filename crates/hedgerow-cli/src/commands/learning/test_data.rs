@@ -62,6 +62,11 @@ impl TestData {
         self.labels.len()
     }
 
+    /// All rows.
+    pub(crate) fn rows(&self) -> Array2<f32> {
+        self.features.to_array(0..self.n_rows())
+    }
+
     /// The model's answers for all rows.
     pub(crate) fn answers(&self, model: &Model, par: &Par) -> Result<Array2<f64>> {
         let mut proba = Array2::zeros((self.n_rows(), model.n_classes()));

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use hedgerow::io::ColumnSummary;
 
 use super::super::{Show, count, size};
-use crate::commands::info::{DataInfo, LearningInfo, ModelInfo};
+use crate::commands::info::{DataInfo, ForestInfo, LearningInfo, ModelInfo};
 
 /// Columns shown unless all are asked for.
 const FIRST_COLUMNS: usize = 20;
@@ -65,15 +65,16 @@ impl Show for ModelInfo {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
-            "{} of {} trees, {} nodes, {} (file format {})",
+            "{} of {}, {}, {} (file format {})",
             self.model,
-            count(self.trees as u64),
-            count(self.nodes as u64),
+            self.inside.parts(),
+            self.inside.size(),
             size(self.bytes),
             self.format_version,
         )?;
-        if let (Some((low, _)), Some((high, _))) =
-            (self.heights.first_key_value(), self.heights.last_key_value())
+        if let Some(forest) = &self.forest
+            && let Some((low, _)) = forest.heights.first_key_value()
+            && let Some((high, _)) = forest.heights.last_key_value()
         {
             writeln!(out, "trees are {low} to {high} high")?;
         }
@@ -91,24 +92,20 @@ impl Show for ModelInfo {
             .collect();
         let most = if self.show_all { usize::MAX } else { FIRST_COLUMNS };
         writeln!(out, "{} columns: {}", columns.len(), list(&columns, most))?;
-        match &self.calibration {
-            Some(c) => writeln!(
-                out,
-                "probabilities calibrated out of bag: sharpness {:.3}, pseudo-votes {:.3}",
-                c.sharpness, c.pseudo_votes
-            )?,
-            None => writeln!(out, "probabilities not calibrated")?,
-        }
-        if self.leaf_power != 0.0 {
-            let which = if self.leaf_power < 0.0 { "small" } else { "large" };
-            writeln!(out, "{which} leaves count more: their size to the power of {}", self.leaf_power)?;
+        if let Some(forest) = &self.forest {
+            write_answers(forest, out)?;
         }
         match &self.learning {
             Some(learning) => write_learning(learning, out)?,
-            None => writeln!(out, "saved without its rows: it answers, but cannot go on learning")?,
+            None if self.model.learns() => {
+                writeln!(out, "saved without its rows: it answers, but cannot go on learning")?;
+            }
+            None => writeln!(out, "it answers; models of this kind do not learn row by row")?,
         }
-        writeln!(out, "columns that removed most impurity:")?;
-        write_shares(&self.importances, if self.show_all { usize::MAX } else { 8 }, out)?;
+        if let Some(forest) = &self.forest {
+            writeln!(out, "columns that removed most impurity:")?;
+            write_shares(&forest.importances, if self.show_all { usize::MAX } else { 8 }, out)?;
+        }
         let params = serde_json::to_value(&self.params).map_err(io::Error::other)?;
         if let serde_json::Value::Object(params) = params {
             let each: Vec<String> = params
@@ -121,20 +118,35 @@ impl Show for ModelInfo {
     }
 }
 
+/// How a forest makes its answers.
+fn write_answers(forest: &ForestInfo, out: &mut dyn Write) -> io::Result<()> {
+    match &forest.calibration {
+        Some(c) => writeln!(
+            out,
+            "probabilities calibrated out of bag: sharpness {:.3}, pseudo-votes {:.3}",
+            c.sharpness, c.pseudo_votes
+        )?,
+        None => writeln!(out, "probabilities not calibrated")?,
+    }
+    if forest.leaf_power != 0.0 {
+        let which = if forest.leaf_power < 0.0 { "small" } else { "large" };
+        writeln!(out, "{which} leaves count more: their size to the power of {}", forest.leaf_power)?;
+    }
+    Ok(())
+}
+
 fn write_learning(learning: &LearningInfo, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "keeps learning: {} rows learnt, {} remembered ({} in the file, trees {})",
+        "keeps learning: {} rows learnt, {} remembered ({} in the file, what answers {})",
         count(learning.rows_learnt),
         count(learning.rows_remembered as u64),
         size(learning.row_bytes),
-        size(learning.tree_bytes),
+        size(learning.answer_bytes),
     )?;
-    let each: Vec<String> = learning
-        .remembered_by_class
-        .iter()
-        .map(|(name, n)| format!("{name} ({})", count(*n as u64)))
-        .collect();
+    let Some(by_class) = &learning.remembered_by_class else { return Ok(()) };
+    let each: Vec<String> =
+        by_class.iter().map(|(name, n)| format!("{name} ({})", count(*n as u64))).collect();
     writeln!(out, "remembered by class: {}", list(&each, 30))
 }
 

@@ -68,10 +68,10 @@ impl Show for Streamed {
         let result = &self.0;
         writeln!(
             out,
-            "{} of {} trees, {} nodes, from {} rows, {} features, {} classes{}",
+            "{} of {}, {}, from {} rows, {} features, {} classes{}",
             result.model,
-            count(result.trees as u64),
-            count(result.nodes as u64),
+            result.inside.parts(),
+            result.inside.size(),
             count(result.rows),
             count(result.features as u64),
             result.classes.len(),
@@ -127,11 +127,10 @@ fn write_course(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "  {} rows remembered, {} forgotten; {} new trees tried, {} were better; {} noticed",
+        "  {} rows remembered, {} forgotten; {}; {} noticed",
         count(result.rows_remembered as u64),
         count(result.rows_forgotten as u64),
-        count(result.trees_tried as u64),
-        count(result.trees_replaced as u64),
+        result.renewed.words(),
         if result.n_drifts == 1 {
             "1 drift".into()
         } else {

@@ -23,29 +23,22 @@ impl Show for FitResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let ending = match self.stop {
             StopReason::Done => "",
-            StopReason::Converged => ", stopped because more trees no longer helped",
+            StopReason::Converged => ", stopped because more of it no longer helped",
             StopReason::Time => ", stopped because the time was up",
             StopReason::Memory => ", stopped because the memory was used up",
             StopReason::Interrupted => ", stopped because it was interrupted",
         };
         writeln!(
             out,
-            "{} of {} trees from {} rows, {} features, {} classes{ending}",
+            "{} of {} from {} rows, {} features, {} classes{ending}",
             self.model,
-            count(self.trees as u64),
+            self.inside.parts(),
             count(self.rows as u64),
             count(self.features as u64),
             self.classes.len(),
         )?;
-        let calibrated = if self.calibrated { ", probabilities calibrated" } else { "" };
-        writeln!(
-            out,
-            "  read in {}, fitted in {}; {} nodes, up to {} high{calibrated}",
-            seconds(self.seconds.read),
-            seconds(self.seconds.fit),
-            count(self.nodes as u64),
-            self.height,
-        )?;
+        let (read, fitted) = (seconds(self.seconds.read), seconds(self.seconds.fit));
+        writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.inside.details())?;
         if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from != Some("out_of_bag")) {
             writeln!(out, "  out-of-bag accuracy {:.2} %", 100.0 * accuracy)?;
         }
@@ -58,6 +51,11 @@ impl Show for FitResult {
             };
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
             metrics::write(report, &self.classes, out)?;
+        } else {
+            writeln!(
+                out,
+                "not judged: give --test DATA, or --holdout SHARE to keep rows out of the training"
+            )?;
         }
         match &self.out {
             Some(path) => {
@@ -112,9 +110,9 @@ impl Show for MergeResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(
             out,
-            "{} of {} trees from {} models, {} classes: {}",
+            "{} of {} from {} models, {} classes: {}",
             self.model,
-            count(self.trees as u64),
+            self.inside.parts(),
             self.parts,
             self.classes.len(),
             super::text::info::list(&self.classes, 20),

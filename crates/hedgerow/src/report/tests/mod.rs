@@ -16,6 +16,7 @@ fn alone() -> Vec<(&'static str, Page)> {
     vec![
         ("scores", Page { scores: full.scores, ..empty() }),
         ("curve", Page { curve: full.curve, ..empty() }),
+        ("map", Page { map: full.map, ..empty() }),
         ("confusion", Page { confusion: full.confusion, ..empty() }),
         ("reliability", Page { reliability: full.reliability, ..empty() }),
         ("classes", Page { classes: full.classes, ..empty() }),
@@ -117,6 +118,7 @@ fn large_counts_fit_their_cells() {
 fn nothing_measured_says_so() {
     let page = Page {
         curve: Some(LearningCurve::default()),
+        map: Some(DecisionMap::default()),
         confusion: Some(Confusion::default()),
         reliability: Some(Reliability::default()),
         importances: Some(Importances::default()),
@@ -126,9 +128,23 @@ fn nothing_measured_says_so() {
     };
     let html = page.to_html();
     Markup::check(&html);
-    for words in ["No points", "No rows were judged", "No column", "Nothing was counted"] {
+    for words in ["No points", "Nothing was asked", "No rows were judged", "No column", "Nothing was counted"]
+    {
         assert!(html.contains(words), "{words}");
     }
+}
+
+#[test]
+fn a_map_can_stand_alone() {
+    for text in ["x", NASTY] {
+        let svg = everything(text).map.unwrap().to_svg(text);
+        // The same rules as for a page hold.
+        let body = svg.split("<style>").nth(1).unwrap().split("</style>").nth(1).unwrap();
+        Markup::check(&format!("<!DOCTYPE html>\n<svg>{}\n", body.trim_end()));
+        assert!(!svg.contains("<script") && !svg.contains("NaN"), "{svg}");
+        assert_eq!(svg.matches("<image").count(), 1);
+    }
+    DecisionMap::default().to_svg("");
 }
 
 #[test]

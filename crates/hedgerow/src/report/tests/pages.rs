@@ -18,6 +18,7 @@ pub(super) fn everything(text: &str) -> Page {
     page.subtitle = text.into();
     page.facts = vec![(text.into(), text.into())];
     page.curve = Some(curve(text, 30));
+    page.map = Some(map(text, 3));
     if let Some(scores) = &mut page.scores {
         scores.measured_on = text.into();
     }
@@ -115,6 +116,7 @@ pub(super) fn extreme(n_classes: usize, text: &str) -> Page {
         title: text.into(),
         scores: Some(Scores { measured_on: text.into(), metrics }),
         curve: Some(curve),
+        map: Some(DecisionMap { span: [[f64::NAN, 1.0], [-1e300, 1e300]], ..map(text, n_classes) }),
         confusion: Some(Confusion { classes: names.clone(), counts: (0..n_classes).map(counts).collect() }),
         reliability: Some(Reliability { bins: vec![bin(1.0), bin(f64::NAN)], ece: Some(f64::NAN) }),
         classes: names.iter().map(class).collect(),
@@ -129,6 +131,24 @@ pub(super) fn extreme(n_classes: usize, text: &str) -> Page {
             ..ClassBars::default()
         }],
         ..Page::default()
+    }
+}
+
+/// A map with all that may be on one, and some that should not be.
+fn map(text: &str, n_classes: usize) -> DecisionMap {
+    let cell =
+        |i: u32| Cell { class: ClassId(i % 5), probability: if i == 9 { f32::NAN } else { i as f32 / 64.0 } };
+    let row = |i: u32| ([i as f32 / 10.0, (i % 7) as f32], ClassId(i % 4));
+    DecisionMap {
+        text: text.into(),
+        columns: [text.into(), text.into()],
+        classes: (0..n_classes).map(|c| format!("{text}{c}")).collect(),
+        span: [[-1.0, 8.0], [0.0, 7.0]],
+        side: 8,
+        cells: (0..64).map(cell).collect(),
+        n_rows: 1_000_000_000,
+        rows: (0..60).map(row).collect(),
+        active: vec![([1.0, 2.0], Some(ClassId(1))), ([9e9, 2.0], None)],
     }
 }
 

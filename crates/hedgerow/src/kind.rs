@@ -1,0 +1,135 @@
+//! The kinds of model there are, and what each can do.
+//!
+//! This and [`ModelParams`](crate::ModelParams) are what the front doors know about kinds: names, help and parameters all come
+//! from here.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hedgerow_core::{Error, ParamInfo, Result, describe};
+use hedgerow_forest::ForestParams;
+use hedgerow_gp::IvmParams;
+use serde::{Serialize, Serializer};
+
+/// A kind of model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Kind {
+    /// A random forest.
+    #[default]
+    Forest,
+    /// The Informative Vector Machine.
+    Ivm,
+}
+
+impl Kind {
+    /// All kinds.
+    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm];
+
+    /// Its name, on the command line and in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Forest => "forest",
+            Self::Ivm => "ivm",
+        }
+    }
+
+    /// What it is, in a line.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Forest => "A random forest of deep trees: fast, takes any table as it is",
+            Self::Ivm => {
+                "The Informative Vector Machine: a Gaussian process that keeps the rows that tell most"
+            }
+        }
+    }
+
+    /// What training it does, for a progress bar.
+    pub fn work(self) -> &'static str {
+        match self {
+            Self::Forest => "growing trees",
+            Self::Ivm => "searching for a kernel",
+        }
+    }
+
+    /// Whether it can learn row by row.
+    pub fn learns(self) -> bool {
+        match self {
+            Self::Forest | Self::Ivm => true,
+        }
+    }
+
+    /// Whether several models can be made into one.
+    pub fn merges(self) -> bool {
+        matches!(self, Self::Forest)
+    }
+
+    /// Whether training rows get answers from parts of the model that have not seen them.
+    pub fn answers_out_of_bag(self) -> bool {
+        matches!(self, Self::Forest)
+    }
+
+    /// The name of its parameters' type.
+    pub fn params_name(self) -> &'static str {
+        match self {
+            Self::Forest => "ForestParams",
+            Self::Ivm => "IvmParams",
+        }
+    }
+
+    /// Its parameters with meaning and default.
+    pub fn describe_params(self) -> Vec<ParamInfo> {
+        match self {
+            Self::Forest => describe::<ForestParams>(),
+            Self::Ivm => describe::<IvmParams>(),
+        }
+    }
+
+    /// The error for a kind that cannot do something, which names those that can.
+    pub fn unable(self, what: &'static str, can: fn(Self) -> bool) -> Error {
+        let able: Vec<&str> = Self::ALL.iter().filter(|kind| can(**kind)).map(|kind| kind.name()).collect();
+        Error::Unable { kind: self.name().into(), what, able: able.join(", ") }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Kind {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let found = Self::ALL.iter().find(|kind| kind.name() == name);
+        found.copied().ok_or_else(|| {
+            let known: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
+            Error::param("model", format!("one of {}", known.join(", ")), name)
+        })
+    }
+}
+
+impl Serialize for Kind {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_to_kinds_and_back() {
+        for &kind in Kind::ALL {
+            assert_eq!(kind.name().parse::<Kind>().ok(), Some(kind));
+            assert!(!kind.describe_params().is_empty() && !kind.about().is_empty());
+            assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
+        }
+        let message = "oracle".parse::<Kind>().unwrap_err().to_string();
+        assert!(message.contains("oracle") && message.contains("forest, ivm"), "{message}");
+        let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();
+        assert_eq!(message, "models of kind ivm cannot be merged; kinds that can: forest");
+    }
+}

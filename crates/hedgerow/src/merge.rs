@@ -1,0 +1,43 @@
+//! One model out of several.
+
+use hedgerow_core::{Dataset, Error, Result, Schema};
+use hedgerow_forest::Forest;
+
+use crate::kind::Kind;
+use crate::model::{Learner, Model};
+
+/// One model out of several of the same kind and columns; classes may differ. It can go on learning if all of them can: then it
+/// has the rows of all, and its trees get to know those they have not seen with the first lesson.
+pub fn merge(models: &[&Model]) -> Result<Model> {
+    if models.len() < 2 {
+        return Err(Error::param("models", "two or more to merge", models.len()));
+    }
+    for model in models {
+        let (first, kind) = (models[0].kind(), model.kind());
+        if kind != first {
+            return Err(Error::Merge { what: "kinds", left: first.to_string(), right: kind.to_string() });
+        }
+        if !kind.merges() {
+            return Err(kind.unable("be merged", Kind::merges));
+        }
+    }
+    let forests: Vec<(&Schema, &Forest)> =
+        models.iter().filter_map(|model| Some((&model.schema, model.as_forest()?))).collect();
+    let (schema, forest) = hedgerow_forest::merge(&forests)?;
+    let mut rows: Option<Dataset> = None;
+    for model in models {
+        let Some(own) = model.remembered()? else {
+            return Ok(Model { schema, learner: Learner::Forest(forest) });
+        };
+        let own = own.under(&schema)?;
+        match &mut rows {
+            None => rows = Some(own),
+            Some(rows) => rows.append(&own),
+        }
+    }
+    let merged = Model { schema, learner: Learner::Forest(forest) };
+    Ok(match rows {
+        Some(rows) => merged.with_rows(rows),
+        None => merged,
+    })
+}

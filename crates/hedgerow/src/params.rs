@@ -1,0 +1,124 @@
+//! Parameters of any kind of model.
+
+use hedgerow_core::{Params, Result};
+use hedgerow_forest::ForestParams;
+use hedgerow_gp::IvmParams;
+use serde::Serialize;
+
+use crate::kind::Kind;
+
+/// The parameters of one kind of model.
+///
+/// ```
+/// use hedgerow::{Kind, ModelParams};
+/// use hedgerow::gp::IvmParams;
+///
+/// let params = ModelParams::new(Kind::Ivm).with_settings([("n_active", "50")])?;
+/// assert_eq!(params, IvmParams { n_active: 50, ..Default::default() }.into());
+/// # Ok::<(), hedgerow::core::Error>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+#[non_exhaustive]
+pub enum ModelParams {
+    /// Those of a forest.
+    Forest(ForestParams),
+    /// Those of an Informative Vector Machine.
+    Ivm(IvmParams),
+}
+
+impl ModelParams {
+    /// The defaults of a kind.
+    pub fn new(kind: Kind) -> Self {
+        match kind {
+            Kind::Forest => Self::Forest(ForestParams::default()),
+            Kind::Ivm => Self::Ivm(IvmParams::default()),
+        }
+    }
+
+    /// The kind they belong to.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Forest(_) => Kind::Forest,
+            Self::Ivm(_) => Kind::Ivm,
+        }
+    }
+
+    /// The parameters with `name=value` settings applied, as [`Params::with_settings`] does it.
+    pub fn with_settings<'a>(self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
+        Ok(match self {
+            Self::Forest(params) => Self::Forest(params.with_settings(settings)?),
+            Self::Ivm(params) => Self::Ivm(params.with_settings(settings)?),
+        })
+    }
+
+    /// The same parameters with another seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        match &mut self {
+            Self::Forest(params) => params.seed = seed,
+            Self::Ivm(params) => params.seed = seed,
+        }
+        self
+    }
+
+    /// Seed of all random choices.
+    pub fn seed(&self) -> u64 {
+        match self {
+            Self::Forest(params) => params.seed,
+            Self::Ivm(params) => params.seed,
+        }
+    }
+
+    /// Fails on the first parameter outside its range.
+    pub fn rules(&self) -> Result<()> {
+        match self {
+            Self::Forest(params) => params.rules(),
+            Self::Ivm(params) => params.rules(),
+        }
+    }
+}
+
+impl Default for ModelParams {
+    fn default() -> Self {
+        Self::new(Kind::default())
+    }
+}
+
+impl From<ForestParams> for ModelParams {
+    fn from(params: ForestParams) -> Self {
+        Self::Forest(params)
+    }
+}
+
+impl From<IvmParams> for ModelParams {
+    fn from(params: IvmParams) -> Self {
+        Self::Ivm(params)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_takes_settings_and_keeps_to_its_rules() {
+        for &kind in Kind::ALL {
+            let params = ModelParams::new(kind).with_seed(3).with_settings([("seed", "7")]).unwrap();
+            assert_eq!((params.kind(), params.seed()), (kind, 7));
+            params.rules().unwrap();
+            let names = serde_json::to_value(&params).unwrap();
+            let names: Vec<&String> = names.as_object().unwrap().keys().collect();
+            let described = kind.describe_params();
+            assert_eq!(described.iter().map(|p| &p.name).collect::<Vec<_>>(), names);
+            assert!(described.iter().all(|p| !p.meaning.is_empty()), "{kind}");
+        }
+        let wrong = |kind, name, value| {
+            let params = ModelParams::new(kind).with_settings([(name, value)]);
+            params.and_then(|params| params.rules()).unwrap_err().to_string()
+        };
+        assert!(wrong(Kind::Ivm, "n_active", "0").contains("1 or more"));
+        assert!(wrong(Kind::Ivm, "n_trees", "10").contains("n_active"), "names those there are");
+        assert!(wrong(Kind::Forest, "n_active", "10").contains("n_trees"));
+    }
+}

@@ -1,0 +1,157 @@
+//! What every kind of model promises behind the one type.
+#![allow(clippy::unwrap_used)]
+
+mod models;
+
+use hedgerow::core::rng::{Purpose, Rng};
+use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow::core::{Classifier as _, Error, Par};
+use hedgerow::forest::ForestParams;
+use hedgerow::gp::IvmParams;
+use hedgerow::{Kind, Model, ModelParams};
+use models::{changed, edited, fit_any, more_rows, random_rows, teach};
+
+/// Small models of every kind.
+fn params(kind: Kind) -> ModelParams {
+    match kind {
+        Kind::Forest => ForestParams { n_trees: 4, ..Default::default() }.into(),
+        Kind::Ivm => ivm(),
+        other => ModelParams::new(other),
+    }
+}
+
+fn ivm() -> ModelParams {
+    IvmParams { n_active: 12, length_scale: 1.0, signal_variance: 8.0, ..Default::default() }.into()
+}
+
+#[test]
+fn every_kind_keeps_the_contract_of_a_classifier() {
+    for &kind in Kind::ALL {
+        let model = fit_any(&params(kind), 2);
+        assert_eq!((model.kind(), model.params()), (kind, params(kind)));
+        let x = random_rows(&model, 40, 1);
+        check_distributions(&model, x.view());
+        check_prediction_is_pure(&model, x.view());
+        check_shapes(&model);
+        let (one, par) = (fit_any(&params(kind), 1), Par::sequential());
+        let answers = [&model, &one].map(|m| m.predict_proba(x.view(), &par).unwrap());
+        assert_eq!(answers[0], answers[1], "{kind}: threads change nothing");
+        assert!(model.bytes() > 0);
+        assert_eq!(model.as_forest().is_some(), kind == Kind::Forest);
+        assert_eq!(model.as_ivm().is_some(), kind == Kind::Ivm);
+    }
+}
+
+#[test]
+fn a_machine_tells_its_kernel_and_its_active_rows() {
+    let model = fit_any(&ivm(), 1);
+    let kernel = model.kernel();
+    assert_eq!(kernel, [("length_scale".to_string(), 1.0), ("signal_variance".to_string(), 8.0)]);
+    assert_eq!(model.active_rows().unwrap().ncols(), model.n_features());
+    let forest = fit_any(&params(Kind::Forest), 1);
+    assert!(forest.kernel().is_empty() && forest.active_rows().is_none());
+}
+
+#[test]
+fn parameters_out_of_range_are_refused_before_anything_else() {
+    let par = Par::sequential();
+    let budget = hedgerow::core::Budget::open();
+    let training = hedgerow::core::Training { par: &par, budget: &budget, observer: &hedgerow::core::Silent };
+    let wrong = [
+        ModelParams::from(IvmParams { n_active: 0, ..Default::default() }),
+        ModelParams::from(ForestParams { min_leaf_rows: 0, ..Default::default() }),
+    ];
+    for params in wrong {
+        let error = Model::fit(&more_rows(), &params, &training).unwrap_err();
+        assert!(matches!(error, Error::Param { .. }), "{error}");
+        assert!(matches!(Model::new(more_rows().schema, &params), Err(Error::Param { .. })));
+    }
+}
+
+#[test]
+fn only_forests_are_merged() {
+    let (forest, machine) = (fit_any(&params(Kind::Forest), 1), fit_any(&ivm(), 1));
+    let message = hedgerow::merge(&[&machine, &machine]).unwrap_err().to_string();
+    assert!(message.contains("ivm cannot be merged") && message.contains("forest"), "{message}");
+    let message = hedgerow::merge(&[&forest, &machine]).unwrap_err().to_string();
+    assert!(message.contains("kinds differ: forest and ivm"), "{message}");
+    assert!(hedgerow::merge(&[&forest]).is_err() && hedgerow::merge(&[]).is_err());
+}
+
+#[test]
+#[ignore = "waits for machines that can be saved"]
+fn a_loaded_model_of_any_kind_is_the_saved_one() {
+    for &kind in Kind::ALL {
+        let fitted = fit_any(&params(kind), 1);
+        for model in [fitted.clone(), fitted.without_rows()] {
+            let bytes = model.to_bytes().unwrap();
+            assert_eq!(bytes.len() as u64, model.file_len().unwrap());
+            let loaded = Model::from_bytes(&bytes).unwrap();
+            assert!(loaded.to_bytes().unwrap() == bytes, "{kind}: something else came back");
+            assert_eq!((loaded.kind(), loaded.params()), (model.kind(), model.params()));
+            assert_eq!((loaded.n_seen(), loaded.n_remembered()), (model.n_seen(), model.n_remembered()));
+            let (x, par) = (random_rows(&model, 100, 2), Par::sequential());
+            let answers = [&model, &loaded].map(|m| m.predict_proba(x.view(), &par).unwrap());
+            assert_eq!(answers[0], answers[1]);
+        }
+    }
+}
+
+#[test]
+#[ignore = "waits for machines that can be saved"]
+fn a_changed_file_of_a_machine_never_panics() {
+    let mut rng = Rng::new(3, Purpose::Data, 0);
+    let (mut n_loaded, more) = (0, more_rows());
+    for model in [fit_any(&ivm(), 1), fit_any(&ivm(), 1).without_rows()] {
+        let sound = model.to_bytes().unwrap();
+        for round in 0..1_000 {
+            let bytes = changed(&sound, round, &mut rng);
+            match Model::from_bytes(&bytes) {
+                Ok(mut loaded) => {
+                    n_loaded += 1;
+                    check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                    if round % 16 == 0 && loaded.check_can_learn().is_ok() {
+                        // It may refuse, since columns or classes may be others now, but it must not panic or hang.
+                        let _ = teach(&mut loaded, &more);
+                    }
+                }
+                Err(error) => assert!(matches!(error, Error::ModelFile { .. }), "{error:?}"),
+            }
+        }
+    }
+    assert!(n_loaded > 50, "only {n_loaded} changed files loaded: the test no longer reaches prediction");
+}
+
+#[test]
+#[ignore = "waits for machines that can be saved"]
+fn a_machine_under_another_schema_is_refused() {
+    let sound = fit_any(&ivm(), 1).to_bytes().unwrap();
+    for (from, to) in [
+        (r#"\"labels\":[\"a\",\"b\",\"c\"]"#, r#"\"labels\":[\"a\",\"b\"]"#),
+        (r#"{\"name\":\"x\",\"kind\":\"numeric\"},"#, ""),
+    ] {
+        let error = Model::from_bytes(&edited(&sound, from, to)).unwrap_err();
+        assert!(matches!(error, Error::ModelFile { .. }), "{error:?}");
+    }
+}
+
+#[test]
+#[ignore = "waits for machines that learn row by row"]
+fn every_kind_that_learns_goes_on_after_save_and_load_as_if_nothing_had_happened() {
+    let data = more_rows();
+    let [first, second] = [(0..150), (150..300)].map(|rows| data.select(&rows.collect::<Vec<_>>()));
+    for &kind in Kind::ALL.iter().filter(|kind| kind.learns()) {
+        let mut model = Model::new(more_rows().schema, &params(kind)).unwrap();
+        check_distributions(&model, random_rows(&model, 9, 1).view());
+        teach(&mut model, &first).unwrap();
+        assert_eq!(model.n_seen(), Some(150));
+        assert!(model.n_remembered().is_some_and(|n| n > 0));
+        let mut loaded = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
+        teach(&mut model, &second).unwrap();
+        teach(&mut loaded, &second).unwrap();
+        assert!(model.to_bytes().unwrap() == loaded.to_bytes().unwrap(), "{kind}");
+        let mut frozen = model.without_rows();
+        assert!(matches!(teach(&mut frozen, &second), Err(Error::NoRows)));
+        assert_eq!((frozen.n_seen(), frozen.n_remembered()), (None, None));
+    }
+}
