@@ -43,7 +43,6 @@ fn what_only_forests_can_do_is_refused_with_the_kinds_that_can() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn fit_tells_what_it_made_as_text_and_as_json() {
     let program = Program::new();
     let line = format!("fit {RIPLEY} --test {{data}}/ripley_test.csv.gz --seed 3 --out m.hedgerow");
@@ -71,7 +70,6 @@ fn fit_tells_what_it_made_as_text_and_as_json() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn threads_do_not_change_the_file() {
     let program = Program::new();
     for threads in 1..=2 {
@@ -83,7 +81,6 @@ fn threads_do_not_change_the_file() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn a_saved_machine_is_judged_asked_and_described() {
     let program = Program::new();
     let line = format!("fit {RIPLEY} --test {{data}}/ripley_test.csv.gz --out m.hedgerow");
@@ -121,7 +118,6 @@ fn a_saved_machine_is_judged_asked_and_described() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn a_frozen_machine_answers_and_learns_no_more() {
     let program = Program::new();
     program.ok(&format!("fit {RIPLEY} --out m.hedgerow"));
@@ -136,7 +132,6 @@ fn a_frozen_machine_answers_and_learns_no_more() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn machines_are_not_merged() {
     let program = Program::with_ripley();
     program.ok(&format!("fit {RIPLEY} --out ivm.hedgerow"));
@@ -148,7 +143,6 @@ fn machines_are_not_merged() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn gaps_and_categories_need_no_preparation() {
     let program = Program::new();
     program.ok("fit {data}/titanic.csv.gz --target Survived --model ivm --set n_active=20 --out m.hedgerow");
@@ -159,7 +153,6 @@ fn gaps_and_categories_need_no_preparation() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn limits_end_the_work_with_a_model() {
     let program = Program::new();
     let line = "fit {data}/digits.csv.gz --target digit --model ivm --max-seconds 1 --out m.hedgerow";
@@ -170,7 +163,6 @@ fn limits_end_the_work_with_a_model() {
 }
 
 #[test]
-#[ignore = "waits for machines that learn row by row"]
 fn a_stream_is_answered_and_learnt() {
     let program = Program::new();
     let line = "stream {data}/banana.csv.gz --target label --model ivm --set n_active=30 --batch-rows 1000";
@@ -194,7 +186,6 @@ fn a_stream_is_answered_and_learnt() {
 }
 
 #[test]
-#[ignore = "waits for machines that learn row by row"]
 fn an_update_goes_on_where_the_fit_ended() {
     let program = Program::new();
     program.ok(&format!("fit {RIPLEY} --out m.hedgerow"));
@@ -212,7 +203,6 @@ fn an_update_goes_on_where_the_fit_ended() {
 }
 
 #[test]
-#[ignore = "waits for machines that learn row by row"]
 fn a_stream_keeps_to_its_limits() {
     let program = Program::new();
     let line = "stream {data}/banana.csv.gz --target label --model ivm --set n_active=20";

@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use hedgerow_core::{Error, ParamInfo, Result, describe};
 use hedgerow_forest::ForestParams;
-use hedgerow_gp::IvmParams;
+use hedgerow_gp::{GpParams, IvmParams};
 use serde::{Serialize, Serializer};
 
 /// A kind of model.
@@ -20,17 +20,20 @@ pub enum Kind {
     Forest,
     /// The Informative Vector Machine.
     Ivm,
+    /// A Gaussian process that keeps all rows.
+    Gp,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm];
+    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp];
 
     /// Its name, on the command line and in model files.
     pub fn name(self) -> &'static str {
         match self {
             Self::Forest => "forest",
             Self::Ivm => "ivm",
+            Self::Gp => "gp",
         }
     }
 
@@ -41,6 +44,7 @@ impl Kind {
             Self::Ivm => {
                 "The Informative Vector Machine: a Gaussian process that keeps the rows that tell most"
             }
+            Self::Gp => "A Gaussian process with all rows: for a few thousand of them",
         }
     }
 
@@ -48,7 +52,7 @@ impl Kind {
     pub fn work(self) -> &'static str {
         match self {
             Self::Forest => "growing trees",
-            Self::Ivm => "searching for a kernel",
+            Self::Ivm | Self::Gp => "searching for a kernel",
         }
     }
 
@@ -56,6 +60,7 @@ impl Kind {
     pub fn learns(self) -> bool {
         match self {
             Self::Forest | Self::Ivm => true,
+            Self::Gp => false,
         }
     }
 
@@ -74,6 +79,7 @@ impl Kind {
         match self {
             Self::Forest => "ForestParams",
             Self::Ivm => "IvmParams",
+            Self::Gp => "GpParams",
         }
     }
 
@@ -82,6 +88,7 @@ impl Kind {
         match self {
             Self::Forest => describe::<ForestParams>(),
             Self::Ivm => describe::<IvmParams>(),
+            Self::Gp => describe::<GpParams>(),
         }
     }
 
@@ -128,7 +135,7 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
         let message = "oracle".parse::<Kind>().unwrap_err().to_string();
-        assert!(message.contains("oracle") && message.contains("forest, ivm"), "{message}");
+        assert!(message.contains("oracle") && message.contains("forest, ivm, gp"), "{message}");
         let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();
         assert_eq!(message, "models of kind ivm cannot be merged; kinds that can: forest");
     }

@@ -6,7 +6,6 @@ mod merge;
 mod model;
 mod params;
 pub mod report;
-mod shim;
 
 pub use hedgerow_core as core;
 pub use hedgerow_forest as forest;

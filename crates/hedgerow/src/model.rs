@@ -6,13 +6,12 @@ use hedgerow_core::{
     Checked, Classifier, Dataset, Error, Lesson, Par, Params as _, Result, Rows, Schema, StopReason, Training,
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
-use hedgerow_gp::IvmClassifier;
+use hedgerow_gp::{GpClassifier, IvmClassifier};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::file;
 use crate::kind::Kind;
 use crate::params::ModelParams;
-use crate::shim::Unfinished as _;
 
 /// A trained model and what its columns and classes are called.
 #[derive(Debug, Clone, PartialEq)]
@@ -37,6 +36,8 @@ pub enum Learner {
     OnlineForest(Box<OnlineForest>),
     /// An Informative Vector Machine, which keeps learning unless it was frozen.
     Ivm(Box<IvmClassifier>),
+    /// A Gaussian process with all rows.
+    Gp(Box<GpClassifier>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -46,6 +47,8 @@ pub struct Fitted {
     pub model: Model,
     /// Honest answers for the training rows, where the model leaves rows out while it trains.
     pub oob: Option<OutOfBag>,
+    /// The logarithm of the probability of the labels, where the model can tell.
+    pub log_evidence: Option<f64>,
     /// Why training ended.
     pub stop: StopReason,
 }
@@ -58,6 +61,12 @@ impl Model {
             ModelParams::Ivm(params) => {
                 let fitted = IvmClassifier::fit(data, &params.clone().check()?, training)?;
                 Ok(Self::fitted(data, Learner::Ivm(Box::new(fitted.classifier)), fitted.stop))
+            }
+            ModelParams::Gp(params) => {
+                let fitted = GpClassifier::fit(data, &params.clone().check()?, training)?;
+                let log_evidence = fitted.log_evidence;
+                let model = Self::fitted(data, Learner::Gp(Box::new(fitted.classifier)), fitted.stop);
+                Ok(Fitted { log_evidence, ..model })
             }
         }
     }
@@ -73,7 +82,8 @@ impl Model {
     }
 
     fn fitted(data: &Dataset, learner: Learner, stop: StopReason) -> Fitted {
-        Fitted { model: Self { schema: data.schema.clone(), learner }, oob: None, stop }
+        let model = Self { schema: data.schema.clone(), learner };
+        Fitted { model, oob: None, log_evidence: None, stop }
     }
 
     /// A model that knows nothing yet and learns what it is given; fails for kinds that do not learn row by row.
@@ -83,6 +93,7 @@ impl Model {
             ModelParams::Ivm(params) => {
                 Learner::Ivm(Box::new(IvmClassifier::new(&schema, &params.clone().check()?)?))
             }
+            ModelParams::Gp(_) => return Err(Kind::Gp.unable("learn row by row", Kind::learns)),
         };
         Ok(Self { schema, learner })
     }
@@ -101,7 +112,7 @@ impl Model {
             Learner::Forest(forest) => {
                 Learner::OnlineForest(Box::new(OnlineForest::from_fitted(forest, data)))
             }
-            learner @ (Learner::OnlineForest(_) | Learner::Ivm(_)) => learner,
+            learner @ (Learner::OnlineForest(_) | Learner::Ivm(_) | Learner::Gp(_)) => learner,
         };
         Self { schema: self.schema, learner }
     }
@@ -115,7 +126,7 @@ impl Model {
                 Learner::Forest(online.into_forest())
             }
             Learner::Ivm(ivm) => Learner::Ivm(Box::new(ivm.frozen())),
-            learner @ Learner::Forest(_) => learner,
+            learner @ (Learner::Forest(_) | Learner::Gp(_)) => learner,
         };
         Self { schema: self.schema, learner }
     }
@@ -128,7 +139,7 @@ impl Model {
         let lesson = match &mut self.learner {
             Learner::OnlineForest(online) => online.learn(schema, rows, training)?,
             Learner::Ivm(ivm) => ivm.learn(schema, rows, training)?,
-            Learner::Forest(_) => return Err(Error::NoRows),
+            Learner::Forest(_) | Learner::Gp(_) => return Err(Error::NoRows),
         };
         if self.schema != *schema {
             self.schema = schema.clone();
@@ -141,7 +152,7 @@ impl Model {
         let can = match &self.learner {
             Learner::OnlineForest(_) => true,
             Learner::Ivm(ivm) => ivm.can_learn(),
-            Learner::Forest(_) => false,
+            Learner::Forest(_) | Learner::Gp(_) => false,
         };
         match (can, self.kind().learns()) {
             (true, _) => Ok(()),
@@ -154,7 +165,8 @@ impl Model {
     pub fn remembered(&self) -> Result<Option<Dataset>> {
         match &self.learner {
             Learner::OnlineForest(online) => online.remembered(&self.schema).map(Some),
-            Learner::Forest(_) | Learner::Ivm(_) => Ok(None),
+            Learner::Ivm(ivm) => ivm.remembered(&self.schema),
+            Learner::Forest(_) | Learner::Gp(_) => Ok(None),
         }
     }
 
@@ -164,7 +176,7 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => Some(online.n_seen()),
             Learner::Ivm(ivm) => Some(ivm.n_seen()),
-            Learner::Forest(_) => None,
+            Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
 
@@ -174,7 +186,7 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => Some(online.n_remembered()),
             Learner::Ivm(ivm) => Some(ivm.n_remembered()),
-            Learner::Forest(_) => None,
+            Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
 
@@ -183,6 +195,7 @@ impl Model {
         match &self.learner {
             Learner::Forest(_) | Learner::OnlineForest(_) => Kind::Forest,
             Learner::Ivm(_) => Kind::Ivm,
+            Learner::Gp(_) => Kind::Gp,
         }
     }
 
@@ -192,6 +205,7 @@ impl Model {
             Learner::Forest(forest) => forest.params().clone().into(),
             Learner::OnlineForest(online) => online.forest().params().clone().into(),
             Learner::Ivm(ivm) => ivm.params().clone().into(),
+            Learner::Gp(gp) => gp.params().clone().into(),
         }
     }
 
@@ -200,7 +214,7 @@ impl Model {
         match &self.learner {
             Learner::Forest(forest) => Some(forest),
             Learner::OnlineForest(online) => Some(online.forest()),
-            Learner::Ivm(_) => None,
+            Learner::Ivm(_) | Learner::Gp(_) => None,
         }
     }
 
@@ -214,12 +228,22 @@ impl Model {
         if let Learner::Ivm(ivm) = &self.learner { Some(ivm) } else { None }
     }
 
+    /// The Gaussian process with all rows, if it is one.
+    pub fn as_gp(&self) -> Option<&GpClassifier> {
+        if let Learner::Gp(gp) = &self.learner { Some(gp) } else { None }
+    }
+
     /// The parameters of the kernel by name, where the model has one.
     pub fn kernel(&self) -> Vec<(String, f64)> {
         match &self.learner {
             Learner::Ivm(ivm) => {
                 let names = ["length_scale", "signal_variance"].map(String::from);
                 ivm.kernel().map(|values| names.into_iter().zip(values).collect()).unwrap_or_default()
+            }
+            Learner::Gp(gp) => {
+                let kernel = gp.kernel();
+                let values = kernel.parameters().into_iter().map(f64::exp);
+                kernel.parameter_names().into_iter().zip(values).collect()
             }
             Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
         }
@@ -229,7 +253,7 @@ impl Model {
     pub fn active_rows(&self) -> Option<Array2<f32>> {
         match &self.learner {
             Learner::Ivm(ivm) => Some(ivm.active_rows()),
-            Learner::Forest(_) | Learner::OnlineForest(_) => None,
+            Learner::Forest(_) | Learner::OnlineForest(_) | Learner::Gp(_) => None,
         }
     }
 
@@ -239,6 +263,7 @@ impl Model {
             Learner::Forest(forest) => forest.bytes(),
             Learner::OnlineForest(online) => online.bytes(),
             Learner::Ivm(ivm) => ivm.bytes(),
+            Learner::Gp(gp) => gp.bytes(),
         }
     }
 
@@ -282,6 +307,7 @@ impl Classifier for Model {
             Learner::Forest(forest) => forest.predict_proba_impl(x, par, out),
             Learner::OnlineForest(online) => online.predict_proba_impl(x, par, out),
             Learner::Ivm(ivm) => ivm.predict_proba_impl(x, par, out),
+            Learner::Gp(gp) => gp.predict_proba_impl(x, par, out),
         }
     }
 }

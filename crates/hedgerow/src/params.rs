@@ -2,7 +2,7 @@
 
 use hedgerow_core::{Params, Result};
 use hedgerow_forest::ForestParams;
-use hedgerow_gp::IvmParams;
+use hedgerow_gp::{GpParams, IvmParams};
 use serde::Serialize;
 
 use crate::kind::Kind;
@@ -25,6 +25,8 @@ pub enum ModelParams {
     Forest(ForestParams),
     /// Those of an Informative Vector Machine.
     Ivm(IvmParams),
+    /// Those of a Gaussian process.
+    Gp(GpParams),
 }
 
 impl ModelParams {
@@ -33,6 +35,7 @@ impl ModelParams {
         match kind {
             Kind::Forest => Self::Forest(ForestParams::default()),
             Kind::Ivm => Self::Ivm(IvmParams::default()),
+            Kind::Gp => Self::Gp(GpParams::default()),
         }
     }
 
@@ -41,6 +44,7 @@ impl ModelParams {
         match self {
             Self::Forest(_) => Kind::Forest,
             Self::Ivm(_) => Kind::Ivm,
+            Self::Gp(_) => Kind::Gp,
         }
     }
 
@@ -49,6 +53,7 @@ impl ModelParams {
         Ok(match self {
             Self::Forest(params) => Self::Forest(params.with_settings(settings)?),
             Self::Ivm(params) => Self::Ivm(params.with_settings(settings)?),
+            Self::Gp(params) => Self::Gp(params.with_settings(settings)?),
         })
     }
 
@@ -58,6 +63,7 @@ impl ModelParams {
         match &mut self {
             Self::Forest(params) => params.seed = seed,
             Self::Ivm(params) => params.seed = seed,
+            Self::Gp(params) => params.seed = seed,
         }
         self
     }
@@ -67,6 +73,7 @@ impl ModelParams {
         match self {
             Self::Forest(params) => params.seed,
             Self::Ivm(params) => params.seed,
+            Self::Gp(params) => params.seed,
         }
     }
 
@@ -75,6 +82,7 @@ impl ModelParams {
         match self {
             Self::Forest(params) => params.rules(),
             Self::Ivm(params) => params.rules(),
+            Self::Gp(params) => params.rules(),
         }
     }
 }
@@ -88,6 +96,12 @@ impl Default for ModelParams {
 impl From<ForestParams> for ModelParams {
     fn from(params: ForestParams) -> Self {
         Self::Forest(params)
+    }
+}
+
+impl From<GpParams> for ModelParams {
+    fn from(params: GpParams) -> Self {
+        Self::Gp(params)
     }
 }
 

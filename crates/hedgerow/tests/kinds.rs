@@ -79,7 +79,6 @@ fn only_forests_are_merged() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn a_loaded_model_of_any_kind_is_the_saved_one() {
     for &kind in Kind::ALL {
         let fitted = fit_any(&params(kind), 1);
@@ -98,7 +97,6 @@ fn a_loaded_model_of_any_kind_is_the_saved_one() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn a_changed_file_of_a_machine_never_panics() {
     let mut rng = Rng::new(3, Purpose::Data, 0);
     let (mut n_loaded, more) = (0, more_rows());
@@ -123,7 +121,6 @@ fn a_changed_file_of_a_machine_never_panics() {
 }
 
 #[test]
-#[ignore = "waits for machines that can be saved"]
 fn a_machine_under_another_schema_is_refused() {
     let sound = fit_any(&ivm(), 1).to_bytes().unwrap();
     for (from, to) in [
@@ -136,7 +133,6 @@ fn a_machine_under_another_schema_is_refused() {
 }
 
 #[test]
-#[ignore = "waits for machines that learn row by row"]
 fn every_kind_that_learns_goes_on_after_save_and_load_as_if_nothing_had_happened() {
     let data = more_rows();
     let [first, second] = [(0..150), (150..300)].map(|rows| data.select(&rows.collect::<Vec<_>>()));

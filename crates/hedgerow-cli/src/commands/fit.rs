@@ -49,6 +49,9 @@ pub(crate) struct FitResult {
     /// Share of training rows that trees which had not seen them got right; none for other models than forests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oob_accuracy: Option<f64>,
+    /// The logarithm of the probability of the labels, where the model can tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) log_evidence: Option<f64>,
     pub(crate) left_out: LeftOut,
 }
 
@@ -85,7 +88,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
     }
     let fit_start = Instant::now();
-    let Fitted { model, oob, stop } = train(&data, &params, &par, &budget)?;
+    let Fitted { model, oob, log_evidence, stop } = train(&data, &params, &par, &budget)?;
     let seconds = Seconds { read: read_seconds, fit: fit_start.elapsed().as_secs_f64(), predict: 0.0 };
 
     let mut page = args.report.as_ref().map(|_| Page::default());
@@ -109,6 +112,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     }
     let mut result = describe(args, &model, seconds, saved)?;
     (result.rows, result.stop, result.oob_accuracy) = (n_rows, stop, oob_accuracy);
+    result.log_evidence = log_evidence;
     if is_tested {
         outcome = judge_on_test(args, &model, held_out.as_ref(), &par, page.as_mut())?;
     }
@@ -264,7 +268,7 @@ fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
     match params {
         _ if is_frozen || !params.kind().learns() => None,
         ModelParams::Forest(params) => Some(params.pool_rows),
-        ModelParams::Ivm(params) => Some(params.max_rows),
+        ModelParams::Ivm(params) => Some(params.pool_rows()),
         _ => Some(0),
     }
 }
@@ -301,6 +305,7 @@ fn describe(
         metrics: None,
         metrics_rows: None,
         oob_accuracy: None,
+        log_evidence: None,
         left_out: LeftOut::default(),
     })
 }

@@ -7,6 +7,9 @@ use serde::Serialize;
 
 use crate::output::count;
 
+/// Parameters of a kernel that are shown one by one, at most.
+const MOST_SHOWN: usize = 6;
+
 /// What a model is made of.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
@@ -26,6 +29,8 @@ pub(crate) enum Inside {
         /// The kernel's parameters by name; nothing for a model that has learnt nothing.
         kernel: BTreeMap<String, f64>,
     },
+    /// Of a process that answers from all its rows.
+    All { rows_kept: usize, kernel: BTreeMap<String, f64> },
 }
 
 impl Inside {
@@ -38,8 +43,12 @@ impl Inside {
                 calibrated: forest.calibration().is_some(),
             };
         }
+        let kernel = model.kernel().into_iter().collect();
+        if let Some(gp) = model.as_gp() {
+            return Self::All { rows_kept: gp.n_rows(), kernel };
+        }
         let active_rows = model.as_ivm().map_or(0, hedgerow::gp::IvmClassifier::n_active);
-        Self::Rows { active_rows, kernel: model.kernel().into_iter().collect() }
+        Self::Rows { active_rows, kernel }
     }
 
     /// What it is made of, in two or three words.
@@ -47,6 +56,7 @@ impl Inside {
         match self {
             Self::Trees { trees, .. } => format!("{} trees", count(*trees as u64)),
             Self::Rows { active_rows, .. } => format!("{} active rows", count(*active_rows as u64)),
+            Self::All { rows_kept, .. } => format!("{} rows", count(*rows_kept as u64)),
         }
     }
 
@@ -54,7 +64,7 @@ impl Inside {
     pub(crate) fn size(&self) -> String {
         match self {
             Self::Trees { nodes, .. } => format!("{} nodes", count(*nodes as u64)),
-            Self::Rows { .. } => self.details(),
+            Self::Rows { .. } | Self::All { .. } => self.details(),
         }
     }
 
@@ -65,7 +75,10 @@ impl Inside {
                 let calibrated = if *calibrated { ", probabilities calibrated" } else { "" };
                 format!("{} nodes, up to {height} high{calibrated}", count(*nodes as u64))
             }
-            Self::Rows { kernel, .. } => {
+            Self::Rows { kernel, .. } | Self::All { kernel, .. } if kernel.len() > MOST_SHOWN => {
+                format!("kernel with {} parameters", kernel.len())
+            }
+            Self::Rows { kernel, .. } | Self::All { kernel, .. } => {
                 let each: Vec<String> =
                     kernel.iter().map(|(name, v)| format!("{name} {}", short(*v))).collect();
                 if each.is_empty() { "no kernel yet".into() } else { format!("kernel: {}", each.join(", ")) }
@@ -79,8 +92,9 @@ impl Inside {
             Self::Trees { trees, nodes, .. } => {
                 vec![("Trees", count(*trees as u64)), ("Nodes", count(*nodes as u64))]
             }
-            Self::Rows { active_rows, kernel } => {
-                let mut facts = vec![("Active rows", count(*active_rows as u64))];
+            Self::Rows { active_rows: n, kernel } | Self::All { rows_kept: n, kernel } => {
+                let name = if matches!(self, Self::All { .. }) { "Rows kept" } else { "Active rows" };
+                let mut facts = vec![(name, count(*n as u64))];
                 let shown = [("length_scale", "Length scale"), ("signal_variance", "Signal variance")];
                 let known = shown.iter().filter_map(|(key, name)| Some((*name, short(*kernel.get(*key)?))));
                 facts.extend(known);

@@ -43,6 +43,7 @@ pub(super) fn a_kind(model: &Model) -> &'static str {
     match model.kind() {
         Kind::Forest => "a forest",
         Kind::Ivm => "an Informative Vector Machine",
+        Kind::Gp => "a Gaussian process",
         other => other.name(),
     }
 }

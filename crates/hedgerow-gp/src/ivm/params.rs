@@ -87,8 +87,8 @@ impl Default for IvmParams {
 }
 
 impl IvmParams {
-    /// Rows that are remembered.
-    pub(super) fn pool_rows(&self) -> usize {
+    /// Rows that a model which goes on learning remembers.
+    pub fn pool_rows(&self) -> usize {
         if self.max_rows > 0 { self.max_rows } else { 2000.max(20 * self.n_active) }
     }
 

@@ -19,7 +19,6 @@ use serde::de::DeserializeOwned;
 
 use crate::kind::Kind;
 use crate::model::{Learner, Model};
-use crate::shim;
 use layout::{Parts, Plan};
 
 /// The version of the format that this program writes.
@@ -68,7 +67,8 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
                 Learner::Forest(forest)
             }
         }
-        Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read::<shim::Unsaved>(&parts)?.0, &schema)?)),
+        Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
+        Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
     };
     Ok(Model { schema, learner })
 }
@@ -103,7 +103,7 @@ impl<'a> Contents<'a> {
         let (trees, saved) = match &model.learner {
             Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
             Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
-            Learner::Ivm(_) => (Cow::Borrowed([].as_slice()), None),
+            Learner::Ivm(_) | Learner::Gp(_) => (Cow::Borrowed([].as_slice()), None),
         };
         Self { model, trees, saved }
     }
@@ -114,7 +114,8 @@ impl<'a> Contents<'a> {
         match &self.model.learner {
             Learner::Forest(forest) => forest::plan(forest, &self.trees, &mut plan)?,
             Learner::OnlineForest(online) => forest::plan(online.forest(), &self.trees, &mut plan)?,
-            Learner::Ivm(ivm) => kernel::plan(shim::saved(ivm)?, &mut plan)?,
+            Learner::Ivm(ivm) => kernel::plan(&**ivm, &mut plan)?,
+            Learner::Gp(gp) => kernel::plan(&**gp, &mut plan)?,
         }
         if let Some(saved) = &self.saved {
             online::plan(saved, &mut plan)?;
