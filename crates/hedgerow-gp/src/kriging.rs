@@ -18,8 +18,7 @@ pub const JEFFREYS_RATIO: f64 = 3.0;
 pub struct Kriging(LabelRegression);
 
 impl Kriging {
-    /// Learns classes (numbers below `n_classes`) of rows. `sill` kernel and nugget as in a variogram: the covariance is the kernel's, plus the
-    /// nugget for a row and itself.
+    /// Learns classes (numbers below `n_classes`) of rows. The covariance is the kernel's, plus the nugget for a row and itself.
     pub fn fit(
         kernel: Kernel,
         nugget: f64,

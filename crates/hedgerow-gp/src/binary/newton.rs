@@ -167,3 +167,28 @@ impl Search<'_> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::Kernel;
+
+    /// So many rows that halves and conjugate gradients take part.
+    #[test]
+    fn at_the_peak_nothing_pulls() {
+        let n = 2 * FEW + 1;
+        let mut rng = Rng::new(6, Purpose::Data, 0);
+        let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() - 2.0);
+        let y: Vec<f64> = x.rows().into_iter().map(|r| if r[0] * r[1] > 0.3 { 1.0 } else { -1.0 }).collect();
+        let k = Kernel::rbf(0.7).scaled(6.0).matrix(x.view(), &Par::sequential());
+        for likelihood in [Likelihood::Logistic, Likelihood::Probit] {
+            let peak = Peak::find(&k, likelihood, &y, &Par::new(2).unwrap()).unwrap();
+            let local = locals(likelihood, &y, &peak.f);
+            let pull = local.iter().zip(&peak.a).map(|(l, a)| (l.gradient - a).abs());
+            assert!(pull.fold(0.0, f64::max) < 1e-6, "{likelihood:?}");
+            let image = mat_vec(&k, peak.a.view(), &Par::sequential());
+            assert!(image.iter().zip(&peak.f).all(|(a, b)| (a - b).abs() < 1e-8));
+            assert_eq!(peak.f, Peak::find(&k, likelihood, &y, &Par::sequential()).unwrap().f);
+        }
+    }
+}

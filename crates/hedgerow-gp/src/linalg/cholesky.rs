@@ -7,7 +7,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, s};
 use super::{dot, on_rows};
 
 /// Rows and columns of a tile.
-const TILE: usize = 128;
+const TILE: usize = 256;
 /// Rows and columns of a block of a tile.
 const BLOCK: usize = 16;
 /// Rows that a thread works on at a time.
@@ -242,21 +242,26 @@ fn clear_above(matrix: &mut Array2<f64>, par: &Par) {
     });
 }
 
-/// The same for one tile, block by block.
+/// The same for one tile: by halves, down to blocks.
 fn factor_tile(mut tile: ArrayViewMut2<'_, f64>) -> bool {
     let n = tile.nrows();
-    for first in (0..n).step_by(BLOCK) {
-        let last = (first + BLOCK).min(n);
-        let (done, mut now) = tile.multi_slice_mut((s![first.., ..first], s![first.., first..last]));
-        general_mat_mul(-1.0, &done, &done.slice(s![..last - first, ..]).t(), 1.0, &mut now);
-        let (mut block, below) = now.split_at(Axis(0), last - first);
-        if !factor_block(&mut block) {
-            return false;
-        }
-        solve_block(block.view(), below);
-        tile.slice_mut(s![first..last, last..]).fill(0.0);
+    if n <= BLOCK {
+        return factor_block(&mut tile);
     }
-    true
+    let half = middle(n);
+    let (mut first, mut below, mut last) =
+        tile.multi_slice_mut((s![..half, ..half], s![half.., ..half], s![half.., half..]));
+    if !factor_tile(first.view_mut()) {
+        return false;
+    }
+    solve_tile(first.view(), below.view_mut());
+    general_mat_mul(-1.0, &below, &below.t(), 1.0, &mut last);
+    factor_tile(last)
+}
+
+/// Where a tile is halved: at a whole number of blocks.
+fn middle(n: usize) -> usize {
+    (n / BLOCK).div_ceil(2) * BLOCK
 }
 
 fn factor_block(block: &mut ArrayViewMut2<'_, f64>) -> bool {
@@ -281,12 +286,15 @@ fn factor_block(block: &mut ArrayViewMut2<'_, f64>) -> bool {
 /// `L⁻¹ b` for every row `b`, `L` being a tile.
 fn solve_tile(tile: ArrayView2<'_, f64>, mut rows: ArrayViewMut2<'_, f64>) {
     let n = tile.nrows();
-    for first in (0..n).step_by(BLOCK) {
-        let last = (first + BLOCK).min(n);
-        let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
-        general_mat_mul(-1.0, &done, &tile.slice(s![first..last, ..first]).t(), 1.0, &mut now);
-        solve_block(tile.slice(s![first..last, first..last]), now);
+    if n <= BLOCK {
+        solve_block(tile, rows);
+        return;
     }
+    let half = middle(n);
+    let (mut first, mut last) = rows.multi_slice_mut((s![.., ..half], s![.., half..]));
+    solve_tile(tile.slice(s![..half, ..half]), first.view_mut());
+    general_mat_mul(-1.0, &first, &tile.slice(s![half.., ..half]).t(), 1.0, &mut last);
+    solve_tile(tile.slice(s![half.., half..]), last);
 }
 
 /// The same for a block of a tile. Rows are turned into columns, so that many are solved at a time.
