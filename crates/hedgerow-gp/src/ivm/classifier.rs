@@ -7,7 +7,7 @@ use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use super::memory::Memory;
 use super::refit::Refit;
-use super::task::{Refitted, Sites, Task};
+use super::task::{Refitted, Refitting, Sites, Task};
 use super::{Ivm, IvmParams};
 use crate::calibration::Calibration;
 use crate::kernel::Kernel;
@@ -170,9 +170,13 @@ fn room(data: &Dataset, params: &IvmParams, training: &Training<'_>) -> Result<(
 }
 
 impl Learnt {
-    /// Trains machines with a kernel, and fits to all rows what is made of them with the best of some ridges; without ridges the
-    /// machines answer. Returns also what each row is worth.
-    pub(super) fn from_task(task: &Task<'_>, kernel: [f64; 2], ridges: &[f64]) -> Result<(Self, Vec<f64>)> {
+    /// Trains machines with a kernel, and fits to all rows what is made of them where that is wanted; otherwise the machines
+    /// answer. Returns also what each row is worth.
+    pub(super) fn from_task(
+        task: &Task<'_>,
+        kernel: [f64; 2],
+        how: Option<&Refitting>,
+    ) -> Result<(Self, Vec<f64>)> {
         let machines = task.train_all(kernel)?;
         let union = machines.union();
         let sites = machines.sites(&union);
@@ -182,8 +186,8 @@ impl Learnt {
             let pairs = trained.active.iter().zip(&trained.ratings);
             pairs.for_each(|(&row, rating)| ratings[row] = ratings[row].max(*rating));
         }
-        if !ridges.is_empty() {
-            let Refitted { refit, scores, labels } = task.refit(kernel[0], &machines, ridges)?;
+        if let Some(how) = how {
+            let Refitted { refit, scores, labels } = task.best_refit(&machines, how)?;
             let calibration = Calibration::fit(&scores, &labels, task.par);
             let learnt = Self { kernel, rows, sites, machines: Vec::new(), refit: Some(refit), calibration };
             return Ok((learnt, ratings));
@@ -206,15 +210,21 @@ impl Learnt {
     fn bytes(&self) -> usize {
         let of_sites: usize = self.sites.iter().flatten().map(|s| 24 * s.active.len()).sum();
         let of_machines: usize = self.machines.iter().flatten().map(Ivm::bytes).sum();
-        let of_refit = self.refit.as_ref().map_or(0, |refit| 8 * refit.weights.len());
+        let of_refit = self.refit.as_ref().map_or(0, |refit| 8 * (refit.weights.len() + refit.shares.len()));
         4 * self.rows.len() + of_sites + of_machines + of_refit
     }
 
-    /// A score a class for each prepared row.
-    fn scores(&self, x: ArrayView2<'_, f64>, n_classes: usize, par: &Par) -> Array2<f64> {
+    /// A score a class for each prepared row, whose covariances with the active rows the refit needs.
+    fn scores(
+        &self,
+        x: ArrayView2<'_, f64>,
+        covariances: Option<&Array2<f64>>,
+        n_classes: usize,
+        par: &Par,
+    ) -> Array2<f64> {
         let mut scores = Array2::from_elem((x.nrows(), n_classes), f64::NEG_INFINITY);
-        if let Some(refit) = &self.refit {
-            let known = refit.scores(x, self.kernel[0], &self.rows, par);
+        if let (Some(refit), Some(covariances)) = (&self.refit, covariances) {
+            let known = covariances.dot(&refit.weights);
             for (class, from) in known.columns().into_iter().enumerate() {
                 if self.sites[class].is_some() || known.ncols() == 2 {
                     scores.column_mut(class).assign(&from);
@@ -259,10 +269,18 @@ impl Classifier for IvmClassifier {
         let blocks = par.map(x.nrows().div_ceil(BLOCK), |block| {
             let rows = ndarray::s![block * BLOCK..((block + 1) * BLOCK).min(x.nrows()), ..];
             let prepared = self.preparation.map(x.slice(rows));
-            let mut scores = learnt.scores(prepared.view(), self.n_classes, &Par::sequential());
-            for mut row in scores.rows_mut() {
-                if let Some(row) = row.as_slice_mut() {
-                    learnt.calibration.apply(row);
+            let sequential = Par::sequential();
+            let covariances = learnt
+                .refit
+                .as_ref()
+                .map(|refit| refit.covariances(prepared.view(), &learnt.rows, &sequential));
+            let mut scores =
+                learnt.scores(prepared.view(), covariances.as_ref(), self.n_classes, &sequential);
+            for (i, mut row) in scores.rows_mut().into_iter().enumerate() {
+                let Some(row) = row.as_slice_mut() else { continue };
+                learnt.calibration.apply(row);
+                if let (Some(refit), Some(covariances)) = (&learnt.refit, &covariances) {
+                    refit.doubt(row, covariances.row(i));
                 }
             }
             scores

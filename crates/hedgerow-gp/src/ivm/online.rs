@@ -10,7 +10,7 @@ use ndarray::{Array2, s};
 
 use super::classifier::{IvmClassifier, Learnt};
 use super::refit::RIDGES;
-use super::task::Task;
+use super::task::{Refitting, Task};
 use super::tune::tune;
 use crate::prepare::Preparation;
 
@@ -124,12 +124,13 @@ impl IvmClassifier {
             Some(learnt) => learnt.kernel,
             None => tune(&task, &self.params, training.observer)?,
         };
-        let ridges = match known {
-            _ if !self.params.refit => Vec::new(),
-            Some(refit) => vec![refit.ridge],
-            None => RIDGES.to_vec(),
+        let how = if let Some(refit) = known {
+            Refitting { length: refit.length, ridges: vec![refit.ridge], may_move: false }
+        } else {
+            let may_move = self.params.length_scale == 0.0;
+            Refitting { length: kernel[0], ridges: RIDGES.to_vec(), may_move }
         };
-        let (learnt, ratings) = Learnt::from_task(&task, kernel, &ridges)?;
+        let (learnt, ratings) = Learnt::from_task(&task, kernel, self.params.refit.then_some(&how))?;
         self.learnt = Some(learnt);
         Ok(ratings)
     }

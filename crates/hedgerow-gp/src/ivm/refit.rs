@@ -8,7 +8,7 @@
 
 use hedgerow_core::{Par, Result};
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
@@ -27,6 +27,12 @@ pub(super) struct Refit {
     pub(super) weights: Array2<f64>,
     /// s².
     pub(super) ridge: f64,
+    /// Length scale of its kernel: all labels may see finer differences than the machines that chose the rows.
+    pub(super) length: f64,
+    /// Nearly all training rows have a covariance at least this large with an active row other than themselves.
+    pub(super) near: f64,
+    /// The share of each class among the training rows.
+    pub(super) shares: Vec<f64>,
 }
 
 /// What scores are fitted to.
@@ -96,19 +102,52 @@ impl Refit {
             return Err(hedgerow_core::Error::param("ridges", "one at least", 0));
         };
         lower.backward_rows(&mut w, par);
-        Ok((Self { weights: w.t().to_owned(), ridge }, without))
+        let near = nearness(&kernel, x, wide.view(), judges, par);
+        let share = |column: ArrayView1<'_, f64>| {
+            let n_own = column.iter().filter(|y| **y > 0.0).count() as f64;
+            (n_own + 1.0) / (column.len() + y.ncols()) as f64
+        };
+        let shares = y.columns().into_iter().map(share).collect();
+        Ok((Self { weights: w.t().to_owned(), ridge, length, near, shares }, without))
     }
 
-    /// A score a class for each row, given the rows it was fitted from and their kernel.
-    pub(super) fn scores(
-        &self,
-        x: ArrayView2<'_, f64>,
-        length: f64,
-        rows: &Array2<f32>,
-        par: &Par,
-    ) -> Array2<f64> {
-        Kernel::rbf(length).cross(x, rows.mapv(f64::from).view(), par).dot(&self.weights)
+    /// The covariances of rows with those it was fitted from; times the weights they are the scores.
+    pub(super) fn covariances(&self, x: ArrayView2<'_, f64>, rows: &Array2<f32>, par: &Par) -> Array2<f64> {
+        Kernel::rbf(self.length).cross(x, rows.mapv(f64::from).view(), par)
     }
+
+    /// Draws the probabilities of a row towards the shares of the classes if it is farther from all active rows than training rows
+    /// are: there a regression says something, but knows nothing.
+    pub(super) fn doubt(&self, row: &mut [f64], covariances: ArrayView1<'_, f64>) {
+        let nearest = covariances.iter().copied().fold(0.0, f64::max);
+        if nearest >= self.near {
+            return;
+        }
+        let trust = nearest / self.near;
+        let shares = self.shares.iter().copied().chain(std::iter::repeat(0.0));
+        row.iter_mut().zip(shares).for_each(|(p, share)| *p = trust * *p + (1.0 - trust) * share);
+        let sum: f64 = row.iter().sum();
+        row.iter_mut().for_each(|p| *p /= sum);
+    }
+}
+
+/// The covariance with the nearest active row that 99 of 100 judges exceed.
+fn nearness(
+    kernel: &Kernel,
+    x: ArrayView2<'_, f32>,
+    rows: ArrayView2<'_, f64>,
+    judges: &[usize],
+    par: &Par,
+) -> f64 {
+    const MOST: usize = 1000;
+    let some: Vec<usize> = judges.iter().copied().step_by(judges.len().div_ceil(MOST).max(1)).collect();
+    let covariances = kernel.cross(x.select(Axis(0), &some).mapv(f64::from).view(), rows, par);
+    // A covariance of 1 is that of a row with itself, or of one that is equal.
+    let nearest =
+        |row: ArrayView1<'_, f64>| row.iter().copied().filter(|v| *v < 1.0 - 1e-9).fold(0.0, f64::max);
+    let mut values: Vec<f64> = covariances.rows().into_iter().map(nearest).collect();
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 100).copied().unwrap_or(0.0)
 }
 
 /// Adds Aᵀ A (rows of `a` being those of Aᵀ, so this is A Aᵀ of the formula), the lower half of it: all that a factor needs.
@@ -148,7 +187,8 @@ mod tests {
             let others: Vec<usize> = (0..40).filter(|r| *r != left).collect();
             let (x_rest, y_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
             let (refit, _) = Refit::new(0.4, &rows, &goal(x_rest.view(), &y_rest, &[]), &par).unwrap();
-            let naive = refit.scores(x.select(Axis(0), &[left]).mapv(f64::from).view(), 0.4, &rows, &par);
+            let at = x.select(Axis(0), &[left]).mapv(f64::from);
+            let naive = refit.covariances(at.view(), &rows, &par).dot(&refit.weights);
             for class in 0..2 {
                 assert!((naive[(0, class)] - without[(place, class)]).abs() < 1e-9);
             }

@@ -28,8 +28,16 @@ struct LearntFacts {
     kernel: [f64; 2],
     /// The bias of each class's machine, where there is one.
     biases: Vec<Option<f64>>,
-    ridge: Option<f64>,
+    refit: Option<RefitFacts>,
     calibration: Calibration,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct RefitFacts {
+    ridge: f64,
+    length: f64,
+    near: f64,
+    shares: Vec<f64>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -50,7 +58,12 @@ impl Saved for IvmClassifier {
         let learnt = self.learnt.as_ref().map(|learnt| LearntFacts {
             kernel: learnt.kernel,
             biases: learnt.sites.iter().map(|sites| sites.as_ref().map(|sites| sites.bias)).collect(),
-            ridge: learnt.refit.as_ref().map(|refit| refit.ridge),
+            refit: learnt.refit.as_ref().map(|refit| RefitFacts {
+                ridge: refit.ridge,
+                length: refit.length,
+                near: refit.near,
+                shares: refit.shares.clone(),
+            }),
             calibration: learnt.calibration.clone(),
         });
         let memory = self.memory.as_ref().map(|memory| MemoryFacts {
@@ -107,7 +120,7 @@ fn restore_learnt(
     n_classes: usize,
     table: Tables<'_>,
 ) -> Result<Learnt> {
-    let LearntFacts { kernel, biases, ridge, calibration } = facts;
+    let LearntFacts { kernel, biases, refit, calibration } = facts;
     let rows = table("rows")?;
     let n_known = biases.len();
     let is_kernel = kernel.iter().all(|v| *v > 0.0 && v.is_finite());
@@ -145,9 +158,9 @@ fn restore_learnt(
             bias,
         }));
     }
-    let refit = match ridge {
+    let refit = match refit {
         None => None,
-        Some(ridge) => {
+        Some(RefitFacts { ridge, length, near, shares }) => {
             let weights = table("weights")?;
             if weights.dim() != (rows.nrows(), n_known) || !is_finite(&weights) {
                 return Err(malformed(
@@ -155,10 +168,15 @@ fn restore_learnt(
                     format!("expected {} rows of {n_known} numbers", rows.nrows()),
                 ));
             }
-            if !(ridge > 0.0 && ridge.is_finite()) {
-                return Err(malformed("facts", "expected a ridge above 0"));
+            let is_share = |v: &f64| (0.0..=1.0).contains(v);
+            let fits = [ridge, length].iter().all(|v| *v > 0.0 && v.is_finite())
+                && is_share(&near)
+                && shares.len() == n_known
+                && shares.iter().all(is_share);
+            if !fits {
+                return Err(malformed("facts", "expected a ridge, a length and shares of classes"));
             }
-            Some(Refit { weights, ridge })
+            Some(Refit { weights, ridge, length, near, shares })
         }
     };
     let rows = rows.mapv(|v| v as f32);

@@ -13,6 +13,9 @@ use crate::kernel::{Kernel, Shape};
 /// Rows that calibrate, at most: more would not change the curves; and numbers that are kept about them.
 const MOST_JUDGES: usize = 8192;
 const MOST_NUMBERS: usize = 16_000_000;
+/// How much longer or shorter a length scale is that is tried; and rows times squared active rows up to which others are tried.
+const STEP: f64 = 0.82;
+const MOST_WORK: f64 = 1e11;
 
 /// Everything that training needs beside a kernel.
 #[derive(Clone, Copy)]
@@ -43,6 +46,15 @@ pub(super) struct Refitted {
     /// The scores of the judges, and their labels.
     pub(super) scores: Array2<f64>,
     pub(super) labels: Vec<ClassId>,
+}
+
+/// How scores are fitted to all rows.
+pub(super) struct Refitting {
+    pub(super) length: f64,
+    /// Ridges that are tried.
+    pub(super) ridges: Vec<f64>,
+    /// Whether another length scale may be looked for.
+    pub(super) may_move: bool,
 }
 
 /// Machines for all classes, and what they learnt about the training rows.
@@ -139,6 +151,30 @@ impl Task<'_> {
             each[class] = Some(trained);
         }
         Ok(Machines { each, scores, is_active })
+    }
+
+    /// The same with the best length scale nearby, if that may be looked for.
+    pub(super) fn best_refit(&self, machines: &Machines, how: &Refitting) -> Result<Refitted> {
+        let mut best = self.refit(how.length, machines, &how.ridges)?;
+        let n_union = machines.union().len() as f64;
+        if !how.may_move || self.labels.len() as f64 * n_union * n_union > MOST_WORK {
+            return Ok(best);
+        }
+        let mut least = self.loss(&best.scores, &best.labels);
+        for step in [STEP, 1.0 / STEP] {
+            while self.budget.spent().is_none() {
+                let next = self.refit(best.refit.length * step, machines, &how.ridges)?;
+                let loss = self.loss(&next.scores, &next.labels);
+                if loss >= least {
+                    break;
+                }
+                (best, least) = (next, loss);
+            }
+            if best.refit.length != how.length {
+                break;
+            }
+        }
+        Ok(best)
     }
 
     /// Fits scores of all classes to all rows, from the rows active anywhere. The rows that judge get the scores that they
