@@ -4,10 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use hedgerow::Model;
+use hedgerow::{Model, ModelParams};
 use hedgerow::core::{Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _, Rows, Schema, Silent, Training};
 use hedgerow::forest::ForestParams;
-use hedgerow::gp::IvmParams;
+use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::io::{Format, ReadOptions, RowReader, read_dataset, summarize};
 use ndarray::Array2;
 
@@ -55,7 +55,8 @@ fn scratch_file(format: Format) -> PathBuf {
 }
 
 /// Sound model files: old ones that ship with the tests (the second keeps its rows and learns on), one with large category sets,
-/// missing values and classes that came with a merge, one that has learnt row by row and forgotten some, and a kernel model.
+/// missing values and classes that came with a merge, one that has learnt row by row and forgotten some, and
+/// kernel models.
 pub fn sound_models() -> &'static [Vec<u8>] {
     static MODELS: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     MODELS.get_or_init(|| {
@@ -65,7 +66,7 @@ pub fn sound_models() -> &'static [Vec<u8>] {
         let merged = hedgerow::merge(&parts.each_ref()).expect("the columns are the same");
         let bytes = |model: &Model| model.to_bytes().expect("a model can be saved");
         let mut models = vec![old, old_learner, bytes(&merged), bytes(&taught())];
-        models.extend(machine().to_bytes());
+        models.extend(kernel_models().iter().map(bytes));
         models
     })
 }
@@ -98,12 +99,17 @@ fn taught() -> Model {
     model
 }
 
-/// An Informative Vector Machine.
-fn machine() -> Model {
-    let params = IvmParams { n_active: 10, length_scale: 1.0, signal_variance: 8.0, ..Default::default() };
+/// An Informative Vector Machine that keeps learning, one that is frozen, and an exact Gaussian process.
+fn kernel_models() -> [Model; 3] {
+    let ivm = IvmParams { n_active: 10, length_scale: 1.0, signal_variance: 8.0, ..Default::default() };
+    let gp = GpParams { length_scale: 1.0, noise_variance: 0.1, ..Default::default() };
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    Model::fit(&data(&["a", "b", "c"]), &params.into(), &training).expect("the data are sound").model
+    let fit = |params: ModelParams| {
+        Model::fit(&data(&["a", "b", "c"]), &params, &training).expect("the data are sound").model
+    };
+    let machine = fit(ivm.into());
+    [machine.clone(), machine.without_rows(), fit(gp.into())]
 }
 
 fn grown(labels: &[&str]) -> Model {

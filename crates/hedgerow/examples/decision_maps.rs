@@ -14,51 +14,90 @@ use std::path::PathBuf;
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Column, Dataset, Features, LabelTable, Par, Result, Schema, Silent,
-    Training,
+    Budget, ClassId, Classifier, Column, Dataset, Features, LabelTable, Par, Result, Schema, Silent, Training,
 };
-use hedgerow::forest::ForestParams;
-use hedgerow::gp::IvmParams;
+use hedgerow::forest::proximity::ForestKernel;
+use hedgerow::forest::{Forest, ForestParams};
+use hedgerow::gp::classifier::GpMethod;
+use hedgerow::gp::{GpParams, IvmParams, Kernel, Laplace, Likelihood};
 use hedgerow::report::{DecisionMap, MapRows};
 use hedgerow::{Model, ModelParams};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("docs/pictures"), PathBuf::from);
     std::fs::create_dir_all(&folder)?;
     let (train, test) = (toy(1)?, toy(2)?);
-    for (file, title, params) in models() {
-        let par = Par::new(0)?;
-        let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-        let model = Model::fit(&train, &params, &training)?.model;
-        let map = map(&model, &train, &par)?;
+    let par = Par::new(0)?;
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let draw = |file: &str, title: &str, model: &dyn Classifier, active: Option<Array2<f32>>| {
+        let x = train.features.to_array(0..train.n_rows());
+        let rows =
+            MapRows { x: x.view(), labels: &train.labels, active: active.as_ref().map(|rows| rows.view()) };
+        let map = DecisionMap::new(model, &train.schema, &rows, &par)?.ok_or("there is nothing to draw")?;
         let path = folder.join(format!("toy-{file}.svg"));
         std::fs::write(&path, map.to_svg(title))?;
-        println!("{}: {:.2} % right on other rows", path.display(), 100.0 * accuracy(&model, &test, &par)?);
+        println!("{}: {:.2} % right on other rows", path.display(), 100.0 * accuracy(model, &test, &par)?);
+        Ok::<(), Box<dyn std::error::Error>>(())
+    };
+    for (file, title, params) in models() {
+        let model = Model::fit(&train, &params, &training)?.model;
+        draw(file, title, &model, model.active_rows())?;
     }
-    Ok(())
+    let forest = Model::fit(&train, &ForestParams::default().into(), &training)?.model;
+    let forest = forest.as_forest().ok_or("a forest was fitted")?;
+    draw("forest-kernel", "Gaussian process, kernel of a forest", &Sharing::fit(forest, &train, &par)?, None)
 }
 
 /// The name of each picture's file, its title, and what it is about.
 fn models() -> Vec<(&'static str, &'static str, ModelParams)> {
+    // With the variance left open, the evidence favors one so large that no answer is sure.
+    let gp = GpParams { method: GpMethod::Laplace, signal_variance: 100.0, ..Default::default() };
     let ivm = IvmParams { n_active: 28, ..Default::default() };
     vec![
         ("forest", "Forest of 100 trees", ForestParams::default().into()),
+        ("gp", "Gaussian process of all rows", gp.into()),
         ("ivm", "Informative Vector Machine, 28 active rows", ivm.into()),
     ]
 }
 
-fn map(
-    model: &Model,
-    data: &Dataset,
-    par: &Par,
-) -> std::result::Result<DecisionMap, Box<dyn std::error::Error>> {
-    let x = data.features.to_array(0..data.n_rows());
-    let active = model.active_rows();
-    let rows = MapRows { x: x.view(), labels: &data.labels, active: active.as_ref().map(|rows| rows.view()) };
-    Ok(DecisionMap::new(model, &model.schema, &rows, par)?.ok_or("there is nothing to draw")?)
+/// A Gaussian process in whose eyes rows are alike if they share places in the trees of a forest.
+struct Sharing<'a> {
+    kernel: ForestKernel<'a>,
+    process: Laplace,
 }
 
-fn accuracy(model: &Model, data: &Dataset, par: &Par) -> Result<f64> {
+impl<'a> Sharing<'a> {
+    fn fit(forest: &'a Forest, data: &Dataset, par: &Par) -> Result<Self> {
+        let kernel = ForestKernel::new(forest, 0);
+        let places = kernel.places(data.features.to_array(0..data.n_rows()).view(), par)?.mapv(f64::from);
+        let y: Vec<f64> = data.labels.iter().map(|class| 2.0 * class.index() as f64 - 1.0).collect();
+        let shares = Kernel::Matches.scaled(10.0) + Kernel::white(0.01);
+        let process = Laplace::fit(shares, Likelihood::Logistic, places.view(), &y, par)?;
+        Ok(Self { kernel, process })
+    }
+}
+
+impl Classifier for Sharing<'_> {
+    fn n_features(&self) -> usize {
+        2
+    }
+
+    fn n_classes(&self) -> usize {
+        2
+    }
+
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+        let places = self.kernel.places(x, par).map(|places| places.mapv(f64::from));
+        let second = places.and_then(|places| self.process.probability(places.view(), par));
+        // The columns are right, so nothing else can go wrong.
+        for (mut row, p) in out.rows_mut().into_iter().zip(second.unwrap_or_default()) {
+            (row[0], row[1]) = (1.0 - p, p);
+        }
+    }
+}
+
+fn accuracy(model: &dyn Classifier, data: &Dataset, par: &Par) -> Result<f64> {
     let answers = model.predict(data.features.to_array(0..data.n_rows()).view(), par)?;
     let n_right = answers.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
     Ok(n_right as f64 / data.n_rows() as f64)

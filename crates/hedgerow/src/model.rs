@@ -242,8 +242,9 @@ impl Model {
             }
             Learner::Gp(gp) => {
                 let kernel = gp.kernel();
-                let values = kernel.parameters().into_iter().map(f64::exp);
-                kernel.parameter_names().into_iter().zip(values).collect()
+                // They are kept as logarithms: the last digits are noise.
+                let plain = |log: f64| format!("{:.12e}", log.exp()).parse().unwrap_or(f64::NAN);
+                kernel.parameter_names().into_iter().zip(kernel.parameters().into_iter().map(plain)).collect()
             }
             Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
         }

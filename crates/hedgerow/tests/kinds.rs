@@ -7,7 +7,7 @@ use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow::core::{Classifier as _, Error, Par};
 use hedgerow::forest::ForestParams;
-use hedgerow::gp::IvmParams;
+use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::{Kind, Model, ModelParams};
 use models::{changed, edited, fit_any, more_rows, random_rows, teach};
 
@@ -16,8 +16,15 @@ fn params(kind: Kind) -> ModelParams {
     match kind {
         Kind::Forest => ForestParams { n_trees: 4, ..Default::default() }.into(),
         Kind::Ivm => ivm(),
+        Kind::Gp => gp(),
         other => ModelParams::new(other),
     }
+}
+
+fn gp() -> ModelParams {
+    let given =
+        GpParams { length_scale: 1.0, signal_variance: 2.0, noise_variance: 0.1, ..Default::default() };
+    given.into()
 }
 
 fn ivm() -> ModelParams {
@@ -39,6 +46,7 @@ fn every_kind_keeps_the_contract_of_a_classifier() {
         assert!(model.bytes() > 0);
         assert_eq!(model.as_forest().is_some(), kind == Kind::Forest);
         assert_eq!(model.as_ivm().is_some(), kind == Kind::Ivm);
+        assert_eq!(model.as_gp().is_some(), kind == Kind::Gp);
     }
 }
 
@@ -79,45 +87,71 @@ fn only_forests_are_merged() {
 }
 
 #[test]
-fn a_loaded_model_of_any_kind_is_the_saved_one() {
-    for &kind in Kind::ALL {
-        let fitted = fit_any(&params(kind), 1);
-        for model in [fitted.clone(), fitted.without_rows()] {
-            let bytes = model.to_bytes().unwrap();
-            assert_eq!(bytes.len() as u64, model.file_len().unwrap());
-            let loaded = Model::from_bytes(&bytes).unwrap();
-            assert!(loaded.to_bytes().unwrap() == bytes, "{kind}: something else came back");
-            assert_eq!((loaded.kind(), loaded.params()), (model.kind(), model.params()));
-            assert_eq!((loaded.n_seen(), loaded.n_remembered()), (model.n_seen(), model.n_remembered()));
-            let (x, par) = (random_rows(&model, 100, 2), Par::sequential());
-            let answers = [&model, &loaded].map(|m| m.predict_proba(x.view(), &par).unwrap());
-            assert_eq!(answers[0], answers[1]);
-        }
+fn a_loaded_model_is_the_saved_one() {
+    for kind in [Kind::Forest, Kind::Gp] {
+        check_saved(kind);
     }
 }
 
 #[test]
+fn a_loaded_machine_is_the_saved_one() {
+    check_saved(Kind::Ivm);
+}
+
+fn check_saved(kind: Kind) {
+    let fitted = fit_any(&params(kind), 1);
+    for model in [fitted.clone(), fitted.without_rows()] {
+        let bytes = model.to_bytes().unwrap();
+        assert_eq!(bytes.len() as u64, model.file_len().unwrap());
+        let loaded = Model::from_bytes(&bytes).unwrap();
+        assert!(loaded.to_bytes().unwrap() == bytes, "{kind}: something else came back");
+        assert_eq!((loaded.kind(), loaded.params()), (model.kind(), model.params()));
+        assert_eq!((loaded.n_seen(), loaded.n_remembered()), (model.n_seen(), model.n_remembered()));
+        let (x, par) = (random_rows(&model, 100, 2), Par::sequential());
+        let answers = [&model, &loaded].map(|m| m.predict_proba(x.view(), &par).unwrap());
+        assert_eq!(answers[0], answers[1]);
+    }
+}
+
+#[test]
+fn a_changed_file_of_a_process_never_panics() {
+    check_changed(&fit_any(&gp(), 1), 1_000);
+}
+
+#[test]
 fn a_changed_file_of_a_machine_never_panics() {
+    check_changed(&fit_any(&ivm(), 1), 1_000);
+    check_changed(&fit_any(&ivm(), 1).without_rows(), 1_000);
+}
+
+fn check_changed(model: &Model, rounds: u64) {
     let mut rng = Rng::new(3, Purpose::Data, 0);
     let (mut n_loaded, more) = (0, more_rows());
-    for model in [fit_any(&ivm(), 1), fit_any(&ivm(), 1).without_rows()] {
-        let sound = model.to_bytes().unwrap();
-        for round in 0..1_000 {
-            let bytes = changed(&sound, round, &mut rng);
-            match Model::from_bytes(&bytes) {
-                Ok(mut loaded) => {
-                    n_loaded += 1;
-                    check_distributions(&loaded, random_rows(&loaded, 9, round).view());
-                    if round % 16 == 0 && loaded.check_can_learn().is_ok() {
-                        // It may refuse, since columns or classes may be others now, but it must not panic or hang.
-                        let _ = teach(&mut loaded, &more);
-                    }
+    let sound = model.to_bytes().unwrap();
+    for round in 0..rounds {
+        match Model::from_bytes(&changed(&sound, round, &mut rng)) {
+            Ok(mut loaded) => {
+                n_loaded += 1;
+                check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                if round % 16 == 0 && loaded.check_can_learn().is_ok() {
+                    // It may refuse, since columns or classes may be others now, but it must not panic or hang.
+                    let _ = teach(&mut loaded, &more);
                 }
-                Err(error) => assert!(matches!(error, Error::ModelFile { .. }), "{error:?}"),
             }
+            Err(error) => assert!(matches!(error, Error::ModelFile { .. }), "{error:?}"),
         }
     }
-    assert!(n_loaded > 50, "only {n_loaded} changed files loaded: the test no longer reaches prediction");
+    assert!(n_loaded > 30, "only {n_loaded} changed files loaded: the test no longer reaches prediction");
+}
+
+#[test]
+fn a_process_learns_nothing_row_by_row() {
+    let mut model = fit_any(&gp(), 1);
+    let message = teach(&mut model, &more_rows()).unwrap_err().to_string();
+    assert!(message.contains("gp cannot learn row by row") && message.contains("forest, ivm"), "{message}");
+    assert_eq!((model.n_seen(), model.n_remembered()), (None, None));
+    assert!(matches!(Model::new(more_rows().schema, &gp()), Err(Error::Unable { .. })));
+    assert_eq!(model.kernel().iter().find(|(name, _)| name == "length_scale").unwrap().1, 1.0);
 }
 
 #[test]
