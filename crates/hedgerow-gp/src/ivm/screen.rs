@@ -47,10 +47,56 @@ impl Screen {
     }
 }
 
+/// What a row must look like at least if it could have some score.
+pub(super) struct Bar {
+    share: f32,
+    /// The u beyond which `h` alone is too small, times its own size: `u² sign(u)`.
+    signed_square: f32,
+}
+
+impl Screen {
+    /// The bar for a score.
+    pub(super) fn bar(&self, score: f64) -> Bar {
+        let share = 1.0 - libm::exp(-2.0 * score.max(0.0));
+        let share = (share * (1.0 - 2.0 * f64::from(TOLERANCE)) - 1e-8) as f32;
+        // The table falls; beyond the first entry below the bar all are.
+        let beyond = self.values.partition_point(|value| *value >= share);
+        let u = LOW + (beyond + 1) as f32 / STEPS_PER_UNIT;
+        Bar { share, signed_square: if beyond == 0 { f32::MAX } else { u * u.abs() } }
+    }
+
+    /// Whether a row is surely below a bar. Most are, and for most that takes neither a root nor a division.
+    #[inline]
+    pub(super) fn is_below(&self, y: f32, mean: f32, variance: f32, bar: &Bar) -> bool {
+        let at = y * (mean + self.bias);
+        at * at.abs() > bar.signed_square * (1.0 + variance.max(1e-9))
+            || self.share(y, mean, variance) < bar.share
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::site::Site;
     use super::*;
+
+    #[test]
+    fn no_row_that_could_have_a_score_is_below_its_bar() {
+        let screen = Screen::new(0.4);
+        let mut n_below = 0;
+        for score in [1e-5, 0.01, 0.2, 0.7, 1.5] {
+            let bar = screen.bar(score);
+            for i in 0..2000 {
+                let mean = -20.0 + 0.02 * f64::from(i);
+                for (y, variance) in [(1.0, 0.2), (-1.0, 3.0), (1.0, 40.0)] {
+                    let entropy = Site::new(y, mean, variance, 0.4).map_or(0.0, |site| site.entropy);
+                    let is_below = screen.is_below(y as f32, mean as f32, variance as f32, &bar);
+                    assert!(!is_below || entropy < score, "{mean} {y} {variance} {score}: {entropy}");
+                    n_below += usize::from(is_below);
+                }
+            }
+        }
+        assert!(n_below > 10_000, "{n_below}");
+    }
 
     #[test]
     fn the_quick_look_sees_what_a_close_one_does() {

@@ -19,7 +19,7 @@ use ndarray::{Array2, ArrayView2, ShapeBuilder as _};
 use super::IvmOptions;
 use super::columns::{CHUNK, Columns, Gathered};
 use super::fast::dot;
-use super::screen::{Screen, TOLERANCE};
+use super::screen::{Bar, Screen, TOLERANCE};
 use super::site::Site;
 
 /// A label that says less than this is not worth a place.
@@ -28,7 +28,7 @@ const LEAST_ENTROPY: f64 = 1e-6;
 const FEW_ROWS: usize = 4096;
 /// Contenders, at least and at most; and choices ahead, at most.
 const CONTENDERS: [usize; 2] = [512, 8192];
-const MOST_AHEAD: usize = 64;
+const MOST_AHEAD: usize = 128;
 /// A row must have been more telling than the one chosen by this much before choices are taken back.
 const SLACK: f64 = 1e-5;
 
@@ -346,7 +346,7 @@ impl<'a, 'x> Search<'a, 'x> {
         let roots: Vec<f32> = chosen.iter().map(|pick| libm::sqrt(pick.site.shrink) as f32).collect();
         let gains: Vec<f32> = chosen.iter().map(|pick| pick.site.gain as f32).collect();
         let wanted: Vec<Option<f64>> = (0..n_new).map(|b| self.wanted(&chosen[..b])).collect();
-        let bars: Vec<f32> = chosen.iter().map(|pick| bar(pick.score)).collect();
+        let bars: Vec<Bar> = chosen.iter().map(|pick| self.screen.bar(pick.score)).collect();
         let kept = AtomicUsize::new(n_new);
         let mut m = std::mem::take(&mut self.m);
         par.for_chunks(&mut m, CHUNK * width, |chunk, m| {
@@ -376,7 +376,7 @@ impl<'a, 'x> Search<'a, 'x> {
                     let is_free = may_check && wanted[b].is_none_or(|wanted| wanted == self.y[row]);
                     if b > 0
                         && is_free
-                        && self.beats([mean, variance, penalty], row, chosen[b].score, bars[b])
+                        && self.beats([mean, variance, penalty], row, chosen[b].score, &bars[b])
                     {
                         kept.fetch_min(b, Ordering::Relaxed);
                         break;
@@ -420,21 +420,17 @@ impl<'a, 'x> Search<'a, 'x> {
     }
 
     /// Whether a row is more telling than a score, given the bar for it.
-    fn beats(&self, [mean, variance, penalty]: [f32; 3], row: usize, score: f64, bar_of_score: f32) -> bool {
-        let needed = score + f64::from(penalty);
-        let bar = if self.options.suppress { bar(needed) } else { bar_of_score };
-        if self.screen.share(self.y[row] as f32, mean, variance) < bar {
+    #[inline]
+    fn beats(&self, [mean, variance, penalty]: [f32; 3], row: usize, score: f64, bar: &Bar) -> bool {
+        let y = self.y[row];
+        // Penalties only make the bar higher.
+        if self.screen.is_below(y as f32, mean, variance, bar) {
             return false;
         }
-        let site = Site::new(self.y[row], f64::from(mean), f64::from(variance), self.bias);
+        let needed = score + f64::from(penalty);
+        let site = Site::new(y, f64::from(mean), f64::from(variance), self.bias);
         site.is_some_and(|site| site.entropy > needed + SLACK * (1.0 + needed.abs()))
     }
-}
-
-/// What the quick look must see in a row that could have this score.
-fn bar(score: f64) -> f32 {
-    let share = 1.0 - libm::exp(-2.0 * score.max(0.0));
-    (share * (1.0 - 2.0 * f64::from(TOLERANCE)) - 1e-8) as f32
 }
 
 #[cfg(test)]
