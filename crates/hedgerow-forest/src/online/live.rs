@@ -130,6 +130,9 @@ impl<C> Soil<'_, C> {
     }
 }
 
+/// Leaves of up to this many rows are looked at whenever a row comes.
+const OFTEN: usize = 256;
+
 impl LiveTree {
     /// An empty tree.
     pub(super) fn new(birth: Birth) -> Self {
@@ -431,13 +434,21 @@ impl LiveTree {
         depths
     }
 
-    /// Whether a split may be found now that the row of a slot has come. Rows that are all alike, as in tables of few
-    /// categories, need no search: the new row is like the one before it.
+    /// Whether a split may be found now that the row of a slot has come. Rows that are all alike, as in tables of few categories,
+    /// need no search; to find out that they are costs a look at all of them, so larger leaves are looked at less often.
     fn may_split<C: Code>(&self, slot: u32, end: End, soil: &Soil<'_, C>) -> bool {
         let params = soil.ground.params;
-        let is_high = params.max_height > 0 && end.depth >= params.max_height;
-        let before = self.lists.rows(end.spot).nth(1);
-        !is_high && before.is_some_and(|before| soil.row(before) != soil.row(slot))
+        if params.max_height > 0 && end.depth >= params.max_height {
+            return false;
+        }
+        let n_rows = match end.leaf.target() {
+            Target::Listed(at) if soil.is_plain => self.tree.leaves[at].weight as usize,
+            _ => self.lists.rows(end.spot).count(),
+        };
+        let pause = (n_rows / OFTEN).max(1).next_power_of_two();
+        let row = soil.row(slot);
+        n_rows.is_multiple_of(pause)
+            && self.lists.rows(end.spot).any(|other| other != slot && soil.row(other) != row)
     }
 
     /// Grows a subtree in the place of a leaf, if anything separates its rows.
