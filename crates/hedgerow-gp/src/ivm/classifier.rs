@@ -156,7 +156,7 @@ fn room(data: &Dataset, params: &IvmParams, training: &Training<'_>) -> Result<(
     let n_active = params.n_active.min(n);
     let n_union = (n_classes * n_active).min(n);
     let of_rows = 4 * n * (data.schema.n_features() + 4 * n_classes);
-    let of_machines = 4 * n * n_active * training.par.threads().min(n_classes);
+    let of_machines = (4 * n * n_active * n_classes).min(2_500_000_000);
     let of_refit = if params.refit { 24 * n_union * n_union + 16 * 2048 * n_union } else { 0 };
     let needed = (of_rows + of_machines.max(of_refit)) as u64;
     if needed <= limit {

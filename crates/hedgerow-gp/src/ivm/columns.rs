@@ -10,7 +10,7 @@ use hedgerow_core::Par;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, s};
 
-use super::fast::{dot, exp_all};
+use super::fast::{dot, exp_all, square_distance};
 use crate::kernel::{Kernel, Shape};
 
 /// Rows computed together.
@@ -128,10 +128,10 @@ impl<'a> Columns<'a> {
             Kind::Distance { base, shape, per_square, variance } => {
                 let square = |other: usize| match base {
                     Base::Squares(squares) => f64::from(squares[(row, other)]),
-                    Base::Rows { x, .. } => {
-                        let pairs = x.row(row).into_iter().zip(x.row(other));
-                        pairs.map(|(a, b)| f64::from(a - b).powi(2)).sum()
-                    }
+                    Base::Rows { x, .. } => match (x.row(row).to_slice(), x.row(other).to_slice()) {
+                        (Some(a), Some(b)) => square_distance(a, b),
+                        _ => square_distance(&x.row(row).to_vec(), &x.row(other).to_vec()),
+                    },
                 };
                 others.iter().map(|&other| variance * shape.value(square(other) * per_square)).collect()
             }

@@ -17,7 +17,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ShapeBuilder as _};
 
 use super::IvmOptions;
-use super::columns::{CHUNK, Columns, Gathered};
+use super::columns::{CHUNK, Column, Columns, Gathered};
 use super::fast::dot;
 use super::screen::{Bar, Screen, TOLERANCE};
 use super::site::Site;
@@ -28,7 +28,7 @@ const LEAST_ENTROPY: f64 = 1e-6;
 const FEW_ROWS: usize = 4096;
 /// Contenders, at least and at most; and choices ahead, at most.
 const CONTENDERS: [usize; 2] = [512, 8192];
-const MOST_AHEAD: usize = 128;
+const MOST_AHEAD: usize = 64;
 /// A row must have been more telling than the one chosen by this much before choices are taken back.
 const SLACK: f64 = 1e-5;
 
@@ -48,7 +48,7 @@ pub(super) struct Search<'a, 'x> {
     y: &'a [f64],
     diagonal: Vec<f64>,
     noise: f64,
-    bias: f64,
+    pub(super) bias: f64,
     options: &'a IvmOptions,
     screen: Screen,
     width: usize,
@@ -61,7 +61,16 @@ pub(super) struct Search<'a, 'x> {
     /// Active rows, and rows whose labels cannot be used.
     is_out: Vec<bool>,
     pub(super) picks: Vec<Pick>,
+    /// Rows that are chosen ahead next, and among how many.
+    n_ahead: usize,
+    n_contenders: usize,
     rng: Rng,
+}
+
+/// Rows chosen ahead of a look at all rows.
+pub(super) struct Ahead {
+    pub(super) chosen: Vec<Pick>,
+    few: Few,
 }
 
 /// The contenders, and what is known about them.
@@ -105,39 +114,57 @@ impl<'a, 'x> Search<'a, 'x> {
             m,
             is_out: vec![false; n],
             picks: Vec::new(),
+            n_ahead: if n > FEW_ROWS { 1 } else { width },
+            n_contenders: 2 * CONTENDERS[0],
             rng: Rng::new(options.seed, Purpose::Sample, 0),
         }
     }
 
-    /// Chooses until there are enough, nothing more is said, or the budget is spent; one row at least.
-    pub(super) fn run(&mut self, par: &Par, budget: &Budget) {
+    /// Chooses rows ahead; none if there are enough, nothing more is said, or the budget is spent. One row at least is chosen in all.
+    pub(super) fn choose_ahead(&mut self, par: &Par, budget: &Budget) -> Option<Ahead> {
+        let k = self.picks.len();
+        if k >= self.width || (k > 0 && budget.spent().is_some()) {
+            return None;
+        }
         let n = self.y.len();
-        let has_few = n <= FEW_ROWS;
-        let (mut ahead, mut most) = (if has_few { self.width } else { 1 }, 2 * CONTENDERS[0]);
-        while self.picks.len() < self.width && (self.picks.is_empty() || budget.spent().is_none()) {
-            let ahead_now = ahead.min(self.width - self.picks.len());
-            let mut few = self.contenders(if has_few { n } else { most }, ahead_now, par);
-            let chosen = self.choose(&mut few, ahead_now, budget);
-            if chosen.is_empty() {
-                if self.options.n_candidates == 0 {
-                    return;
-                }
-                // None of the rows drawn says anything; others may.
-                few = self.gather((0..n).collect(), 1, Vec::new());
-                let chosen = self.choose(&mut few, 1, budget);
-                if chosen.is_empty() {
-                    return;
-                }
-                self.join(chosen, &few, has_few, par);
-                continue;
+        let n_steps = self.n_ahead.min(self.width - k);
+        let mut few = self.contenders(if self.has_few() { n } else { self.n_contenders }, n_steps, par);
+        let mut chosen = self.choose(&mut few, n_steps, budget);
+        if chosen.is_empty() && self.options.n_candidates > 0 {
+            // None of the rows drawn says anything; others may.
+            few = self.gather((0..n).collect(), 1, Vec::new());
+            chosen = self.choose(&mut few, 1, budget);
+        }
+        (!chosen.is_empty()).then_some(Ahead { chosen, few })
+    }
+
+    /// Whether all rows are contenders all the time.
+    pub(super) fn has_few(&self) -> bool {
+        self.y.len() <= FEW_ROWS
+    }
+
+    /// All rows catch up with rows chosen ahead, whose columns are given unless there are few rows.
+    pub(super) fn take(&mut self, ahead: Ahead, columns: &[Column], par: &Par) {
+        let Ahead { mut chosen, few } = ahead;
+        if self.has_few() {
+            for (place, &row) in few.gathered.rows.iter().enumerate() {
+                (self.mean[row], self.variance[row]) = (few.mean[place], few.variance[place]);
+                self.penalty[row] = few.penalty[place];
             }
-            let n_chosen = chosen.len();
-            let n_kept = self.join(chosen, &few, has_few, par);
-            if n_kept < n_chosen {
-                (ahead, most) = (n_kept.max(1), (2 * most).min(CONTENDERS[1]));
-            } else {
-                (ahead, most) = ((2 * ahead).min(MOST_AHEAD), (most * 7 / 8).max(CONTENDERS[0]));
-            }
+            self.picks.append(&mut chosen);
+            return;
+        }
+        let n_chosen = chosen.len();
+        let n_kept = self.catch_up(&chosen, columns, few.drawn.is_empty(), par);
+        for pick in chosen.drain(n_kept..) {
+            self.is_out[pick.row] = false;
+        }
+        self.picks.append(&mut chosen);
+        if n_kept < n_chosen {
+            (self.n_ahead, self.n_contenders) = (n_kept.max(1), (2 * self.n_contenders).min(CONTENDERS[1]));
+        } else {
+            self.n_ahead = (2 * self.n_ahead).min(MOST_AHEAD);
+            self.n_contenders = (self.n_contenders * 7 / 8).max(CONTENDERS[0]);
         }
     }
 
@@ -315,38 +342,21 @@ impl<'a, 'x> Search<'a, 'x> {
         Some(Pick { row, site, own, score })
     }
 
-    /// All rows catch up with the rows chosen. Returns how many of them stay.
-    fn join(&mut self, mut chosen: Vec<Pick>, few: &Few, has_few: bool, par: &Par) -> usize {
-        if has_few {
-            for (place, &row) in few.gathered.rows.iter().enumerate() {
-                (self.mean[row], self.variance[row]) = (few.mean[place], few.variance[place]);
-                self.penalty[row] = few.penalty[place];
-            }
-            let n = chosen.len();
-            self.picks.append(&mut chosen);
-            return n;
-        }
-        let n_kept = self.catch_up(&chosen, few.drawn.is_empty(), par);
-        for pick in chosen.drain(n_kept..) {
-            self.is_out[pick.row] = false;
-        }
-        self.picks.append(&mut chosen);
-        n_kept
-    }
-
     /// Computes what all rows know about the rows chosen, up to the first that should not have been chosen; their number is
     /// returned, and means and variances take them in.
-    fn catch_up(&mut self, chosen: &[Pick], check: bool, par: &Par) -> usize {
+    fn catch_up(&mut self, chosen: &[Pick], columns: &[Column], check: bool, par: &Par) -> usize {
         let (k, n_new, width) = (self.picks.len(), chosen.len(), self.width);
         let rows: Vec<usize> = chosen.iter().map(|pick| pick.row).collect();
-        let columns = self.columns.of(&rows, par);
         let before = Array2::from_shape_fn((k, n_new), |(j, b)| chosen[b].own[j] as f32);
-        let since: Vec<Vec<f32>> =
-            chosen.iter().map(|pick| pick.own[k..].iter().map(|v| *v as f32).collect()).collect();
+        let unwind = unwinding(chosen, k);
         let roots: Vec<f32> = chosen.iter().map(|pick| libm::sqrt(pick.site.shrink) as f32).collect();
         let gains: Vec<f32> = chosen.iter().map(|pick| pick.site.gain as f32).collect();
-        let wanted: Vec<Option<f64>> = (0..n_new).map(|b| self.wanted(&chosen[..b])).collect();
-        let bars: Vec<Bar> = chosen.iter().map(|pick| self.screen.bar(pick.score)).collect();
+        let way = |b: usize| Way {
+            per_value: gains[b] / roots[b],
+            bar: self.screen.bar(chosen[b].score),
+            wanted: self.wanted(&chosen[..b]),
+        };
+        let ways: Vec<Way> = (0..n_new).map(way).collect();
         let kept = AtomicUsize::new(n_new);
         let mut m = std::mem::take(&mut self.m);
         par.for_chunks(&mut m, CHUNK * width, |chunk, m| {
@@ -367,28 +377,13 @@ impl<'a, 'x> Search<'a, 'x> {
             {
                 general_mat_mul(-1.0, &known, &before, 1.0, &mut new);
             }
+            let new = new.dot(&unwind);
             for (i, (m, new)) in m.chunks_mut(width).zip(new.rows()).enumerate() {
                 let row = first + i;
-                let (mut mean, mut variance, mut penalty) =
-                    (self.mean[row], self.variance[row], self.penalty[row]);
-                let may_check = check && !self.is_out[row];
-                for b in 0..n_new {
-                    let is_free = may_check && wanted[b].is_none_or(|wanted| wanted == self.y[row]);
-                    if b > 0
-                        && is_free
-                        && self.beats([mean, variance, penalty], row, chosen[b].score, &bars[b])
-                    {
-                        kept.fetch_min(b, Ordering::Relaxed);
-                        break;
-                    }
-                    let covariance = new[b] - dot(&m[k..k + b], &since[b]);
-                    m[k + b] = roots[b] * covariance;
-                    mean += gains[b] * covariance;
-                    variance = (variance - m[k + b] * m[k + b]).max(0.0);
-                    if self.options.suppress {
-                        let covariance = columns[b].at(row);
-                        penalty += self.likeness(covariance, rows[b], row) * chosen[b].score as f32;
-                    }
+                m[k..k + n_new].iter_mut().zip(new).for_each(|(to, from)| *to = *from);
+                if check && !self.is_out[row] {
+                    let beaten = self.first_beaten(row, &m[k..k + n_new], chosen, &ways, columns);
+                    kept.fetch_min(beaten, Ordering::Relaxed);
                 }
             }
         });
@@ -419,18 +414,61 @@ impl<'a, 'x> Search<'a, 'x> {
         n_kept
     }
 
-    /// Whether a row is more telling than a score, given the bar for it.
-    #[inline]
-    fn beats(&self, [mean, variance, penalty]: [f32; 3], row: usize, score: f64, bar: &Bar) -> bool {
+    /// The first of the rows chosen that a row would have been chosen before; their number if there is none. `new` is what the row
+    /// knows about each of them.
+    fn first_beaten(
+        &self,
+        row: usize,
+        new: &[f32],
+        chosen: &[Pick],
+        ways: &[Way],
+        columns: &[Column],
+    ) -> usize {
         let y = self.y[row];
-        // Penalties only make the bar higher.
-        if self.screen.is_below(y as f32, mean, variance, bar) {
-            return false;
+        let (mut mean, mut variance, mut penalty) = (self.mean[row], self.variance[row], self.penalty[row]);
+        for (b, (value, way)) in new.iter().zip(ways).enumerate() {
+            let may = b > 0 && !self.screen.is_below(y as f32, mean, variance, &way.bar);
+            if may && way.wanted.is_none_or(|wanted| wanted == y) {
+                // Penalties only make it harder.
+                let needed = chosen[b].score + f64::from(penalty);
+                let site = Site::new(y, f64::from(mean), f64::from(variance), self.bias);
+                if site.is_some_and(|site| site.entropy > needed + SLACK * (1.0 + needed.abs())) {
+                    return b;
+                }
+            }
+            mean += way.per_value * value;
+            variance = (variance - value * value).max(0.0);
+            if self.options.suppress {
+                penalty += self.likeness(columns[b].at(row), chosen[b].row, row) * chosen[b].score as f32;
+            }
         }
-        let needed = score + f64::from(penalty);
-        let site = Site::new(y, f64::from(mean), f64::from(variance), self.bias);
-        site.is_some_and(|site| site.entropy > needed + SLACK * (1.0 + needed.abs()))
+        new.len()
     }
+}
+
+/// What rows chosen ahead are to the rows that catch up with them.
+struct Way {
+    /// What the mean changes by for each unit of what a row knows.
+    per_value: f32,
+    bar: Bar,
+    /// The class that was wanted.
+    wanted: Option<f64>,
+}
+
+/// The matrix that turns covariances given the first k active rows into what rows know about the rows chosen since, each
+/// given those before it: the inverse of the upper triangle of what these know about each other.
+fn unwinding(chosen: &[Pick], k: usize) -> Array2<f32> {
+    let n = chosen.len();
+    let mut inverse = Array2::<f64>::zeros((n, n));
+    for b in 0..n {
+        let root = libm::sqrt(chosen[b].site.shrink);
+        inverse[(b, b)] = root;
+        for i in 0..b {
+            let sum: f64 = (i..b).map(|a| inverse[(i, a)] * chosen[b].own[k + a]).sum();
+            inverse[(i, b)] = -root * sum;
+        }
+    }
+    inverse.mapv(|v| v as f32)
 }
 
 #[cfg(test)]
@@ -507,7 +545,10 @@ mod tests {
             let columns = Columns::new(Base::rows(x.view()), Shape::Rbf, 0.9, 9.0);
             let run = |par: &Par| {
                 let mut search = Search::new(&columns, &y, 1e-3, -1.0, &options);
-                search.run(par, &Budget::open());
+                while let Some(ahead) = search.choose_ahead(par, &Budget::open()) {
+                    let rows: Vec<usize> = ahead.chosen.iter().map(|pick| pick.row).collect();
+                    search.take(ahead, &columns.of(&rows, par), par);
+                }
                 let rows: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
                 (rows, search.mean, search.variance)
             };

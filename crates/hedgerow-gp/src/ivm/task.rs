@@ -5,7 +5,7 @@ use ndarray::{Array2, ArrayView2, Axis};
 
 use super::columns::{Base, Columns};
 use super::refit::{Goal, Refit};
-use super::train::train_on;
+use super::train::Shared;
 use super::{IvmOptions, Trained};
 use crate::calibration::Calibration;
 use crate::kernel::{Kernel, Shape};
@@ -133,19 +133,21 @@ impl Task<'_> {
         let rows = |active: &[usize]| self.x.select(Axis(0), active).mapv(f64::from);
         let classes: Vec<usize> =
             self.has_machine().iter().enumerate().filter(|(_, has)| **has).map(|(class, _)| class).collect();
-        let train = |class: usize, par: &Par| {
-            let y: Vec<f64> = (0..n).map(|row| self.sign(row, class)).collect();
-            train_on(&columns, &as_kernel, &rows, &y, self.options, par, self.budget)
+        let labels: Vec<Vec<f64>> =
+            classes.iter().map(|&class| (0..n).map(|row| self.sign(row, class)).collect()).collect();
+        let shared = Shared {
+            columns: &columns,
+            kernel: &as_kernel,
+            rows: &rows,
+            options: self.options,
+            par: self.par,
+            budget: self.budget,
         };
-        // As many classes as there are threads side by side; where some are left, the threads work on one at a time.
-        let n_even = classes.len() - classes.len() % self.par.threads();
-        let mut trained = self.par.map(n_even, |i| train(classes[i], &Par::sequential()));
-        trained.extend(classes[n_even..].iter().map(|&class| train(class, self.par)));
+        let trained = shared.train(&labels)?;
         let mut scores = Array2::from_elem((n, self.n_classes), f64::NEG_INFINITY);
         let mut is_active = vec![false; n];
         let mut each: Vec<Option<Trained>> = (0..self.n_classes).map(|_| None).collect();
         for (class, trained) in classes.into_iter().zip(trained) {
-            let trained = trained?;
             scores.column_mut(class).iter_mut().enumerate().for_each(|(row, to)| *to = trained.score(row));
             trained.active.iter().for_each(|&row| is_active[row] = true);
             each[class] = Some(trained);

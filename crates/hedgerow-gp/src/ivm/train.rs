@@ -6,11 +6,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Ivm;
-use super::columns::{Base, Columns};
-use super::search::Search;
+use super::columns::{Base, Column, Columns};
+use super::search::{Ahead, Search};
 use super::second::second_pass;
 use crate::kernel::{Kernel, Metric, Shape};
 use crate::special::normal_quantile;
+
+/// Bytes that machines trained in lock-step may take together.
+const MOST_BYTES: usize = 2_500_000_000;
 
 /// What is done with the sites once all active rows are chosen.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -87,57 +90,112 @@ pub fn train(
         None => Columns::any(kernel, x.to_owned()),
     };
     let rows = |active: &[usize]| x.select(Axis(0), active);
-    train_on(&columns, kernel, &rows, y, options, par, budget)
+    let shared = Shared { columns: &columns, kernel, rows: &rows, options, par, budget };
+    let mut trained = shared.train(&[y.to_vec()])?;
+    trained.pop().ok_or(Error::NoRows)
 }
 
-/// The same from covariances that may be shared with other machines; `rows` finds rows by their numbers.
-pub(super) fn train_on(
-    columns: &Columns<'_>,
-    kernel: &Kernel,
-    rows: &dyn Fn(&[usize]) -> Array2<f64>,
-    y: &[f64],
-    options: &IvmOptions,
-    par: &Par,
-    budget: &Budget,
-) -> Result<Trained> {
-    let n = columns.n_rows();
-    if y.len() != n {
-        return Err(Error::Shape { what: "labels", expected: n, got: y.len() });
+/// What several machines have in common.
+pub(super) struct Shared<'a, 'x> {
+    pub(super) columns: &'a Columns<'x>,
+    pub(super) kernel: &'a Kernel,
+    /// Finds rows by their numbers.
+    pub(super) rows: &'a (dyn Fn(&[usize]) -> Array2<f64> + Sync),
+    pub(super) options: &'a IvmOptions,
+    pub(super) par: &'a Par,
+    pub(super) budget: &'a Budget,
+}
+
+impl Shared<'_, '_> {
+    /// Trains a machine for each list of labels, in lock-step: all choose rows ahead, the columns of these rows are made in one go,
+    /// and all catch up.
+    pub(super) fn train(&self, labels: &[Vec<f64>]) -> Result<Vec<Trained>> {
+        let n = self.columns.n_rows();
+        for y in labels {
+            if y.len() != n {
+                return Err(Error::Shape { what: "labels", expected: n, got: y.len() });
+            }
+            if let Some(y) = y.iter().find(|y| y.abs() != 1.0) {
+                return Err(Error::param("labels", "+1 or -1", y));
+            }
+        }
+        if n == 0 {
+            return Err(Error::NoRows);
+        }
+        if self.options.n_active == 0 {
+            return Err(Error::param("n_active", "1 or more", 0));
+        }
+        let of_one = size_of::<f32>() * n * self.options.n_active.min(n);
+        let size = (MOST_BYTES / of_one).max(self.par.threads());
+        let mut trained = Vec::with_capacity(labels.len());
+        for group in labels.chunks(size) {
+            trained.extend(self.train_group(group)?);
+        }
+        Ok(trained)
     }
-    if let Some(y) = y.iter().find(|y| y.abs() != 1.0) {
-        return Err(Error::param("labels", "+1 or -1", y));
+
+    fn train_group(&self, labels: &[Vec<f64>]) -> Result<Vec<Trained>> {
+        let noise = kernel_noise(self.kernel);
+        let diagonal = self.columns.diagonal();
+        let search = |y| Search::new(self.columns, y, noise, prior_bias(y, &diagonal, noise), self.options);
+        let mut searches: Vec<(Search<'_, '_>, Option<Ahead>)> =
+            labels.iter().map(|y| (search(y), None)).collect();
+        // Machines side by side, if there are as many as threads; otherwise threads share the work on each.
+        let sequential = Par::sequential();
+        let inner = if labels.len() < self.par.threads() { self.par } else { &sequential };
+        loop {
+            self.par.for_chunks(&mut searches, 1, |_, each| {
+                each.iter_mut().for_each(|(search, ahead)| *ahead = search.choose_ahead(inner, self.budget));
+            });
+            let chosen = |ahead: &Ahead| ahead.chosen.iter().map(|pick| pick.row).collect::<Vec<usize>>();
+            let mut rows: Vec<usize> =
+                searches.iter().filter_map(|(_, a)| a.as_ref()).flat_map(chosen).collect();
+            if rows.is_empty() {
+                break;
+            }
+            rows.sort_unstable();
+            rows.dedup();
+            let has_few = searches[0].0.has_few();
+            let columns = if has_few { Vec::new() } else { self.columns.of(&rows, self.par) };
+            self.par.for_chunks(&mut searches, 1, |_, each| {
+                for (search, ahead) in each {
+                    let Some(ahead) = ahead.take() else { continue };
+                    let place =
+                        |row: usize| rows.binary_search(&row).ok().and_then(|at| columns.get(at).cloned());
+                    let own: Vec<Column> = chosen(&ahead).into_iter().filter_map(place).collect();
+                    search.take(ahead, &own, inner);
+                }
+            });
+        }
+        let searches: Vec<Search<'_, '_>> = searches.into_iter().map(|(search, _)| search).collect();
+        self.par.map(labels.len(), |i| self.finish(&searches[i], &labels[i], noise)).into_iter().collect()
     }
-    if n == 0 {
-        return Err(Error::NoRows);
+
+    /// A machine from the rows that were chosen for it.
+    fn finish(&self, search: &Search<'_, '_>, y: &[f64], noise: f64) -> Result<Trained> {
+        let par = Par::sequential();
+        let active: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
+        let ratings = search.picks.iter().map(|pick| pick.site.entropy).collect();
+        let log_evidence = search.picks.iter().map(|pick| pick.site.log_z).sum();
+        let of =
+            |part: fn(&super::search::Pick) -> f64| search.picks.iter().map(part).collect::<Array1<f64>>();
+        let (mut means, mut precisions) = (of(|pick| pick.site.mean), of(|pick| pick.site.precision));
+        let (x, kind) = ((self.rows)(&active), self.options.second_pass);
+        if kind != SecondPass::None {
+            let labels: Vec<f64> = active.iter().map(|&row| y[row]).collect();
+            let covariance = self.kernel.matrix(x.view(), &par);
+            (means, precisions) = second_pass(kind, &covariance, &labels, search.bias, (means, precisions))?;
+        }
+        let ivm = Ivm::new(self.kernel.clone(), search.bias, x, means, precisions, &par)?;
+        let (mut mean, mut variance) = (search.mean.clone(), search.variance.clone());
+        if kind != SecondPass::None {
+            let all: Vec<usize> = (0..y.len()).collect();
+            let latent = ivm.latent((self.rows)(&all).view(), &par)?;
+            mean = latent.mean.iter().map(|v| *v as f32).collect();
+            variance = latent.variance.iter().map(|v| (*v + noise) as f32).collect();
+        }
+        Ok(Trained { ivm, active, ratings, mean, variance, log_evidence })
     }
-    if options.n_active == 0 {
-        return Err(Error::param("n_active", "1 or more", 0));
-    }
-    let noise = kernel_noise(kernel);
-    let bias = prior_bias(y, &columns.diagonal(), noise);
-    let mut search = Search::new(columns, y, noise, bias, options);
-    search.run(par, budget);
-    let active: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
-    let ratings = search.picks.iter().map(|pick| pick.site.entropy).collect();
-    let log_evidence = search.picks.iter().map(|pick| pick.site.log_z).sum();
-    let of = |part: fn(&super::search::Pick) -> f64| search.picks.iter().map(part).collect::<Array1<f64>>();
-    let (mut means, mut precisions) = (of(|pick| pick.site.mean), of(|pick| pick.site.precision));
-    let x = rows(&active);
-    if options.second_pass != SecondPass::None {
-        let labels: Vec<f64> = active.iter().map(|&row| y[row]).collect();
-        let covariance = kernel.matrix(x.view(), par);
-        (means, precisions) =
-            second_pass(options.second_pass, &covariance, &labels, bias, (means, precisions))?;
-    }
-    let ivm = Ivm::new(kernel.clone(), bias, x, means, precisions, par)?;
-    let (mut mean, mut variance) = (search.mean, search.variance);
-    if options.second_pass != SecondPass::None {
-        let all: Vec<usize> = (0..n).collect();
-        let latent = ivm.latent(rows(&all).view(), par)?;
-        mean = latent.mean.iter().map(|v| *v as f32).collect();
-        variance = latent.variance.iter().map(|v| (*v + noise) as f32).collect();
-    }
-    Ok(Trained { ivm, active, ratings, mean, variance, log_evidence })
 }
 
 /// A kernel that is a function of the distance times a variance, beside its noise.
