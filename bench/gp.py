@@ -30,7 +30,7 @@ SETS = (*CALIBRATION_SETS, "mnist")
 QUICK_SETS = ("usps", "spam", "waveform")
 
 # Names and values of `hedgerow fit --model gp --set`.
-LABEL_REGRESSION = {"method": "regression"}
+LABEL_REGRESSION = {"method": "labels"}
 LAPLACE = {"method": "laplace", "likelihood": "logistic"}
 # Of the two classes, on pixels between 0 and 1. scikit-learn gets no noise, Hedgerow as little as makes no difference.
 BINARY_KERNEL = {"length_scale": 4.0, "signal_variance": 25.0, "noise_variance": 1e-9}

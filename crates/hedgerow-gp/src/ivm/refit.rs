@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
 
-/// s² that are tried, for labels ±1 and a kernel of variance 1: the more noise in the labels, the larger the best.
+/// s² that are tried, for labels 2 apart and a kernel of variance 1: the more noise in the labels, the larger the best.
 pub(super) const RIDGES: [f64; 4] = [0.003, 0.03, 0.3, 3.0];
 /// Training rows taken in together.
 const BLOCK: usize = 2048;
@@ -38,7 +38,7 @@ pub(super) struct Refit {
 /// What scores are fitted to.
 pub(super) struct Goal<'a> {
     pub(super) x: ArrayView2<'a, f32>,
-    /// Labels as ±1, a column a class.
+    /// What is to be fitted: a column a class, above 0 for its own rows.
     pub(super) y: &'a Array2<f64>,
     /// Training rows whose scores without themselves are wanted.
     pub(super) judges: &'a [usize],

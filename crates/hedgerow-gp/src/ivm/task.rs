@@ -105,9 +105,15 @@ impl Task<'_> {
         Kernel::rbf(length).scaled(variance) + Kernel::white(self.noise)
     }
 
-    /// Labels as ±1, a column a class.
-    fn signs(&self) -> Array2<f64> {
-        Array2::from_shape_fn((self.labels.len(), self.n_classes), |(row, class)| self.sign(row, class))
+    /// Labels as ±1, a column a class, less their means: a class that is rare would otherwise take most of the regression to say so.
+    fn centered_signs(&self) -> Array2<f64> {
+        let n = self.labels.len();
+        let mut signs = Array2::from_shape_fn((n, self.n_classes), |(row, class)| self.sign(row, class));
+        for mut column in signs.columns_mut() {
+            let mean = column.sum() / n as f64;
+            column.iter_mut().for_each(|v| *v -= mean);
+        }
+        signs
     }
 
     fn sign(&self, row: usize, class: usize) -> f64 {
@@ -198,7 +204,7 @@ impl Task<'_> {
             scores
         };
         let loss = |scores: &Array2<f64>| self.loss(&known(scores), &labels);
-        let goal = Goal { x: self.x, y: &self.signs(), judges: &judges, ridges, loss: &loss };
+        let goal = Goal { x: self.x, y: &self.centered_signs(), judges: &judges, ridges, loss: &loss };
         let rows = self.x.select(Axis(0), &union);
         let (refit, without) = Refit::new(length, &rows, &goal, self.par)?;
         Ok(Refitted { refit, scores: known(&without), labels })

@@ -19,6 +19,8 @@ const MOST_ACTIVE: usize = 100;
 /// Length scales that are tried, in typical distances; and variances.
 const LENGTHS: [f64; 7] = [0.15, 0.22, 0.32, 0.45, 0.65, 1.0, 1.5];
 const VARIANCES: [f64; 4] = [2.0, 8.0, 30.0, 100.0];
+/// Parts of the best length scale that are tried at last.
+const BETWEEN: [f64; 2] = [0.84, 1.19];
 
 /// Length scale and variance: those given, or those that do best on some of the rows.
 pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer) -> Result<[f64; 2]> {
@@ -66,7 +68,8 @@ impl Tries<'_> {
         let given = |value: f64, grid: Vec<f64>| if value > 0.0 { vec![value] } else { grid };
         let lengths = given(params.length_scale, LENGTHS.map(|f| f * typical).to_vec());
         let variances = given(params.signal_variance, VARIANCES.to_vec());
-        self.n_total = lengths.len() * variances.len();
+        let n_between = if params.length_scale > 0.0 { 0 } else { BETWEEN.len() };
+        self.n_total = lengths.len() * variances.len() + n_between;
         let mut best = (middle, f64::INFINITY);
         for &length in &lengths {
             for &variance in &variances {
@@ -74,6 +77,14 @@ impl Tries<'_> {
                 if value < best.1 {
                     best = ([length, variance], value);
                 }
+            }
+        }
+        // Between the best length and its neighbors.
+        let [length, variance] = best.0;
+        for factor in &BETWEEN[..n_between] {
+            let Some(value) = self.value([factor * length, variance])? else { return Ok(best.0) };
+            if value < best.1 {
+                best = ([factor * length, variance], value);
             }
         }
         Ok(best.0)
