@@ -53,7 +53,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 fn models() -> Vec<(&'static str, &'static str, ModelParams)> {
     // With the variance left open, the evidence favors one so large that no answer is sure.
     let gp = GpParams { method: GpMethod::Laplace, signal_variance: 100.0, ..Default::default() };
-    let ivm = IvmParams { n_active: 28, ..Default::default() };
+    let ivm = IvmParams { n_active: 28, refit: false, ..Default::default() };
     vec![
         ("forest", "Forest of 100 trees", ForestParams::default().into()),
         ("gp", "Gaussian process of all rows", gp.into()),
