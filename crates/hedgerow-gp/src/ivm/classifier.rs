@@ -345,4 +345,34 @@ mod tests {
         assert!(wrong(IvmParams { n_active: 0, ..Default::default() }).contains("n_active"));
         assert!(wrong(IvmParams { noise_variance: 0.0, ..Default::default() }).contains("noise_variance"));
     }
+
+    #[test]
+    fn every_switch_still_gives_a_classifier() {
+        use crate::ivm::{Objective, SearchKind, SecondPass};
+        let data = blobs(240, 3, 3, 1);
+        let x = data.features.to_array(0..240);
+        let base = IvmParams { n_active: 12, n_trials: 8, refit: false, ..Default::default() };
+        let each = [
+            IvmParams { search: SearchKind::Cma, ..base.clone() },
+            IvmParams { search: SearchKind::Cma, refit: true, ..base.clone() },
+            IvmParams { objective: Objective::Evidence, ..base.clone() },
+            IvmParams { objective: Objective::Error, ..base.clone() },
+            IvmParams { suppress: true, ..base.clone() },
+            IvmParams { balance: true, ..base.clone() },
+            IvmParams { second_pass: SecondPass::Reversed, ..base.clone() },
+            IvmParams { second_pass: SecondPass::Ep, ..base.clone() },
+            IvmParams { n_candidates: 20, ..base.clone() },
+        ];
+        let par = Par::sequential();
+        let plain = fit(&data, base, 1).predict_proba(x.view(), &par).unwrap();
+        for params in each {
+            let model = fit(&data, params.clone(), 2);
+            assert!(model == fit(&data, params.clone(), 1), "threads change nothing: {params:?}");
+            let proba = model.predict_proba(x.view(), &par).unwrap();
+            assert!(proba != plain, "the switch does something: {params:?}");
+            let answers = model.predict(x.view(), &par).unwrap();
+            let right = answers.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+            assert!(right > 210, "{right} of 240: {params:?}");
+        }
+    }
 }

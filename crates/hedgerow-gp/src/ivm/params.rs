@@ -22,8 +22,8 @@ pub struct IvmParams {
     pub noise_variance: f64,
     /// How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve.
     pub search: SearchKind,
-    /// What the search looks at: `loss` is the calibrated log-loss on rows that are not active, `evidence` what the filter
-    /// thinks of the active rows, `error` the thesis's mixture of that evidence and the error.
+    /// What the search looks at: `loss` is the calibrated log-loss of answers that rows get without their own labels, `evidence` what
+    /// the filter thinks of the active rows, `error` the thesis's mixture of that evidence and the error.
     pub objective: Objective,
     /// Pairs of length scale and variance that `cma` tries.
     pub n_trials: usize,
@@ -56,7 +56,7 @@ pub enum SearchKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
-    /// The calibrated log-loss on rows that are not active.
+    /// The calibrated log-loss of answers that rows get without their own labels; without a refit, of rows that are not active.
     #[default]
     Loss,
     /// What the filter thinks of the labels of the active rows.
