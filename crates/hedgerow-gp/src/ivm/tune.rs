@@ -16,9 +16,9 @@ use crate::linalg::Cholesky;
 const MOST_ROWS: usize = 3000;
 /// Active rows a machine has in the search, at most.
 const MOST_ACTIVE: usize = 100;
-/// Length scales that are tried, in typical distances; and variances.
-const LENGTHS: [f64; 7] = [0.15, 0.22, 0.32, 0.45, 0.65, 1.0, 1.5];
-const VARIANCES: [f64; 4] = [2.0, 8.0, 30.0, 100.0];
+/// Length scales that are tried, in typical distances, and variances; the likeliest first, as the search may be cut short.
+const LENGTHS: [f64; 7] = [0.45, 0.65, 0.32, 1.0, 0.22, 1.5, 0.15];
+const VARIANCES: [f64; 4] = [30.0, 8.0, 100.0, 2.0];
 /// Parts of the best length scale that are tried at last.
 const BETWEEN: [f64; 2] = [0.84, 1.19];
 
@@ -27,8 +27,8 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
     let typical = typical_distance(task.x, params.seed);
     let given = |value: f64, least: f64, most: f64| if value > 0.0 { [value; 2] } else { [least, most] };
     let bounds = [
-        given(params.length_scale, LENGTHS[0] * typical, LENGTHS[6] * typical),
-        given(params.signal_variance, VARIANCES[0], VARIANCES[3]),
+        given(params.length_scale, LENGTHS[6] * typical, LENGTHS[5] * typical),
+        given(params.signal_variance, VARIANCES[3], VARIANCES[2]),
     ];
     if bounds.iter().all(|[low, high]| low == high) {
         return Ok([bounds[0][0], bounds[1][0]]);
@@ -71,8 +71,8 @@ impl Tries<'_> {
         let n_between = if params.length_scale > 0.0 { 0 } else { BETWEEN.len() };
         self.n_total = lengths.len() * variances.len() + n_between;
         let mut best = (middle, f64::INFINITY);
-        for &length in &lengths {
-            for &variance in &variances {
+        for &variance in &variances {
+            for &length in &lengths {
                 let Some(value) = self.value([length, variance])? else { return Ok(best.0) };
                 if value < best.1 {
                     best = ([length, variance], value);
