@@ -12,12 +12,16 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-gp", &["hedgerow-core"]),
     ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest", "hedgerow-gp"]),
     ("hedgerow-cli", &["hedgerow"]),
+    // Its console script is the command line.
+    ("python", &["hedgerow", "hedgerow-cli"]),
 ];
 
 /// Fails on any other arrow, and on a crate nobody has placed yet.
 pub(crate) fn check() -> anyhow::Result<()> {
-    for entry in fs::read_dir(crate::root().join("crates"))? {
-        let folder = entry?.path();
+    let crates = fs::read_dir(crate::root().join("crates"))?;
+    let mut folders = crates.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;
+    folders.push(crate::root().join("python"));
+    for folder in folders {
         let name = folder.file_name().and_then(|n| n.to_str()).context("a crate without a name")?;
         let Some((_, allowed)) = ALLOWED.iter().find(|(known, _)| *known == name) else {
             bail!("{name} has no place among the layers: add it to xtask/src/layers.rs");

@@ -1,16 +1,25 @@
 //! `cargo xtask`: pages made from the code, and checks of the workspace itself.
 
+mod arguments;
 mod layers;
 mod parameters;
+mod stubs;
 
 use anyhow::bail;
 
 fn main() -> anyhow::Result<()> {
     match std::env::args().nth(1).as_deref() {
-        Some("docs") => parameters::write(),
+        Some("docs") => {
+            parameters::write()?;
+            arguments::write()
+        }
         Some("layers") => layers::check(),
+        Some("stubs") => stubs::check_or_write(std::env::args().skip(2)),
         other => bail!(
-            "expected docs (write docs/parameters.md) or layers (check crate dependencies), got {other:?}"
+            "expected one of these, got {other:?}:\n  \
+             docs: write docs/parameters.md and the arguments of the Python classes\n  \
+             layers: check which crate uses which\n  \
+             stubs MODULE [--check]: write the types of the native Python module, or check them"
         ),
     }
 }

@@ -8,20 +8,19 @@ mod machine;
 mod output;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
 
 use clap::Parser as _;
 
 use args::{Cli, Command};
 
 /// Runs the program with its arguments and says how it ended: 0 done, 1 a negative result, 2 an error.
-pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
+pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     let cli = match Cli::try_parse_from(args) {
         Ok(cli) => cli,
         Err(message) => {
             // Help and version go to standard output and are no error; a broken pipe is none either.
             let _ = message.print();
-            return ExitCode::from(if message.use_stderr() { 2 } else { 0 });
+            return if message.use_stderr() { 2 } else { 0 };
         }
     };
     let result = match cli.command {
@@ -36,11 +35,11 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> ExitCode {
         Command::Demo(args) => commands::demo::run(&args),
     };
     match result {
-        Ok(verdict) => ExitCode::from(verdict.exit_code()),
-        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Ok(verdict) => verdict.exit_code(),
+        Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             output::error(&error);
-            ExitCode::from(2)
+            2
         }
     }
 }

@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    hedgerow_cli::run(std::env::args_os())
+    ExitCode::from(hedgerow_cli::run(std::env::args_os()))
 }

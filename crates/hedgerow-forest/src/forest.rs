@@ -3,7 +3,7 @@
 use hedgerow_core::{Classifier, Error, ModelProblem, Par, Result};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
-use crate::calibration::Calibration;
+use crate::calibration::{Calibration, tilt};
 use crate::params::{ForestParams, Probabilities};
 use crate::parts::{self, Part};
 use crate::say::Say;
@@ -27,6 +27,8 @@ pub struct Forest {
     /// What the answer of a leaf counts.
     pub(crate) say: Say,
     pub(crate) calibration: Option<Calibration>,
+    /// What class weights make of calibrated answers: a factor for each class, none where there are none.
+    pub(crate) tilt: Vec<f64>,
     /// For each column, how much impurity its splits removed, summed over trees.
     pub(crate) gains: Vec<f64>,
     /// Which trees know which classes; empty where all know all.
@@ -43,7 +45,17 @@ impl Forest {
         gains: Vec<f64>,
     ) -> Self {
         let say = Say::new(0.0);
-        Self { params, n_features: gains.len(), n_classes, trees, say, calibration, gains, parts: Vec::new() }
+        Self {
+            params,
+            n_features: gains.len(),
+            n_classes,
+            trees,
+            say,
+            calibration,
+            tilt: Vec::new(),
+            gains,
+            parts: Vec::new(),
+        }
     }
 
     /// The same forest with the knowledge which trees know which classes.
@@ -54,6 +66,17 @@ impl Forest {
         }
         self.parts = parts;
         Ok(self)
+    }
+
+    /// The same forest with answers tilted by a factor for each class.
+    #[must_use]
+    pub fn with_tilt(self, tilt: Vec<f64>) -> Self {
+        Self { tilt, ..self }
+    }
+
+    /// A factor for each class by which answers are tilted because of class weights; none where there are none.
+    pub fn tilt(&self) -> &[f64] {
+        &self.tilt
     }
 
     /// The same forest with answers of leaves that count as much as this power of their size.
@@ -173,6 +196,7 @@ impl Forest {
                 let sum: f64 = row.iter().sum();
                 row.iter_mut().for_each(|p| *p /= sum);
             }
+            tilt::apply(&self.tilt, row);
         }
     }
 }

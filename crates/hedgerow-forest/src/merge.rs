@@ -26,6 +26,7 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
     let mut merged = (*first).clone();
     let mut calibrations = vec![(first.calibration, first.trees.len())];
     let own_classes: Vec<usize> = (0..first.n_classes).collect();
+    let mut tilts = vec![(own_classes.clone(), &first.tilt, first.trees.len())];
     let mut parts = parts_in_union(first, &own_classes);
     for (schema, forest) in rest {
         check_columns(&union, schema)?;
@@ -37,12 +38,14 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
         }
         calibrations.push((forest.calibration, forest.trees.len()));
         parts.extend(parts_in_union(forest, &classes));
+        tilts.push((classes, &forest.tilt, forest.trees.len()));
     }
     union.check_sizes()?;
     merged.n_classes = union.n_classes();
     merged.params.n_trees = merged.trees.len();
     merged.say = Say::new(mean_power(forests));
     merged.calibration = mean_calibration(&calibrations);
+    merged.tilt = mean_tilt(&tilts, merged.n_classes);
     merged.parts = simplify(parts, merged.n_classes);
     Ok((union, merged))
 }
@@ -139,6 +142,22 @@ fn mean_power(forests: &[(&Schema, &Forest)]) -> f64 {
         return forests[0].1.say.power();
     }
     sum(&|forest| trees(forest) * forest.say.power()) / sum(&trees).max(1.0)
+}
+
+/// The geometric mean of the parts' factors for each class, each part counting as much as it has trees; a part without factors
+/// counts with 1.
+fn mean_tilt(parts: &[(Vec<usize>, &Vec<f64>, usize)], n_classes: usize) -> Vec<f64> {
+    if parts.iter().all(|(_, tilt, _)| tilt.is_empty()) {
+        return Vec::new();
+    }
+    let (mut logs, mut trees) = (vec![0.0; n_classes], vec![0.0; n_classes]);
+    for (classes, tilt, n) in parts {
+        for (own, &class) in classes.iter().enumerate() {
+            logs[class] += *n as f64 * libm::log(tilt.get(own).copied().unwrap_or(1.0));
+            trees[class] += *n as f64;
+        }
+    }
+    logs.iter().zip(trees).map(|(log, n)| if n > 0.0 { libm::exp(log / n) } else { 1.0 }).collect()
 }
 
 /// The geometric mean of the parts' numbers, each part counting as much as it has trees; none unless all have them.

@@ -215,7 +215,7 @@ fn rare_classes_are_seen() {
     data = data.select(&keep);
     let fitted = fit(&data, &[("n_trees", "20")]);
     let oob = fitted.oob.unwrap();
-    let proba = oob.probabilities(fitted.forest.calibration());
+    let proba = oob.probabilities(&fitted.forest);
     let judged: Vec<usize> = (0..keep.len()).filter(|&row| oob.n_trees[row] > 0).collect();
     let scores: Vec<f64> = judged.iter().map(|&row| proba[(row, 1)]).collect();
     let hits: Vec<bool> = judged.iter().map(|&row| data.labels[row] == ClassId(1)).collect();

@@ -223,7 +223,8 @@ fn judge_oob(
     if rows.is_empty() {
         return Ok(None);
     }
-    let mut proba = oob.probabilities(model.as_forest().and_then(|forest| forest.calibration()));
+    let Some(forest) = model.as_forest() else { return Ok(None) };
+    let mut proba = oob.probabilities(forest);
     let mut truth = labels.clone();
     if rows.len() < labels.len() {
         proba = proba.select(ndarray::Axis(0), &rows);
@@ -312,11 +313,11 @@ fn describe(
 
 /// The out-of-bag probabilities of the training rows as CSV: how many trees had not seen the row, then a column a class.
 fn write_oob(path: &Path, oob: &OutOfBag, model: &Model) -> anyhow::Result<()> {
-    let calibration = model.as_forest().and_then(|forest| forest.calibration());
+    let Some(forest) = model.as_forest() else { return Ok(()) };
     let mut out = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
     let names = model.schema.labels.names().iter().map(|name| format!("p_{name}"));
     out.write_record(["n_trees".to_string()].into_iter().chain(names))?;
-    for (row, n) in oob.probabilities(calibration).rows().into_iter().zip(&oob.n_trees) {
+    for (row, n) in oob.probabilities(forest).rows().into_iter().zip(&oob.n_trees) {
         let cell = |p: &f64| if p.is_nan() { String::new() } else { format!("{p:.6}") };
         out.write_record([n.to_string()].into_iter().chain(row.iter().map(cell)))?;
     }

@@ -12,6 +12,7 @@
 //! found by minimizing the log-loss of out-of-bag rows, and are used only if that is lower than without them.
 
 mod choice;
+pub(crate) mod tilt;
 mod votes;
 
 use hedgerow_core::rng::{Purpose, Rng};

@@ -508,8 +508,8 @@ impl PartialEq for OnlineForest {
     /// Whether the two would give the same model file.
     fn eq(&self, other: &Self) -> bool {
         let alike = |a: &Forest, b: &Forest| {
-            (&a.params, a.n_classes, &a.say, &a.calibration, &a.gains, &a.parts)
-                == (&b.params, b.n_classes, &b.say, &b.calibration, &b.gains, &b.parts)
+            (&a.params, a.n_classes, &a.say, &a.calibration, &a.tilt, &a.gains, &a.parts)
+                == (&b.params, b.n_classes, &b.say, &b.calibration, &b.tilt, &b.gains, &b.parts)
         };
         alike(&self.forest, &other.forest)
             && self.ordered_trees() == other.ordered_trees()

@@ -12,7 +12,7 @@ use super::live::{LiveTree, Soil};
 use super::pool::Values;
 use super::window::{self, Record};
 use super::{BLOCK, Birth, OnlineForest};
-use crate::calibration::{self, Answers, Calibration};
+use crate::calibration::{self, Answers, Calibration, tilt};
 use crate::codes::Code;
 use crate::grow::{Ground, Grown, LeafRows, Matrix, grow, on_grid};
 use crate::params::ClassWeights;
@@ -219,9 +219,23 @@ impl OnlineForest {
         let (way, near) = calibration::choose(task, self.way(), earlier, training.par);
         self.forest.say = self.says[way].clone();
         if calibrates {
+            // First what the trees say is made honest, rows of each class counting the same; then it is tilted.
+            let counts = |row: usize| if weight(row) > 0.0 { 1.0 } else { 0.0 };
             self.forest.calibration =
-                Calibration::fit(&answers[way], &labels, weight, near, seed, training.par);
+                Calibration::fit(&answers[way], &labels, counts, near, seed, training.par);
+            let class_weights = self.weights_of_classes();
+            let found = self.forest.calibration.as_ref();
+            self.forest.tilt = tilt::fit(&answers[way], &labels, |_| 1.0, &class_weights, found);
         }
+    }
+
+    /// What classes weigh in answers: as asked for or, balanced, as much less as they have more rows in the pool.
+    fn weights_of_classes(&self) -> Vec<f64> {
+        if self.forest.params.class_weights != ClassWeights::Balanced {
+            return self.class_weights.clone();
+        }
+        let mean = self.pool.n_rows() as f64 / self.pool.n_classes().max(1) as f64;
+        self.pool.class_counts().map(|n| mean / n.max(1) as f64).collect()
     }
 }
 

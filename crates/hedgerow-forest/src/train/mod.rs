@@ -9,7 +9,7 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Checked, DataProblem, Dataset, Error, Progress, Result, StopReason, Training};
 
 use crate::bag::Bagging;
-use crate::calibration::Calibration;
+use crate::calibration::{Calibration, tilt};
 use crate::codes::{CodeMatrix, Codes, Turned};
 use crate::forest::Forest;
 use crate::grow::{Ground, Grown, Matrix, grow};
@@ -214,19 +214,24 @@ impl<'a> Trainer<'a> {
     }
 
     fn finish(self, stop: StopReason) -> Fitted {
-        let weight = |row: usize| {
-            let of_row = self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
-            of_row * self.class_weights[self.data.labels[row].index()]
-        };
+        let row_weight = |row: usize| self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
+        let class_weight = |row: usize| self.class_weights[self.data.labels[row].index()];
+        let weight = |row: usize| row_weight(row) * class_weight(row);
         let (labels, seed, par) = (&self.data.labels, self.params.seed, self.training.par);
         let (say, oob) = match self.oob.map(|oob| oob.finish(labels, weight, par)) {
             Some((say, oob)) => (say, Some(oob)),
             None => (Say::unjudged(self.params), None),
         };
-        let calibration = oob
-            .as_ref()
-            .filter(|_| self.params.calibrate)
-            .and_then(|oob| Calibration::fit(oob, labels, weight, None, seed, par));
+        let calibration = oob.as_ref().filter(|_| self.params.calibrate).and_then(|oob| {
+            // First what the trees say is made honest, rows of each class counting the same; then it is tilted.
+            let weight = |row: usize| if class_weight(row) > 0.0 { row_weight(row) } else { 0.0 };
+            Calibration::fit(oob, labels, weight, None, seed, par)
+        });
+        let tilt = match &oob {
+            _ if !self.params.calibrate => Vec::new(),
+            Some(oob) => tilt::fit(oob, labels, row_weight, &self.class_weights, calibration.as_ref()),
+            None => tilt::unjudged(self.params, &self.class_weights),
+        };
         let forest = Forest {
             params: self.params.clone(),
             n_features: self.data.schema.n_features(),
@@ -234,6 +239,7 @@ impl<'a> Trainer<'a> {
             trees: self.trees,
             say,
             calibration,
+            tilt,
             gains: self.gains,
             parts: Vec::new(),
         };

@@ -3,7 +3,8 @@
 use hedgerow_core::{ClassId, Dataset, Par};
 use ndarray::{Array2, Axis};
 
-use crate::calibration::{self, Answers, Calibration, MOST_DECIDING};
+use crate::Forest;
+use crate::calibration::{self, Answers, MOST_DECIDING, tilt};
 use crate::grow::Verdicts;
 use crate::params::ForestParams;
 use crate::say::Say;
@@ -152,13 +153,17 @@ impl OutOfBag {
         (judged > 0.0).then(|| right / judged)
     }
 
-    /// Probabilities for each row, calibrated as the forest's own answers are; rows that every tree has seen get `NaN`.
-    pub fn probabilities(&self, calibration: Option<&Calibration>) -> Array2<f64> {
-        let Some(calibration) = calibration else { return self.mean_shares() };
+    /// Probabilities for each row, calibrated and tilted as the forest's own answers are; rows that every tree has seen get
+    /// `NaN`.
+    pub fn probabilities(&self, forest: &Forest) -> Array2<f64> {
+        let Some(calibration) = &forest.calibration else { return self.mean_shares() };
         let mut proba = self.shares.mapv(f64::from);
         for (mut row, &n) in proba.axis_iter_mut(Axis(0)).zip(&self.n_trees) {
             match row.as_slice_mut() {
-                Some(row) if n > 0 => calibration.apply(row, f64::from(n)),
+                Some(row) if n > 0 => {
+                    calibration.apply(row, f64::from(n));
+                    tilt::apply(&forest.tilt, row);
+                }
                 _ => row.fill(f64::NAN),
             }
         }

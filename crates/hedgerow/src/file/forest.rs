@@ -14,6 +14,9 @@ use super::{json, malformed};
 pub(super) fn plan<'a>(forest: &'a Forest, trees: &'a [Tree], plan: &mut Plan<'a>) -> Result<()> {
     plan.json("params", forest.params())?;
     plan.json("calibration", &forest.calibration())?;
+    if !forest.tilt().is_empty() {
+        plan.json("tilt", &forest.tilt())?;
+    }
     plan.json("parts", &forest.parts())?;
     plan.json("leaf_power", &forest.leaf_power())?;
     let total = |len: fn(&Tree) -> usize| trees.iter().map(len).sum::<usize>();
@@ -102,7 +105,11 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<Forest> {
     if !(-1.0..=1.0).contains(&leaf_power) {
         return Err(malformed("leaf_power", "expected a number from -1 to 1"));
     }
-    let forest = Forest::from_parts(params, schema.n_classes(), trees, calibration, gains);
+    let tilt: Vec<f64> = if parts.has_text("tilt") { json(parts, "tilt")? } else { Vec::new() };
+    if tilt.len() > schema.n_classes() || !tilt.iter().all(|&factor| is_positive(factor)) {
+        return Err(malformed("tilt", "expected a number above 0 for each class"));
+    }
+    let forest = Forest::from_parts(params, schema.n_classes(), trees, calibration, gains).with_tilt(tilt);
     forest.with_leaf_power(leaf_power).with_parts(known)
 }
 

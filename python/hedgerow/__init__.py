@@ -1,0 +1,34 @@
+"""A classifier that keeps learning.
+
+Rows stream in; a model answers with a probability for each class, and learns what it is told at once.
+
+>>> from hedgerow import OnlineForestClassifier
+>>> X, y = [[0.0], [0.2], [0.9], [1.0]] * 10, ["low", "low", "high", "high"] * 10
+>>> model = OnlineForestClassifier(random_state=0).fit(X, y)
+>>> model.predict([[0.1], [0.95]]).tolist()
+['low', 'high']
+
+Classes may come late, without having been announced:
+
+>>> _ = model.partial_fit([[5.0], [5.1], [5.2]] * 10, ["huge"] * 30)
+>>> model.classes_.tolist()
+['high', 'low', 'huge']
+"""
+
+from hedgerow import _river
+from hedgerow._classifier import Classifier, load
+from hedgerow._forest import OnlineForestClassifier
+from hedgerow._gp import GpClassifier
+from hedgerow._hedgerow import VERSION as __version__
+from hedgerow._ivm import IvmClassifier
+
+__all__ = [
+    "Classifier",
+    "GpClassifier",
+    "IvmClassifier",
+    "OnlineForestClassifier",
+    "__version__",
+    "load",
+]
+
+_river.welcome()

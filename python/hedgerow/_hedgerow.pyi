@@ -1,0 +1,178 @@
+# Made from the native module by `cargo xtask stubs`.
+"""
+The private native module. Use the classes of `hedgerow` instead.
+"""
+
+from _typeshed import Incomplete, SupportsGetItem
+from os import PathLike
+from typing import Any, Final, SupportsFloat, SupportsIndex, final
+
+__all__ = ["VERSION", "Fitted", "Lesson", "Model", "command_line", "default_settings"]
+
+VERSION: Final[str]
+"""
+The version of the engine.
+"""
+
+@final
+class Fitted:
+    """
+    What a fit gives. `raised` is what stopped it, where something was raised while it ran: the model is the best so far.
+    """
+    @property
+    def log_evidence(self, /) -> float | None: ...
+    @property
+    def model(self, /) -> Model: ...
+    @property
+    def oob(self, /) -> Incomplete | None:
+        """
+        Probabilities of the training rows by trees that have not seen them, where there are such.
+        """
+    @property
+    def raised(self, /) -> Any | None: ...
+    @property
+    def stop(self, /) -> str:
+        """
+        Why training ended: done, converged, time, memory or interrupted.
+        """
+
+@final
+class Lesson:
+    """
+    What came of learning some rows.
+    """
+    @property
+    def answers(self, /) -> Incomplete:
+        """
+        What the model answered before it learnt each row.
+        """
+    @property
+    def drifts(self, /) -> list[int]:
+        """
+        The rows at which drift was noticed, counted from the first ever learnt.
+        """
+    @property
+    def n_forgotten(self, /) -> int: ...
+    @property
+    def n_learnt(self, /) -> int: ...
+    @property
+    def n_replaced(self, /) -> int: ...
+    @property
+    def raised(self, /) -> Any | None: ...
+
+@final
+class Model:
+    """
+    A model and the schema it was trained on. Several threads may ask it at once; while it learns, they wait.
+    """
+    def __new__(cls, /, kind: str, settings: SupportsGetItem[int, tuple[str, str]], n_features: SupportsIndex, classes: SupportsGetItem[int, str], *, columns: str | None = None) -> Model:
+        """
+        A model that knows nothing yet and learns what it is given.
+        """
+    @property
+    def active_rows(self, /) -> Incomplete | None:
+        """
+        The rows that answers are computed from, where the model has such rows.
+        """
+    @property
+    def can_learn(self, /) -> bool:
+        """
+        Whether it can go on learning.
+        """
+    @property
+    def classes(self, /) -> list[str]:
+        """
+        The names of the classes, in the order of the columns of its answers.
+        """
+    @property
+    def columns(self, /) -> str | None:
+        """
+        The feature columns, in JSON; none where they are numbers without names.
+        """
+    @staticmethod
+    def fit(kind: str, settings: SupportsGetItem[int, tuple[str, str]], x: Any, labels: Incomplete, classes: SupportsGetItem[int, str], *, columns: str | None = None, weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Fitted:
+        """
+        Fits a model to rows.
+
+        `columns` describes them in JSON where they are more than numbers without names; `labels` are places in `classes`.
+        """
+    @staticmethod
+    def from_bytes(bytes: bytes) -> Model:
+        """
+        A model from the bytes of a model file.
+        """
+    def frozen(self, /) -> Model:
+        """
+        A copy that learns no more: smaller, as it has no rows.
+        """
+    @property
+    def importances(self, /) -> list[float] | None:
+        """
+        The share of each column in what the splits of a forest gained, where it is one.
+        """
+    @property
+    def kernel(self, /) -> list[tuple[str, float]]:
+        """
+        The parameters of the kernel by name, where there is one.
+        """
+    @property
+    def kind(self, /) -> str:
+        """
+        The kind of model.
+        """
+    def learn(self, /, x: Any, labels: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
+        """
+        Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
+        """
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Model:
+        """
+        Reads a model file.
+        """
+    @property
+    def n_bytes(self, /) -> int:
+        """
+        Bytes in memory.
+        """
+    @property
+    def n_features(self, /) -> int:
+        """
+        How many feature columns there are.
+        """
+    @property
+    def n_seen(self, /) -> int | None:
+        """
+        How many rows it has learnt, where it can go on learning.
+        """
+    @property
+    def n_trees(self, /) -> int | None:
+        """
+        How many trees there are, where it is a forest.
+        """
+    def predict_proba(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
+        """
+        A probability for every class of every row.
+        """
+    def save(self, /, path: str | PathLike[str]) -> int:
+        """
+        Writes the model file.
+        """
+    @property
+    def settings(self, /) -> str:
+        """
+        The parameters it was made with, in JSON.
+        """
+    def to_bytes(self, /) -> bytes:
+        """
+        The bytes of the model file.
+        """
+
+def command_line(args: SupportsGetItem[int, str]) -> int:
+    """
+    Runs the command line and returns its exit code.
+    """
+
+def default_settings(kind: str) -> str:
+    """
+    The parameters of a kind of model as they are when nothing is said: an object in JSON.
+    """

@@ -1,0 +1,150 @@
+"""Classifiers that keep learning: batch by batch as in scikit-learn, row by row as in River."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from hedgerow import _hedgerow, _labels
+from hedgerow._classifier import Classifier, _check_lengths, _weights
+from hedgerow._progress import Watchers
+from hedgerow._table import TableReader
+
+
+class OnlineClassifier(Classifier):
+    """A classifier that can go on learning."""
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+        """Learn more rows, in order; the first call makes the model.
+
+        Classes may come at any time: `classes_` grows at its end, and old columns keep their place.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels.
+        classes : array, optional
+            All classes there will be, if they are to have their columns from the start. Then other labels are an error.
+
+        Returns
+        -------
+        self
+        """
+        return self._learn(X, y, classes, None)
+
+    def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
+        """Learn one row, given by the names of its columns.
+
+        >>> from hedgerow import OnlineForestClassifier
+        >>> model = OnlineForestClassifier(n_estimators=10, random_state=0)
+        >>> for i in range(100):
+        ...     model.learn_one({"size": i % 10, "colour": "red" if i % 2 else "green"}, i % 10 > 4)
+        >>> model.predict_one({"size": 9, "colour": "red"})
+        True
+
+        Parameters
+        ----------
+        x : mapping
+            The values. What is missing is missing; columns that were not in the first row are not looked at.
+        y : number, text or truth value
+            The label.
+        """
+        if not self.__sklearn_is_fitted__():
+            self._reader = TableReader(type(self).__name__)
+            self._reader.first_row(x)
+            self._begin(np.array([], object))
+        values, new_categories = self._reader.row(x, grow=True)
+        self._teach(values, np.array([y]), new_categories, None)
+
+    def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
+        """Return the probability of each class for one row; nothing before anything was learnt.
+
+        Parameters
+        ----------
+        x : mapping
+            The values by the names of their columns.
+
+        Returns
+        -------
+        dict
+        """
+        if not self.__sklearn_is_fitted__() or not len(self.classes_):
+            return {}
+        values, _ = self._reader.row(x, grow=False)
+        answer = self._model.predict_proba(values, threads=1)[0]
+        return dict(zip(self.classes_.tolist(), answer.tolist(), strict=True))
+
+    def predict_one(self, x: Mapping[Any, Any]) -> Any:
+        """Return the most probable class of one row; None before anything was learnt.
+
+        Parameters
+        ----------
+        x : mapping
+            The values by the names of their columns.
+        """
+        answer = self.predict_proba_one(x)
+        return max(answer, key=answer.__getitem__) if answer else None
+
+    # What River asks of an estimator beside its methods.
+    _supervised = True
+    _multiclass = True
+
+    def _get_params(self) -> dict[str, Any]:
+        return dict(self.get_params(deep=False))
+
+    def _learn(self, X: Any, y: Any, classes: Any, weights: Any) -> Any:
+        name = type(self).__name__
+        labels = _labels.column(y, name)
+        if classes is not None:
+            classes = _labels.encode(_labels.column(classes, name))[1]
+        if not self.__sklearn_is_fitted__():
+            reader = TableReader(name)
+            values = reader.first(X)
+            new_categories: list[tuple[int, list[str]]] = []
+            _check_lengths(values, labels)
+            self._reader = reader
+            self._begin(labels[:0] if classes is None else classes)
+        else:
+            values, new_categories = self._reader.more(X, grow=True)
+            _check_lengths(values, labels)
+        if classes is not None:
+            unknown = sorted(set(labels.tolist()) - set(classes.tolist()))
+            if unknown:
+                raise ValueError(f"`classes` has no {unknown[0]!r}, which is in `y`; without `classes` any may come")
+        return self._teach(values, labels, new_categories, _weights(weights, len(labels)), X)
+
+    def _begin(self, classes: Any) -> None:
+        """Make a model that knows nothing yet."""
+        model = _hedgerow.Model(
+            self._kind,
+            self._engine_settings(),
+            self._reader.n_features or 0,
+            _labels.names(classes),
+            columns=self._reader.json(),
+        )
+        self._take(model, classes)
+
+    def _teach(self, values: Any, labels: Any, new_categories: Any, weights: Any, X: Any = None) -> Any:
+        codes, classes = _labels.encode_with(labels, self.classes_)
+        watchers = Watchers(self, "learning", X, labels) if len(codes) > 1 else None
+        try:
+            lesson = self._model.learn(
+                values,
+                codes,
+                new_classes=_labels.names(classes[len(self.classes_) :]),
+                new_categories=new_categories,
+                weights=weights,
+                watch=watchers.watch() if watchers else None,
+                **self._limits(),
+            )
+        finally:
+            if watchers:
+                watchers.close()
+        self.classes_ = classes
+        if lesson.raised is not None:
+            raise lesson.raised
+        return self

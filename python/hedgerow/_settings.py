@@ -1,0 +1,60 @@
+"""Arguments with scikit-learn's names and meanings as settings of the engine, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from hedgerow import _labels
+
+# The engine says 0 where scikit-learn says None.
+_ZERO_IS_NONE = ("max_depth",)
+
+
+def settings(arguments: Mapping[str, Any], names: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Settings of the engine in JSON, from arguments; `names` has the engine's name for each."""
+    return [(name, json.dumps(_to_engine(argument, arguments[argument]))) for argument, name in names.items()]
+
+
+def arguments(settings: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments from settings of the engine."""
+    return {argument: _from_engine(argument, settings[name]) for argument, name in names.items() if name in settings}
+
+
+def _to_engine(argument: str, value: Any) -> Any:
+    if argument in _ZERO_IS_NONE and value is None:
+        return 0
+    if argument == "max_features":
+        return "all" if value is None else value if isinstance(value, str) else _plain(value)
+    if argument == "criterion" and value == "log_loss":
+        return "entropy"
+    if argument == "class_weight":
+        if value is None:
+            return "none"
+        if isinstance(value, Mapping):
+            return dict(zip(_labels.names(np.array(list(value))), (float(w) for w in value.values()), strict=True))
+    return _plain(value)
+
+
+def _from_engine(argument: str, value: Any) -> Any:
+    if argument in _ZERO_IS_NONE and value == 0:
+        return None
+    if argument == "max_features" and value == "all":
+        return None
+    if argument == "class_weight":
+        if value == "none":
+            return None
+        if isinstance(value, Mapping):
+            return dict(zip(_labels.classes_of(list(value)).tolist(), value.values(), strict=True))
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python; the engine says what is wrong with anything else."""
+    item: Callable[[], Any] | None = getattr(value, "item", None)
+    if callable(item):
+        return item()
+    return value if isinstance(value, (int, float, bool, str)) or value is None else repr(value)

@@ -1,0 +1,37 @@
+//! The native half of the Python package: numpy arrays in, the engine without the interpreter's lock, numpy arrays out.
+//!
+//! What people use is written in Python (`hedgerow/`); this module is private to it. `table` reads arrays, `run` is the one way
+//! into the engine, `errors` the one way out of it when something is wrong.
+
+mod errors;
+mod limits;
+mod model;
+mod run;
+mod table;
+
+/// The private native module. Use the classes of `hedgerow` instead.
+#[pyo3::pymodule]
+mod _hedgerow {
+    use std::ffi::OsString;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use crate::model::{Fitted, Lesson, Model};
+
+    /// The version of the engine.
+    #[pymodule_export]
+    const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+    /// Runs the command line and returns its exit code.
+    #[pyfunction]
+    fn command_line(py: Python<'_>, args: Vec<OsString>) -> u8 {
+        py.detach(|| hedgerow_cli::run(args))
+    }
+
+    /// The parameters of a kind of model as they are when nothing is said: an object in JSON.
+    #[pyfunction]
+    fn default_settings(kind: &str) -> PyResult<String> {
+        crate::limits::default_settings(kind).map_err(crate::errors::to_python)
+    }
+}

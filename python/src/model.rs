@@ -1,0 +1,383 @@
+//! The model as Python sees it.
+
+use std::path::PathBuf;
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+
+use hedgerow::core::{
+    ClassId, Classifier as _, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Par,
+    Result, Rows, Schema, Silent, StopReason, Training,
+};
+use ndarray::{Array2, s};
+use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+use crate::errors::to_python;
+use crate::limits::{Limits, params};
+use crate::run;
+use crate::table::{Table, View, first_infinite};
+
+/// Rows answered between two looks at signals.
+const ANSWERED_AT_ONCE: usize = 4096;
+/// Rows that are learnt on the calling thread: one that waits would cost more than they do.
+const LEARNT_AT_ONCE: usize = 8;
+
+/// A model and the schema it was trained on. Several threads may ask it at once; while it learns, they wait.
+#[pyclass(frozen, module = "hedgerow._hedgerow")]
+pub(crate) struct Model(RwLock<hedgerow::Model>);
+
+/// What a fit gives. `raised` is what stopped it, where something was raised while it ran: the model is the best so far.
+#[pyclass(frozen, module = "hedgerow._hedgerow", get_all)]
+pub(crate) struct Fitted {
+    model: Py<Model>,
+    /// Probabilities of the training rows by trees that have not seen them, where there are such.
+    oob: Option<Py<PyArray2<f64>>>,
+    log_evidence: Option<f64>,
+    /// Why training ended: done, converged, time, memory or interrupted.
+    stop: String,
+    raised: Option<Py<PyAny>>,
+}
+
+/// What came of learning some rows.
+#[pyclass(frozen, module = "hedgerow._hedgerow", get_all)]
+pub(crate) struct Lesson {
+    /// What the model answered before it learnt each row.
+    answers: Py<PyArray2<f64>>,
+    n_learnt: usize,
+    n_replaced: usize,
+    n_forgotten: usize,
+    /// The rows at which drift was noticed, counted from the first ever learnt.
+    drifts: Vec<u64>,
+    raised: Option<Py<PyAny>>,
+}
+
+#[pymethods]
+impl Model {
+    /// Fits a model to rows.
+    ///
+    /// `columns` describes them in JSON where they are more than numbers without names; `labels` are places in `classes`.
+    #[staticmethod]
+    #[pyo3(signature = (kind, settings, x, labels, classes, *, columns=None, weights=None, threads=0, seconds=None, memory=None, watch=None))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are named in Python, and only our own code calls this"
+    )]
+    fn fit(
+        py: Python<'_>,
+        kind: &str,
+        settings: Vec<(String, String)>,
+        x: &Bound<'_, PyAny>,
+        labels: PyReadonlyArray1<'_, i64>,
+        classes: Vec<String>,
+        columns: Option<&str>,
+        weights: Option<PyReadonlyArray1<'_, f32>>,
+        threads: usize,
+        seconds: Option<f64>,
+        memory: Option<u64>,
+        watch: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Fitted> {
+        let limits = Limits { threads, seconds, bytes: memory };
+        let params = params(kind, &settings).map_err(to_python)?;
+        let table = Table::new(x)?;
+        let schema = new_schema(table.shape()[1], columns, classes).map_err(to_python)?;
+        let (view, labels) = (table.view(), class_ids(&labels));
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let data = run::at_once(py, || Dataset::new(schema, view.features(), labels, weights))?;
+        let data = data.and_then(|data| data.check_trainable().map(|()| data)).map_err(to_python)?;
+        let budget = limits.budget(data.bytes()).map_err(to_python)?;
+        let stop = budget.stop.clone();
+        let outcome = run::watched(py, &stop, watch, move |observer| -> Result<_> {
+            let par = limits.par()?;
+            let fitted =
+                hedgerow::Model::fit(&data, &params, &Training { par: &par, budget: &budget, observer })?;
+            let oob = fitted.oob.as_ref().zip(fitted.model.as_forest());
+            let oob = oob.map(|(oob, forest)| oob.probabilities(forest));
+            Ok((fitted.model.with_rows(data), oob, fitted.log_evidence, fitted.stop))
+        })?;
+        let (model, oob, log_evidence, stop) = match (outcome.value, &outcome.raised) {
+            (Ok(fitted), _) => fitted,
+            // It was stopped before there was anything: what stopped it is what the caller should see.
+            (Err(Error::Interrupted), Some(raised)) => return Err(raised.clone_ref(py)),
+            (Err(error), _) => return Err(to_python(error)),
+        };
+        Ok(Fitted {
+            model: Py::new(py, Self(RwLock::new(model)))?,
+            oob: oob.map(|shares| shares.into_pyarray(py).unbind()),
+            log_evidence,
+            stop: reason(stop),
+            raised: exception(py, outcome.raised),
+        })
+    }
+
+    /// A model that knows nothing yet and learns what it is given.
+    #[new]
+    #[pyo3(signature = (kind, settings, n_features, classes, *, columns=None))]
+    fn new(
+        kind: &str,
+        settings: Vec<(String, String)>,
+        n_features: usize,
+        classes: Vec<String>,
+        columns: Option<&str>,
+    ) -> PyResult<Self> {
+        let model = || -> Result<_> {
+            let schema = new_schema(n_features, columns, classes)?;
+            schema.check_sizes()?;
+            hedgerow::Model::new(schema, &params(kind, &settings)?)
+        };
+        Ok(Self(RwLock::new(model().map_err(to_python)?)))
+    }
+
+    /// Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
+    #[pyo3(signature = (x, labels, *, new_classes=Vec::new(), new_categories=Vec::new(), weights=None, threads=0, seconds=None, memory=None, watch=None))]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "they are named in Python, and only our own code calls this"
+    )]
+    fn learn(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        labels: PyReadonlyArray1<'_, i64>,
+        new_classes: Vec<String>,
+        new_categories: Vec<(usize, Vec<String>)>,
+        weights: Option<PyReadonlyArray1<'_, f32>>,
+        threads: usize,
+        seconds: Option<f64>,
+        memory: Option<u64>,
+        watch: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Lesson> {
+        let limits = Limits { threads, seconds, bytes: memory };
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let labels = class_ids(&labels);
+        let weights = weights.map(|w| w.as_array().to_vec());
+        let budget = limits.budget(0).map_err(to_python)?;
+        let stop = budget.stop.clone();
+        let work = |observer: &dyn hedgerow::core::Observer| -> Result<_> {
+            let mut model = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let par = if n_rows <= LEARNT_AT_ONCE { Par::sequential() } else { limits.par()? };
+            let schema = grown(&model.schema, new_classes, new_categories)?;
+            let training = Training { par: &par, budget: &budget, observer };
+            view.with_rows(0..n_rows, |x| {
+                model.learn(&schema, Rows { x, labels: &labels, weights: weights.as_deref() }, &training)
+            })
+        };
+        let outcome = if n_rows <= LEARNT_AT_ONCE {
+            run::Outcome { value: run::at_once(py, || work(&Silent))?, raised: None }
+        } else {
+            run::watched(py, &stop, watch, work)?
+        };
+        let lesson = outcome.value.map_err(to_python)?;
+        Ok(Lesson {
+            answers: lesson.answers.into_pyarray(py).unbind(),
+            n_learnt: lesson.n_learnt,
+            n_replaced: lesson.n_replaced,
+            n_forgotten: lesson.n_forgotten,
+            drifts: lesson.drifts.iter().map(|drift| drift.noticed_at).collect(),
+            raised: exception(py, outcome.raised),
+        })
+    }
+
+    /// A probability for every class of every row.
+    #[pyo3(signature = (x, *, threads=0))]
+    fn predict_proba<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let answers = run::at_once(py, || self.answer(view, n_rows, threads))??;
+        Ok(answers.into_pyarray(py))
+    }
+
+    /// Writes the model file.
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<u64> {
+        run::at_once(py, || self.read().save(path))?.map_err(to_python)
+    }
+
+    /// Reads a model file.
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+        let model = run::at_once(py, || hedgerow::Model::load(path))?.map_err(to_python)?;
+        Ok(Self(RwLock::new(model)))
+    }
+
+    /// The bytes of the model file.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = run::at_once(py, || self.read().to_bytes())?.map_err(to_python)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// A model from the bytes of a model file.
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
+        let model = run::at_once(py, || hedgerow::Model::from_bytes(bytes))?.map_err(to_python)?;
+        Ok(Self(RwLock::new(model)))
+    }
+
+    /// A copy that learns no more: smaller, as it has no rows.
+    fn frozen(&self, py: Python<'_>) -> PyResult<Self> {
+        run::at_once(py, || Self(RwLock::new(self.read().clone().without_rows())))
+    }
+
+    /// The kind of model.
+    #[getter]
+    fn kind(&self, py: Python<'_>) -> PyResult<&'static str> {
+        self.told(py, |model| model.kind().name())
+    }
+
+    /// The parameters it was made with, in JSON.
+    #[getter]
+    fn settings(&self, py: Python<'_>) -> PyResult<String> {
+        self.told(py, |model| serde_json::to_string(&model.params()).unwrap_or_default())
+    }
+
+    /// The names of the classes, in the order of the columns of its answers.
+    #[getter]
+    fn classes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.told(py, |model| model.schema.labels.names().to_vec())
+    }
+
+    /// The feature columns, in JSON; none where they are numbers without names.
+    #[getter]
+    fn columns(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.told(py, |model| {
+            let schema = &model.schema;
+            let is_plain = !schema.named && schema.columns.iter().all(|c| c.kind == ColumnKind::Numeric);
+            if is_plain { None } else { serde_json::to_string(&schema.columns).ok() }
+        })
+    }
+
+    /// How many feature columns there are.
+    #[getter]
+    fn n_features(&self, py: Python<'_>) -> PyResult<usize> {
+        self.told(py, hedgerow::core::Classifier::n_features)
+    }
+
+    /// Whether it can go on learning.
+    #[getter]
+    fn can_learn(&self, py: Python<'_>) -> PyResult<bool> {
+        self.told(py, |model| model.check_can_learn().is_ok())
+    }
+
+    /// How many rows it has learnt, where it can go on learning.
+    #[getter]
+    fn n_seen(&self, py: Python<'_>) -> PyResult<Option<u64>> {
+        self.told(py, hedgerow::Model::n_seen)
+    }
+
+    /// Bytes in memory.
+    #[getter]
+    fn n_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        self.told(py, hedgerow::Model::bytes)
+    }
+
+    /// The share of each column in what the splits of a forest gained, where it is one.
+    #[getter]
+    fn importances(&self, py: Python<'_>) -> PyResult<Option<Vec<f64>>> {
+        self.told(py, |model| model.as_forest().map(hedgerow::forest::Forest::impurity_importances))
+    }
+
+    /// How many trees there are, where it is a forest.
+    #[getter]
+    fn n_trees(&self, py: Python<'_>) -> PyResult<Option<usize>> {
+        self.told(py, |model| model.as_forest().map(|forest| forest.trees().len()))
+    }
+
+    /// The parameters of the kernel by name, where there is one.
+    #[getter]
+    fn kernel(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
+        self.told(py, hedgerow::Model::kernel)
+    }
+
+    /// The rows that answers are computed from, where the model has such rows.
+    #[getter]
+    fn active_rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
+        let rows = self.told(py, hedgerow::Model::active_rows)?;
+        Ok(rows.map(|rows| rows.into_pyarray(py)))
+    }
+}
+
+impl Model {
+    fn read(&self) -> RwLockReadGuard<'_, hedgerow::Model> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A fact of the model, asked for without the interpreter's lock: whoever has the model may be waiting for that one.
+    fn told<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&hedgerow::Model) -> T + Send) -> PyResult<T> {
+        run::at_once(py, || ask(&self.read()))
+    }
+
+    fn answer(&self, view: View<'_>, n_rows: usize, threads: usize) -> PyResult<Array2<f64>> {
+        let model = self.read();
+        let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads).map_err(to_python)? };
+        let mut answers = Array2::zeros((n_rows, model.n_classes()));
+        for from in (0..n_rows).step_by(ANSWERED_AT_ONCE) {
+            if from > 0 {
+                run::hear()?;
+            }
+            let rows = from..(from + ANSWERED_AT_ONCE).min(n_rows);
+            let out = answers.slice_mut(s![rows.clone(), ..]);
+            view.with_rows(rows, |x| {
+                check_finite(&model.schema, x, from)?;
+                model.predict_proba_into(x, &par, out)
+            })
+            .map_err(to_python)?;
+        }
+        Ok(answers)
+    }
+}
+
+fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize) -> Result<()> {
+    let Some((row, column)) = first_infinite(x) else { return Ok(()) };
+    let problem = DataProblem::Infinite { text: x[(row, column)].to_string() };
+    let name = schema.columns.get(column).map(|c| c.name.clone()).unwrap_or_default();
+    Err(DataError::from(problem).at_row((from + row) as u64 + 1).in_column(name).into())
+}
+
+fn new_schema(n_features: usize, columns: Option<&str>, classes: Vec<String>) -> Result<Schema> {
+    let mut schema = Schema::unnamed(n_features);
+    if let Some(columns) = columns {
+        let columns: Vec<Column> = serde_json::from_str(columns)
+            .map_err(|wrong| Error::param("columns", "columns in JSON", wrong))?;
+        (schema.columns, schema.named) = (columns, true);
+    }
+    schema.labels = LabelTable::from(classes);
+    Ok(schema)
+}
+
+/// A schema with classes and categories added at the ends.
+fn grown(schema: &Schema, classes: Vec<String>, categories: Vec<(usize, Vec<String>)>) -> Result<Schema> {
+    let mut schema = schema.clone();
+    if !classes.is_empty() {
+        let names = schema.labels.names().iter().cloned().chain(classes);
+        schema.labels = LabelTable::from(names.collect::<Vec<_>>());
+    }
+    for (column, names) in categories {
+        if let Some(ColumnKind::Categorical { categories }) =
+            schema.columns.get_mut(column).map(|c| &mut c.kind)
+        {
+            categories.extend(names);
+        }
+    }
+    schema.check_sizes()?;
+    Ok(schema)
+}
+
+/// Labels come as places, which Python has looked up itself; a wrong one is noticed when the rows are checked.
+fn class_ids(labels: &PyReadonlyArray1<'_, i64>) -> Vec<ClassId> {
+    labels.as_array().iter().map(|&place| ClassId(u32::try_from(place).unwrap_or(u32::MAX))).collect()
+}
+
+fn reason(stop: StopReason) -> String {
+    match serde_json::to_value(stop) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn exception(py: Python<'_>, raised: Option<PyErr>) -> Option<Py<PyAny>> {
+    raised.map(|raised| raised.into_value(py).into_any())
+}

@@ -1,0 +1,47 @@
+"""Small problems that the tests share."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from hedgerow import GpClassifier, IvmClassifier, OnlineForestClassifier
+
+ONLINE = [OnlineForestClassifier(n_estimators=20, random_state=0), IvmClassifier(n_active=20, random_state=0)]
+ALL = [*ONLINE, GpClassifier(random_state=0)]
+
+
+def name_of(model):
+    return type(model).__name__
+
+
+@pytest.fixture(params=ALL, ids=name_of)
+def any_model(request):
+    return fresh(request.param)
+
+
+@pytest.fixture(params=ONLINE, ids=name_of)
+def online_model(request):
+    return fresh(request.param)
+
+
+def fresh(model):
+    return type(model)(**model.get_params())
+
+
+@pytest.fixture(scope="session")
+def rings():
+    """Three rings around each other, with text for labels."""
+    rng = np.random.default_rng(7)
+    X = rng.normal(size=(300, 2))
+    radius = np.hypot(*X.T)
+    return X, np.where(radius < 0.8, "inner", np.where(radius < 1.5, "middle", "outer"))
+
+
+@pytest.fixture(scope="session")
+def data_folder():
+    folder = os.environ.get("HEDGEROW_DATA")
+    if not folder:
+        pytest.skip("HEDGEROW_DATA is not set")
+    return Path(folder)
