@@ -38,7 +38,7 @@ test: ## run every check and test
 test-python: $(PYTHON_ENV)/ready native ## run the tests of the Python package only
 	cargo xtask stubs $(NATIVE) --check
 	cd python && .venv/bin/mypy
-	cd python && .venv/bin/python -m pytest
+	cd python && PYTHONPATH=$$PWD .venv/bin/python -m pytest
 
 # Builds the native module and puts it where the package looks for it.
 .PHONY: native

@@ -1,6 +1,6 @@
-"""Hedgerow beside its peers: one run, one machine; forests, streams and Gaussian processes. See README.md.
+"""Hedgerow beside its peers: one run, one machine; forests, streams, Gaussian processes, Python. See README.md.
 
-    run.py [--forest | --streams | --gp] [--data DIR] [--sets mnist,usps] [--peers et,arf] [--threads 2] [--quick]
+    run.py [--forest | --streams | --gp | --python] [--data DIR] [--sets mnist,usps] [--peers et,arf] [--threads 2] [--quick]
            [--gp-only a,d] [--out FILE]
 
 This process stays small on purpose and loads no data: see datasets.py.
@@ -15,22 +15,24 @@ from pathlib import Path
 
 import forest
 import gp
+import python_door
 import stream
 from common import ROOT, say
 
 DOCS = ROOT / "docs"
-FOREST, STREAMS, GP = "forest", "streams", "gp"
+FOREST, STREAMS, GP, PYTHON = "forest", "streams", "gp", "python"
 # The document of each kind of table, its title for when it has to be made, and the places of tables in it.
 DOCUMENTS = {
     FOREST: (DOCS / "benchmarks.md", "Benchmarks", (forest.PLACE,)),
     STREAMS: (DOCS / "benchmarks-streams.md", "Benchmarks of streams", (stream.PLACE,)),
     GP: (DOCS / "benchmarks-gp.md", "Benchmarks of Gaussian processes", gp.PLACES),
+    PYTHON: (DOCS / "benchmarks-python.md", "Benchmarks of the Python package", (python_door.PLACE,)),
 }
-SETS = {FOREST: forest.SETS, STREAMS: stream.SETS, GP: gp.SETS}
-PEERS = {FOREST: forest.PEERS, STREAMS: stream.PEERS, GP: gp.PEERS}
-QUICK_SETS = {FOREST: forest.QUICK_SETS, STREAMS: stream.QUICK_SETS, GP: gp.QUICK_SETS}
-QUICK_PEERS = {FOREST: forest.QUICK_PEERS, STREAMS: stream.QUICK_PEERS, GP: gp.QUICK_PEERS}
-RUN = {FOREST: forest.run, STREAMS: stream.run, GP: gp.run}
+SETS = {FOREST: forest.SETS, STREAMS: stream.SETS, GP: gp.SETS, PYTHON: python_door.SETS}
+PEERS = {FOREST: forest.PEERS, STREAMS: stream.PEERS, GP: gp.PEERS, PYTHON: python_door.PEERS}
+QUICK_SETS = {FOREST: forest.QUICK_SETS, STREAMS: stream.QUICK_SETS, GP: gp.QUICK_SETS, PYTHON: python_door.QUICK_SETS}
+QUICK_PEERS = {FOREST: forest.QUICK_PEERS, STREAMS: stream.QUICK_PEERS, GP: gp.QUICK_PEERS, PYTHON: python_door.QUICK_PEERS}
+RUN = {FOREST: forest.run, STREAMS: stream.run, GP: gp.run, PYTHON: python_door.run}
 
 
 def arguments() -> argparse.Namespace:
@@ -54,6 +56,7 @@ def arguments() -> argparse.Namespace:
     only.add_argument("--forest", dest="tables", action="store_const", const=[FOREST], help="only the table of forests")
     only.add_argument("--streams", dest="tables", action="store_const", const=[STREAMS], help="only that of streams")
     only.add_argument("--gp", dest="tables", action="store_const", const=[GP], help="only those of Gaussian processes")
+    only.add_argument("--python", dest="tables", action="store_const", const=[PYTHON], help="only the Python package's")
     parser.add_argument("--data", type=Path, help="folder with the data sets (default: $HEDGEROW_DATA)")
     parser.add_argument("--sets", type=names(SETS), help=f"each table takes those it knows; default: {each(SETS)}")
     parser.add_argument("--peers", type=names(PEERS), help=f"likewise; may be empty; default: {each(PEERS)}")
@@ -73,7 +76,7 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.data is None and os.environ.get("HEDGEROW_DATA"):
         args.data = Path(os.environ["HEDGEROW_DATA"])
-    args.tables = args.tables or ([GP] if args.gp_only else [FOREST, STREAMS, GP])
+    args.tables = args.tables or ([GP] if args.gp_only else [FOREST, STREAMS, GP, PYTHON])
     return args
 
 

@@ -164,6 +164,33 @@ fn weights_count_as_rows_do() {
 }
 
 #[test]
+fn class_weights_reach_the_answers_of_deep_trees() {
+    // Labels that are half noise: pure leaves alone would answer the same whatever classes weigh.
+    use hedgerow_core::rng::{Purpose, Rng};
+    let mut data = blobs(600, 3, 2, 5);
+    let mut rng = Rng::new(1, Purpose::Data, 0);
+    for class in &mut data.labels {
+        if rng.unit() < 0.5 {
+            *class = ClassId(1 - class.0);
+        }
+    }
+    let label = data.schema.labels.name(ClassId(1)).to_string();
+    let x = blobs(300, 3, 2, 6).features.to_array(0..300);
+    let share = |settings: &[(&str, &str)]| {
+        let answers = fit(&data, settings).forest.predict(x.view(), &Par::sequential()).unwrap();
+        answers.iter().filter(|class| class.0 == 1).count() as f64 / 300.0
+    };
+    let weight = |w: &str| format!(r#"{{"{label}": {w}}}"#);
+    for bagging in ["fraction:0.8", "all"] {
+        let of = |w: &str| share(&[("bagging", bagging), ("class_weights", &weight(w))]);
+        let (heavy, light) = (of("20"), of("0.05"));
+        assert!(heavy > 0.85 && light < 0.15, "{bagging}: {heavy} {light}");
+        let raw = share(&[("bagging", bagging), ("class_weights", &weight("20")), ("calibrate", "false")]);
+        assert!(raw < heavy, "{bagging}: the answers of the trees themselves are not tilted: {raw}");
+    }
+}
+
+#[test]
 fn odd_weights_leave_a_forest_that_answers() {
     let data = mixed(300, 5);
     let x = data.features.to_array(0..50);

@@ -1,0 +1,97 @@
+"""Times the Python package of Hedgerow on arrays and prints one JSON object.
+
+Usage: python_hedgerow.py ARRAYS_DIR --threads 2
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from process import peak_memory_bytes
+
+from hedgerow import IvmClassifier, OnlineForestClassifier
+
+N_SINGLE_ROWS, N_TIMES = 1000, 5
+
+
+def seconds(work) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def rows_a_second(model, rows: np.ndarray, n_threads: int) -> float:
+    """All rows asked by each of several threads of Python at once, each using one core."""
+    model.n_jobs = 1
+    threads = [threading.Thread(target=model.predict_proba, args=(rows,)) for _ in range(n_threads)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return n_threads * len(rows) / (time.perf_counter() - start)
+
+
+def seconds_to_stop(model, X: np.ndarray, y: np.ndarray, after: float) -> float:
+    """From Ctrl-C to the exception, with a model that answers."""
+    sent = []
+
+    def send() -> None:
+        sent.append(time.perf_counter())
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Timer(after, send).start()
+    try:
+        model.fit(X, y)
+    except KeyboardInterrupt:
+        stopped = time.perf_counter()
+        model.predict(X[:10])
+        return stopped - sent[0]
+    raise SystemExit("the fit ended before it was stopped")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("arrays", type=Path)
+    parser.add_argument("--threads", type=int, default=2)
+    args = parser.parse_args()
+    train_x, train_y, test_x, test_y = (
+        np.load(args.arrays / f"{name}.npy") for name in ("train_x", "train_y", "test_x", "test_y")
+    )
+    model = OnlineForestClassifier(random_state=0, n_jobs=args.threads)
+    before = peak_memory_bytes()
+    first_fit = seconds(lambda: model.fit(train_x, train_y))
+    model.predict_proba(test_x)
+    peak = peak_memory_bytes()
+    fits = [first_fit, *(seconds(lambda: model.fit(train_x, train_y)) for _ in range(2))]
+    predicts = [seconds(lambda: model.predict_proba(test_x)) for _ in range(N_TIMES)]
+    singles = [seconds(lambda i=i: model.predict_proba(test_x[i : i + 1])) for i in range(N_SINGLE_ROWS)]
+    accuracy = model.score(test_x, test_y)
+    alone, together = (max(rows_a_second(model, test_x, n) for _ in range(N_TIMES)) for n in (1, 2))
+    endless = OnlineForestClassifier(n_estimators=10_000_000, random_state=0, n_jobs=args.threads)
+    machine = IvmClassifier(n_active=300, random_state=0, n_jobs=args.threads)
+    result = {
+        "fit_seconds": fits,
+        "predict_seconds": predicts,
+        "row_seconds": float(np.median(singles)),
+        "accuracy": accuracy,
+        "data_bytes": train_x.nbytes,
+        "added_bytes": peak - before,
+        "model_bytes": model._model.n_bytes,
+        "rows_a_second": [alone, together],
+        "seconds_to_stop": {
+            "forest": [seconds_to_stop(endless, train_x, train_y, after) for after in (0.3, 1.0, 2.0)],
+            "ivm": [seconds_to_stop(machine, train_x, train_y, after) for after in (0.5, 2.0, 6.0)],
+        },
+    }
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()
