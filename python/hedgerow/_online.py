@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from hedgerow import _hedgerow, _labels
 from hedgerow._classifier import Classifier, _check_lengths, _weights
 from hedgerow._progress import Watchers
-from hedgerow._table import TableReader
+from hedgerow._table import NewCategories, TableReader
 
 
 class OnlineClassifier(Classifier):
@@ -53,12 +51,14 @@ class OnlineClassifier(Classifier):
         y : number, text or truth value
             The label.
         """
-        if not self.__sklearn_is_fitted__():
-            self._reader = TableReader(type(self).__name__)
-            self._reader.first_row(x)
-            self._begin(np.array([], object))
+        label = _labels.column([y], type(self).__name__)
+        is_first = not self.__sklearn_is_fitted__()
+        if is_first:
+            reader = TableReader(type(self).__name__)
+            reader.first_row(x)
+            self._begin(reader, label[:0])
         values, new_categories = self._reader.row(x, grow=True)
-        self._teach(values, np.array([y]), new_categories, None)
+        self._teach(values, label, new_categories, None, is_first=is_first)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the probability of each class for one row; nothing before anything was learnt.
@@ -101,34 +101,35 @@ class OnlineClassifier(Classifier):
         labels = _labels.column(y, name)
         if classes is not None:
             classes = _labels.encode(_labels.column(classes, name))[1]
-        if not self.__sklearn_is_fitted__():
-            reader = TableReader(name)
-            values = reader.first(X)
-            new_categories: list[tuple[int, list[str]]] = []
-            _check_lengths(values, labels)
-            self._reader = reader
-            self._begin(labels[:0] if classes is None else classes)
-        else:
-            values, new_categories = self._reader.more(X, grow=True)
-            _check_lengths(values, labels)
         if classes is not None:
             unknown = sorted(set(labels.tolist()) - set(classes.tolist()))
             if unknown:
                 raise ValueError(f"`classes` has no {unknown[0]!r}, which is in `y`; without `classes` any may come")
-        return self._teach(values, labels, new_categories, _weights(weights, len(labels)), X)
+        is_first = not self.__sklearn_is_fitted__()
+        reader = TableReader(name) if is_first else self._reader
+        values, new_categories = (reader.first(X), []) if is_first else reader.more(X, grow=True)
+        _check_lengths(values, labels)
+        weights = _weights(weights, len(labels))
+        if is_first:
+            self._begin(reader, labels[:0] if classes is None else classes)
+        return self._teach(values, labels, new_categories, weights, X, is_first=is_first)
 
-    def _begin(self, classes: Any) -> None:
+    def _begin(self, reader: TableReader, classes: Any) -> None:
         """Make a model that knows nothing yet."""
         model = _hedgerow.Model(
             self._kind,
             self._engine_settings(),
-            self._reader.n_features or 0,
+            reader.n_features or 0,
             _labels.names(classes),
-            columns=self._reader.json(),
+            columns=reader.json(),
         )
+        self._reader = reader
         self._take(model, classes)
 
-    def _teach(self, values: Any, labels: Any, new_categories: Any, weights: Any, X: Any = None) -> Any:
+    def _teach(
+        self, values: Any, labels: Any, new_categories: NewCategories, weights: Any, X: Any = None, *, is_first: bool
+    ) -> Any:
+        """Let the engine learn rows; if it refuses them, everything is as it was."""
         codes, classes = _labels.encode_with(labels, self.classes_)
         watchers = Watchers(self, "learning", X, labels) if len(codes) > 1 else None
         try:
@@ -141,9 +142,14 @@ class OnlineClassifier(Classifier):
                 watch=watchers.watch() if watchers else None,
                 **self._limits(),
             )
+        except Exception:
+            if is_first:
+                del self._model
+            raise
         finally:
             if watchers:
                 watchers.close()
+        self._reader.grow(new_categories)
         self.classes_ = classes
         if lesson.raised is not None:
             raise lesson.raised

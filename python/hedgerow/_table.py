@@ -14,6 +14,7 @@ from hedgerow import _frames
 
 Array = NDArray[Any]
 Columns = list[dict[str, Any]]
+NewCategories = list[tuple[int, list[str]]]
 
 # The number types that the engine reads where they lie.
 _AS_IT_IS = frozenset("fdBbhHiIlLqQ")
@@ -107,10 +108,11 @@ class TableReader:
         self.n_features, self.has_names = len(row), True
         self._index()
 
-    def more(self, X: Any, grow: bool) -> tuple[Array, list[tuple[int, list[str]]]]:
+    def more(self, X: Any, grow: bool) -> tuple[Array, NewCategories]:
         """Read later rows: their numbers, and the categories that are new, by column, if they may `grow`.
 
-        Otherwise a category that is not known is missing.
+        Otherwise a category that is not known is missing. New ones are not known before `grow` is called with them: the engine may
+        refuse the rows.
         """
         if not _frames.is_frame(X):
             values = as_array(X, self._estimator)
@@ -131,16 +133,16 @@ class TableReader:
         plain = _frames.plain_pandas(X)
         if plain is not None and not self._is_categorical:
             return as_array(plain, self._estimator), []
-        new: list[tuple[int, list[str]]] = []
+        new: NewCategories = []
         numbers = []
         for place, column in enumerate(_frames.columns(X)):
             numbers.append(self._translate(place, column, grow, new))
         return _together(numbers, self._estimator), new
 
-    def row(self, row: Mapping[Any, Any], grow: bool) -> tuple[Array, list[tuple[int, list[str]]]]:
-        """Read one row by name. What is not in it is missing."""
+    def row(self, row: Mapping[Any, Any], grow: bool) -> tuple[Array, NewCategories]:
+        """Read one row by name, in the same way. What is not in it is missing."""
         numbers = np.full((1, self.n_features or 0), np.nan, np.float32)
-        new: list[tuple[int, list[str]]] = []
+        new: NewCategories = []
         for name, value in row.items():
             place = self._places.get(name if isinstance(name, str) else str(name))
             if place is None:
@@ -148,6 +150,14 @@ class TableReader:
             elif value is not None:
                 numbers[0, place] = self._number(place, value, grow, new)
         return numbers, new
+
+    def grow(self, new: NewCategories) -> None:
+        """Know categories from now on."""
+        for place, names in new:
+            known = self._known[place]
+            if known is not None and self.columns is not None:
+                known.update((name, len(known) + i) for i, name in enumerate(names))
+                self.columns[place]["categories"].extend(names)
 
     def _index(self) -> None:
         """Prepare to look up columns and categories by name."""
@@ -159,16 +169,7 @@ class TableReader:
         ]
         self._is_categorical = any(known is not None for known in self._known)
 
-    def _add(self, place: int, names: list[str], new: list[tuple[int, list[str]]]) -> None:
-        known = self._known[place]
-        if known is None or self.columns is None or not names:
-            return
-        for name in names:
-            known[name] = len(known)
-        self.columns[place]["categories"].extend(names)
-        new.append((place, names))
-
-    def _translate(self, place: int, column: _frames.FrameColumn, grow: bool, new: list[Any]) -> Array:
+    def _translate(self, place: int, column: _frames.FrameColumn, grow: bool, new: NewCategories) -> Array:
         known = self._known[place] if self._known else None
         if known is None:
             if column.categories is not None:
@@ -178,18 +179,21 @@ class TableReader:
             raise ValueError(f"column {column.name!r} had categories before and has numbers now")
         if grow:
             present = np.unique(column.values[~np.isnan(column.values)]).astype(int)
-            names = [column.categories[i] for i in present]
-            self._add(place, [name for name in names if name not in known], new)
+            names = [column.categories[i] for i in present if column.categories[i] not in known]
+            if names:
+                new.append((place, names))
+                known = known | {name: len(known) + i for i, name in enumerate(names)}
         table = np.array([known.get(name, np.nan) for name in column.categories] + [np.nan], np.float32)
         places: Array = np.nan_to_num(column.values, nan=len(table) - 1).astype(int)
         return table[places]
 
-    def _number(self, place: int, value: Any, grow: bool, new: list[Any]) -> float:
+    def _number(self, place: int, value: Any, grow: bool, new: NewCategories) -> float:
         known = self._known[place] if self._known else None
         if known is not None:
             name = str(value)
             if grow and name not in known and value == value:
-                self._add(place, [name], new)
+                new.append((place, [name]))
+                return len(known)
             return known.get(name, np.nan)
         try:
             return float(value)

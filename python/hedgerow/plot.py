@@ -59,7 +59,9 @@ def learning_curve(
     if not hasattr(learner, "partial_fit"):
         raise TypeError(f"{type(model).__name__} does not learn in batches")
     y = np.asarray(y)
-    seen, fresh, tested = [], [], []
+    seen: list[int] = []
+    fresh: list[float] = []
+    tested: list[float] = []
     for rows in np.array_split(np.arange(len(y)), batches):
         here = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
         if seen:

@@ -104,3 +104,24 @@ def test_river_runs_our_models(model):
 def test_river_knows_us_whichever_comes_first(order):
     program = f"import {order}; assert isinstance(hedgerow.OnlineForestClassifier(), river.base.Classifier)"
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_rows_that_are_refused_change_nothing(online_model):
+    import pandas as pd
+
+    model = online_model
+    bad = pd.DataFrame({"kind": ["a", "b"], "size": [1.0, np.inf]})
+    with pytest.raises(ValueError, match="row 2"):
+        model.partial_fit(bad, ["x", "y"])
+    with pytest.raises(ValueError, match="not fitted yet"):
+        model.predict(bad)
+    good = pd.DataFrame({"kind": ["a", "b"] * 40, "size": np.arange(80.0)})
+    model.partial_fit(good, ["x", "y"] * 40)
+    before = model.to_bytes()
+    with pytest.raises(ValueError, match="row 1"):
+        model.partial_fit(pd.DataFrame({"kind": ["new"], "size": [-np.inf]}), ["z"])
+    with pytest.raises(ValueError, match="row 1 has no label"):
+        model.learn_one({"kind": "newer", "size": 1.0}, None)
+    assert model.to_bytes() == before and model.classes_.tolist() == ["x", "y"]
+    later = pd.DataFrame({"kind": ["newest"] * 60, "size": np.arange(60.0)})
+    assert (model.partial_fit(later, ["z"] * 60).predict(later) == "z").mean() > 0.9
