@@ -37,7 +37,7 @@ test: ## run every check and test
 .PHONY: test-python
 test-python: $(PYTHON_ENV)/ready native ## run the tests of the Python package only
 	cargo xtask stubs $(NATIVE) --check
-	cd python && .venv/bin/mypy
+	cd python && .venv/bin/mypy && .venv/bin/mypy tests/typed_usage.py
 	cd python && PYTHONPATH=$$PWD .venv/bin/python -m pytest
 
 # Builds the native module and puts it where the package looks for it.

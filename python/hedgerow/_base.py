@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -70,14 +71,23 @@ except ImportError:
         """Data were converted."""
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
 try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
+    from sklearn.callback import CallbackSupportMixin
+    from sklearn.callback import with_callbacks as _with_callbacks
+
+    def with_callbacks(method: Method) -> Method:
+        """Let callbacks be told when a fit is over, however it ends."""
+        told: Method = _with_callbacks(method)
+        return told
+
 except ImportError:  # before scikit-learn 1.9
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
         """Nothing: callbacks need scikit-learn 1.9."""
 
-    def with_callbacks(method: Any) -> Any:
+    def with_callbacks(method: Method) -> Method:
         """Return the method as it is."""
         return method
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from hedgerow import _base, _hedgerow, _labels, _settings
 from hedgerow._base import BaseEstimator, CallbackSupportMixin, ClassifierMixin, NotFittedError, with_callbacks
 from hedgerow._progress import Watchers
 from hedgerow._table import TableReader
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
@@ -50,8 +53,8 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if kind is not None:
             _KINDS.setdefault(kind, cls)
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any) -> Any:
+    @with_callbacks
+    def fit(self, X: Any, y: Any) -> Self:
         """Fit a model to rows; one that was there is forgotten.
 
         Ctrl-C ends the fit early: `KeyboardInterrupt` is raised, and the best model so far is there to be used.
@@ -110,7 +113,7 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._fitted().save(os.fspath(path))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Any:
+    def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a model from a file that was saved here or by the command line."""
         return cls._of_model(_hedgerow.Model.load(os.fspath(path)))
 
@@ -119,7 +122,7 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         return self._fitted().to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Any:
+    def from_bytes(cls, data: bytes) -> Self:
         """Make a model from the bytes of a model file."""
         return cls._of_model(_hedgerow.Model.from_bytes(data))
 
@@ -143,7 +146,7 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             self._model = _hedgerow.Model.from_bytes(state["_model"])
 
     @classmethod
-    def _of_model(cls, model: _hedgerow.Model) -> Any:
+    def _of_model(cls, model: _hedgerow.Model) -> Self:
         """Make an estimator with the arguments that a model was made with."""
         kind = _KINDS.get(model.kind)
         if kind is None:
@@ -158,7 +161,7 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         estimator._take(model, _labels.classes_of(model.classes))
         return estimator
 
-    def _fit(self, X: Any, y: Any, weights: Any) -> Any:
+    def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         name = type(self).__name__
         reader = TableReader(name)
         values = reader.first(X)
@@ -243,8 +246,7 @@ def load(path: str | os.PathLike[str]) -> Classifier:
     >>> hedgerow.load(path).predict([[0.9]]).tolist()
     [1]
     """
-    model: Classifier = Classifier.load(path)
-    return model
+    return Classifier.load(path)
 
 
 def _weights(weights: Any, n_rows: int) -> NDArray[np.float32] | None:

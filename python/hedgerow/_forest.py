@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,10 @@ from hedgerow import _hedgerow, _labels
 from hedgerow._arguments import ForestArguments
 from hedgerow._base import with_callbacks
 from hedgerow._online import OnlineClassifier
+
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 
 class OnlineForestClassifier(ForestArguments, OnlineClassifier):
@@ -51,8 +55,8 @@ class OnlineForestClassifier(ForestArguments, OnlineClassifier):
     oob_score_: float
     oob_decision_function_: NDArray[np.float64]
 
-    @with_callbacks  # type: ignore[untyped-decorator]
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> OnlineForestClassifier:
+    @with_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fit a forest to rows; one that was there is forgotten.
 
         Ctrl-C ends the fit early: `KeyboardInterrupt` is raised, and the trees grown so far are a model to be used.
@@ -70,10 +74,9 @@ class OnlineForestClassifier(ForestArguments, OnlineClassifier):
         -------
         self
         """
-        self._fit(X, y, sample_weight)
-        return self
+        return self._fit(X, y, sample_weight)
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> OnlineForestClassifier:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn more rows, in order; the first call makes the model.
 
         Classes may come at any time: `classes_` grows at its end, and old columns keep their place.
@@ -93,8 +96,7 @@ class OnlineForestClassifier(ForestArguments, OnlineClassifier):
         -------
         self
         """
-        self._learn(X, y, classes, sample_weight)
-        return self
+        return self._learn(X, y, classes, sample_weight)
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hedgerow import _hedgerow, _labels
 from hedgerow._classifier import Classifier, _check_lengths, _weights
@@ -11,10 +11,14 @@ from hedgerow._progress import Watchers
 from hedgerow._table import NewCategories, TableReader
 
 
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
 class OnlineClassifier(Classifier):
     """A classifier that can go on learning."""
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Any:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn more rows, in order; the first call makes the model.
 
         Classes may come at any time: `classes_` grows at its end, and old columns keep their place.
@@ -96,7 +100,7 @@ class OnlineClassifier(Classifier):
     def _get_params(self) -> dict[str, Any]:
         return dict(self.get_params(deep=False))
 
-    def _learn(self, X: Any, y: Any, classes: Any, weights: Any) -> Any:
+    def _learn(self, X: Any, y: Any, classes: Any, weights: Any) -> Self:
         name = type(self).__name__
         labels = _labels.column(y, name)
         if classes is not None:
@@ -128,7 +132,7 @@ class OnlineClassifier(Classifier):
 
     def _teach(
         self, values: Any, labels: Any, new_categories: NewCategories, weights: Any, X: Any = None, *, is_first: bool
-    ) -> Any:
+    ) -> Self:
         """Let the engine learn rows; if it refuses them, everything is as it was."""
         codes, classes = _labels.encode_with(labels, self.classes_)
         watchers = Watchers(self, "learning", X, labels) if len(codes) > 1 else None
