@@ -38,6 +38,14 @@ impl Par {
         self.0.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
+    /// Runs a job on one of the threads: from there, handing out many small pieces of work costs less than from outside.
+    pub fn within<T: Send>(&self, job: impl FnOnce() -> T + Send) -> T {
+        match &self.0 {
+            Some(pool) => pool.install(job),
+            None => job(),
+        }
+    }
+
     /// Runs `job` for `0..n` and returns the results in that order.
     pub fn map<T: Send>(&self, n: usize, job: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
         match &self.0 {

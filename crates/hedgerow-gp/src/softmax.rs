@@ -238,7 +238,7 @@ impl Blocks {
         let mut log_det = 0.0;
         for column in p.columns() {
             let root: Array1<f64> = column.mapv(|v| libm::sqrt(v.max(0.0)));
-            let factor = crate::binary::factor_of_one_and(k, &root, None, par)?;
+            let factor = crate::binary::factor_of_one_and(k, &root, par)?;
             log_det += factor.log_det();
             let mut e = factor.inverse(par);
             for (i, mut row) in e.rows_mut().into_iter().enumerate() {

@@ -69,9 +69,62 @@ pub(crate) fn bessel_k(nu: f64, x: f64) -> f64 {
     sum * STEP * libm::exp(-x)
 }
 
+/// Each value `v` becomes `factor · exp(slope · v)`, where `slope · v` is not above 0. Errors are below 4e-16 of the value. Written so
+/// that compilers turn the loop into vector instructions.
+pub(crate) fn exp_all(values: &mut [f64], slope: f64, factor: f64) {
+    values.iter_mut().for_each(|v| *v = factor * exp_of_negative(*v * slope));
+}
+
+/// exp(t) for t ≤ 0: 2^n times a polynomial in the rest.
+#[inline]
+fn exp_of_negative(t: f64) -> f64 {
+    // Below this there are no normal numbers left.
+    const LEAST: f64 = -708.0;
+    // Adding 1.5 · 2^52 rounds to a whole number, which is then in the last bits.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    // ln 2 in two parts; a whole number times the first is exact.
+    const LN_2: (f64, f64) = (6.931_471_803_691_238e-1, 1.908_214_929_270_587_7e-10);
+    // 1/k!
+    const TERMS: [f64; 14] = [
+        1.0 / 6_227_020_800.0,
+        1.0 / 479_001_600.0,
+        1.0 / 39_916_800.0,
+        1.0 / 3_628_800.0,
+        1.0 / 362_880.0,
+        1.0 / 40_320.0,
+        1.0 / 5_040.0,
+        1.0 / 720.0,
+        1.0 / 120.0,
+        1.0 / 24.0,
+        1.0 / 6.0,
+        0.5,
+        1.0,
+        1.0,
+    ];
+    let shifted = t.max(LEAST) * std::f64::consts::LOG2_E + ROUND;
+    let whole = shifted - ROUND;
+    let rest = (t.max(LEAST) - whole * LN_2.0) - whole * LN_2.1;
+    let poly = TERMS.iter().fold(0.0, |sum, term| sum * rest + term);
+    let power = f64::from_bits(shifted.to_bits().wrapping_add(1023) << 52);
+    if t < LEAST { 0.0 } else { poly * power }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn exponentials_are_those_of_the_library() {
+        for i in 0..100_000 {
+            let t = -707.0 * (f64::from(i) / 100_000.0).powi(3);
+            let mut v = [t * -2.0];
+            exp_all(&mut v, -0.5, 3.0);
+            assert!((v[0] / (3.0 * libm::exp(t)) - 1.0).abs() < 7e-16, "{t}");
+        }
+        let mut far = [1e300, f64::INFINITY, 0.0];
+        exp_all(&mut far, -1.0, 2.0);
+        assert_eq!(far, [0.0, 0.0, 2.0]);
+    }
 
     #[test]
     fn the_normal_distribution_by_published_values() {

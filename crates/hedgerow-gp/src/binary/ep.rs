@@ -130,7 +130,7 @@ impl Sites {
             }
             n_sweeps += 1;
             // Rank-one updates gather rounding errors; a factor from scratch does not.
-            let factor = factor_of_one_and(k, &tau.mapv(libm::sqrt), None, par)?;
+            let factor = factor_of_one_and(k, &tau.mapv(libm::sqrt), par)?;
             posterior = Posterior::new(k, &tau, &nu, &factor, par);
             if change < TOLERANCE || n_sweeps == MOST_SWEEPS {
                 return Ok(Self { tau, nu, posterior, factor, n_sweeps });

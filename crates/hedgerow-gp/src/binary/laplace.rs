@@ -38,7 +38,7 @@ impl Laplace {
         par: &Par,
     ) -> Result<Self> {
         check(&kernel, x, y)?;
-        let k = kernel.matrix(x, par);
+        let k = kernel.lower(x, par);
         let peak = Peak::find(&k, likelihood, y, par)?;
         Ok(Self::at(kernel, likelihood, x, y, peak))
     }
@@ -67,7 +67,7 @@ impl Laplace {
         Self::fit(best, likelihood, x, y, par)
     }
 
-    /// The same for a kernel whose matrix is known.
+    /// The same for a kernel whose matrix is known, up to the diagonal.
     pub(crate) fn on_matrix(
         kernel: &Kernel,
         likelihood: Likelihood,

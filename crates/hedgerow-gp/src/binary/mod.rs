@@ -43,16 +43,10 @@ fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
     }
 }
 
-/// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1. Memory of that size may be given.
-pub(crate) fn factor_of_one_and(
-    k: &Array2<f64>,
-    root: &Array1<f64>,
-    memory: Option<Array2<f64>>,
-    par: &Par,
-) -> Result<Cholesky> {
-    let memory = memory.unwrap_or_else(|| Array2::zeros(k.raw_dim()));
+/// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1. Only the lower half of K is read.
+pub(crate) fn factor_of_one_and(k: &Array2<f64>, root: &Array1<f64>, par: &Par) -> Result<Cholesky> {
     let root = root.to_vec();
-    Cholesky::robust_from(memory, par, |b| {
+    Cholesky::robust_lower(root.len(), par, |b| {
         on_rows(b, ROWS, par, |first, mut rows| {
             for (i, mut to) in rows.rows_mut().into_iter().enumerate() {
                 let row = first + i;

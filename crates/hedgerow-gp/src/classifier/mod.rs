@@ -204,7 +204,8 @@ impl<'a> Task<'a> {
     ) -> Result<(Rule, Option<f64>)> {
         let is_laplace = params.method == GpMethod::Laplace;
         let likelihood = if is_laplace { params.likelihood } else { Likelihood::Probit };
-        let k = kernel.matrix(self.x.view(), training.par);
+        let (x, par) = (self.x.view(), training.par);
+        let k = if is_laplace { kernel.lower(x, par) } else { kernel.matrix(x, par) };
         let n_columns = self.y.ncols();
         let one = |column: usize, par: &Par| {
             let y = self.y.column(column).to_vec();

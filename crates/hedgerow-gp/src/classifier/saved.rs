@@ -105,7 +105,7 @@ impl Saved for GpClassifier {
             GpMethod::Laplace | GpMethod::Ep => {
                 let is_laplace = params.method == GpMethod::Laplace;
                 let likelihood = if is_laplace { params.likelihood } else { Likelihood::Probit };
-                let k = kernel.matrix(x.view(), &par);
+                let k = kernel.lower(x.view(), &par);
                 let mut machines = vec![None; n_classes];
                 for class in columns {
                     let Some(place) = machines.get_mut(class) else {
@@ -113,7 +113,7 @@ impl Saved for GpClassifier {
                     };
                     let alpha = sized(table, &format!("alpha.{class}"), (1, n))?.row(0).to_owned();
                     let root = sized(table, &format!("root.{class}"), (1, n))?.row(0).to_owned();
-                    let factor = factor_of_one_and(&k, &root, None, &par)?;
+                    let factor = factor_of_one_and(&k, &root, &par)?;
                     *place = Some(Machine { alpha, root, factor, log_evidence: f64::NAN });
                 }
                 Rule::Latent { machines, likelihood }

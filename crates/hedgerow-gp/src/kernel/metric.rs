@@ -5,8 +5,10 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, s};
 use serde::{Deserialize, Serialize};
 
-/// Rows computed together.
-const TILE: usize = 64;
+use crate::linalg::{mirror, on_rows};
+
+/// Rows computed together. Fewer would mean that more time goes into laying out the others for the product.
+const TILE: usize = 128;
 
 /// How far two rows are apart: r² = (x − y)ᵀ M (x − y).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -140,28 +142,61 @@ fn matrix(rows: &[Vec<f64>]) -> Array2<f64> {
     Array2::from_shape_fn((rows.len(), width), |(i, j)| rows[i][j])
 }
 
-/// Squared Euclidean distances between rows of `a` and rows of `b`, each handed through `finish`.
+/// Squared Euclidean distances between rows of `a` and rows of `b`, each piece of a row handed through `finish`.
 pub(super) fn square_distances(
     a: &Array2<f64>,
     b: &Array2<f64>,
     par: &Par,
-    finish: impl Fn(f64) -> f64 + Sync,
+    finish: impl Fn(&mut [f64]) + Sync,
 ) -> Array2<f64> {
-    let norms = |x: &Array2<f64>| x.map_axis(Axis(1), |row| row.dot(&row));
-    let (of_a, of_b) = (norms(a), norms(b));
     let n = b.nrows();
+    let (of_a, of_b) = (norms(a), norms(b));
     let mut out = Array2::zeros((a.nrows(), n));
-    if let Some(values) = out.as_slice_mut() {
-        par.for_chunks(values, TILE * n.max(1), |chunk, values| {
-            let first = chunk * TILE;
-            let n_rows = values.len() / n.max(1);
-            let Ok(mut out) = ArrayViewMut2::from_shape((n_rows, n), values) else { return };
-            general_mat_mul(-2.0, &a.slice(s![first..first + n_rows, ..]), &b.t(), 0.0, &mut out);
-            for (i, mut row) in out.rows_mut().into_iter().enumerate() {
-                let own = of_a[first + i];
-                row.iter_mut().zip(&of_b).for_each(|(v, other)| *v = finish((own + other + *v).max(0.0)));
-            }
-        });
+    on_rows(&mut out, TILE, par, |first, mut out| {
+        let own = a.slice(s![first..first + out.nrows(), ..]);
+        fill(&mut out, own, b.view(), &of_a[first..], &of_b, &finish);
+    });
+    out
+}
+
+/// The same between rows of one matrix: half of them are computed, the others copied if they are wanted.
+pub(super) fn own_square_distances(
+    x: &Array2<f64>,
+    is_whole: bool,
+    par: &Par,
+    finish: impl Fn(&mut [f64]) + Sync,
+) -> Array2<f64> {
+    let n = x.nrows();
+    let norms = norms(x);
+    let mut out = Array2::zeros((n, n));
+    on_rows(&mut out, TILE, par, |first, mut out| {
+        let end = first + out.nrows();
+        let (own, others) = (x.slice(s![first..end, ..]), x.slice(s![..end, ..]));
+        fill(&mut out.slice_mut(s![.., ..end]), own, others, &norms[first..], &norms, &finish);
+    });
+    if is_whole {
+        mirror(&mut out, par);
     }
     out
+}
+
+fn norms(x: &Array2<f64>) -> Vec<f64> {
+    x.rows().into_iter().map(|row| row.dot(&row)).collect()
+}
+
+fn fill(
+    out: &mut ArrayViewMut2<'_, f64>,
+    a: ArrayView2<'_, f64>,
+    b: ArrayView2<'_, f64>,
+    of_a: &[f64],
+    of_b: &[f64],
+    finish: &impl Fn(&mut [f64]),
+) {
+    general_mat_mul(-2.0, &a, &b.t(), 0.0, out);
+    for (mut row, own) in out.rows_mut().into_iter().zip(of_a) {
+        if let Some(row) = row.as_slice_mut() {
+            row.iter_mut().zip(of_b).for_each(|(v, other)| *v = (own + other + *v).max(0.0));
+            finish(row);
+        }
+    }
 }

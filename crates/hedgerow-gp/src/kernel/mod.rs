@@ -7,6 +7,7 @@
 mod given;
 mod matches;
 mod metric;
+mod pairs;
 mod shape;
 
 use std::ops::{Add, Mul};
@@ -17,10 +18,9 @@ use serde::{Deserialize, Serialize};
 
 pub use given::Given;
 pub use metric::Metric;
-use metric::square_distances;
+use metric::own_square_distances;
+use pairs::{Pairs, Same};
 pub use shape::Shape;
-
-use crate::linalg::mat_mul;
 
 /// A kernel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -188,12 +188,17 @@ impl Kernel {
 
     /// The covariances of training rows with each other, noise on the diagonal.
     pub fn matrix(&self, x: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
-        self.pairs(x, x, true, par)
+        Pairs { a: x, b: x, same: Same::Whole, par }.of(self, 1.0)
+    }
+
+    /// The same up to the diagonal; what is above it means nothing.
+    pub(crate) fn lower(&self, x: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
+        Pairs { a: x, b: x, same: Same::Lower, par }.of(self, 1.0)
     }
 
     /// The covariances of rows of `a` with rows of `b`, without noise.
     pub fn cross(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: &Par) -> Array2<f64> {
-        self.pairs(a, b, false, par)
+        Pairs { a, b, same: Same::No, par }.of(self, 1.0)
     }
 
     /// The variance of each row, without noise.
@@ -285,7 +290,7 @@ impl Kernel {
         match self {
             Self::Stationary { shape, metric } => {
                 let mapped = metric.map(x);
-                let r2 = square_distances(&mapped, &mapped, par, |r2| r2);
+                let r2 = own_square_distances(&mapped, true, par, |_| ());
                 let mut v = weights.clone();
                 v.zip_mut_with(&r2, |v, &r2| *v *= if r2 > 0.0 { shape.slope(r2) / r2 } else { 0.0 });
                 let mut gradient = metric.gradient(x, &v);
@@ -316,48 +321,6 @@ impl Kernel {
             }
             Self::OnColumns { columns, kernel } => {
                 kernel.gradient(x.select(Axis(1), columns).view(), weights, par)
-            }
-        }
-    }
-
-    /// `is_same`: both are the training rows, so noise counts.
-    fn pairs(&self, a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, is_same: bool, par: &Par) -> Array2<f64> {
-        let shape = (a.nrows(), b.nrows());
-        match self {
-            Self::Stationary { shape, metric } => {
-                // Distances do not change when all rows move, and small numbers keep more digits.
-                let center = b.mean_axis(Axis(0)).unwrap_or_else(|| Array1::zeros(b.ncols()));
-                let (a, b) = (metric.map((&a - &center).view()), metric.map((&b - &center).view()));
-                let mut out = square_distances(&a, &b, par, |r2| shape.value(r2));
-                if is_same {
-                    out.diag_mut().fill(1.0);
-                }
-                out
-            }
-            Self::Polynomial { .. } | Self::Sigmoid { .. } => {
-                mat_mul(a, b.t(), par).mapv_into(|v| self.of_product(v))
-            }
-            Self::Constant => Array2::ones(shape),
-            Self::Matches => {
-                let mut out = matches::shares(a, b, par);
-                if is_same {
-                    out.diag_mut().fill(1.0);
-                }
-                out
-            }
-            Self::Given(given) => Array2::from_shape_fn(shape, |(i, j)| given.value(a[(i, 0)], b[(j, 0)])),
-            Self::White if is_same => Array2::eye(a.nrows()),
-            Self::White => Array2::zeros(shape),
-            Self::Scaled { variance, kernel } => kernel.pairs(a, b, is_same, par) * *variance,
-            Self::Sum(kernels) => {
-                kernels.iter().fold(Array2::zeros(shape), |sum, k| sum + k.pairs(a, b, is_same, par))
-            }
-            Self::Product(kernels) => {
-                kernels.iter().fold(Array2::ones(shape), |p, k| p * k.pairs(a, b, is_same, par))
-            }
-            Self::OnColumns { columns, kernel } => {
-                let (a, b) = (a.select(Axis(1), columns), b.select(Axis(1), columns));
-                kernel.pairs(a.view(), b.view(), is_same, par)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::special::bessel_k;
+use crate::special::{bessel_k, exp_all};
 
 /// How similarity falls with the distance `r`, in units of the length scale. All are 1 at distance 0.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -50,6 +50,14 @@ impl Shape {
                 (1.0 + a + a * a / 3.0) * libm::exp(-a)
             }
             Self::Matern { nu } => matern(nu, libm::sqrt(2.0 * nu * r2)),
+        }
+    }
+
+    /// Puts `factor` times the value in the place of each squared distance.
+    pub(super) fn value_all(self, r2: &mut [f64], factor: f64) {
+        match self {
+            Self::Rbf => exp_all(r2, -0.5, factor),
+            _ => r2.iter_mut().for_each(|v| *v = factor * self.value(*v)),
         }
     }
 

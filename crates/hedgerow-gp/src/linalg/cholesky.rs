@@ -2,14 +2,11 @@
 
 use hedgerow_core::{Error, Par, Result};
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, s};
 
+use super::factor::{TILE, factor, solve_tile, solve_tile_back, tiles};
 use super::{dot, on_rows};
 
-/// Rows and columns of a tile.
-const TILE: usize = 256;
-/// Rows and columns of a block of a tile.
-const BLOCK: usize = 16;
 /// Rows that a thread works on at a time.
 const ROWS: usize = 128;
 /// Rows that are solved for together.
@@ -27,7 +24,7 @@ impl Cholesky {
     /// Factors a symmetric matrix, of which only the lower half is read; none if it is not positive definite.
     pub fn new(mut matrix: Array2<f64>, par: &Par) -> Option<Self> {
         let is_definite = factor(&mut matrix, par);
-        clear_above(&mut matrix, par);
+        clear_above(&mut matrix, false, par);
         is_definite.then_some(Self { lower: matrix, jitter: 0.0 })
     }
 
@@ -35,7 +32,7 @@ impl Cholesky {
     /// little as it takes: 1e-12 of the mean of the diagonal, ten times more at every further attempt, at most 1e-3 of it.
     pub fn robust(matrix: &Array2<f64>, par: &Par) -> Result<Self> {
         let shape = matrix.raw_dim();
-        Self::robust_from(Array2::zeros(shape), par, |copy| copy.assign(matrix))
+        Self::robust_from(Array2::zeros(shape), false, par, |copy| copy.assign(matrix))
     }
 
     /// The same in the matrix's own memory: what is above the diagonal tells how to start again.
@@ -44,7 +41,7 @@ impl Cholesky {
         let corners: Vec<Array2<f64>> =
             tiles(matrix.nrows()).map(|(a, b)| matrix.slice(s![a..b, a..b]).to_owned()).collect();
         let mut is_first = true;
-        Self::robust_from(matrix, par, |matrix| {
+        Self::robust_from(matrix, false, par, |matrix| {
             if std::mem::take(&mut is_first) {
                 return;
             }
@@ -56,9 +53,15 @@ impl Cholesky {
         })
     }
 
-    /// The same for a matrix that `fill` writes, the lower half at least, as often as it is needed.
-    pub(crate) fn robust_from(
+    /// The same for a matrix of `n` rows whose lower half `fill` writes into zeros, as often as it is needed. Memory above the diagonal
+    /// is hardly touched.
+    pub(crate) fn robust_lower(n: usize, par: &Par, fill: impl FnMut(&mut Array2<f64>)) -> Result<Self> {
+        Self::robust_from(Array2::zeros((n, n)), true, par, fill)
+    }
+
+    fn robust_from(
         mut matrix: Array2<f64>,
+        is_clear_above: bool,
         par: &Par,
         mut fill: impl FnMut(&mut Array2<f64>),
     ) -> Result<Self> {
@@ -69,7 +72,7 @@ impl Cholesky {
             let mean = matrix.diag().iter().map(|v| v.abs()).sum::<f64>() / n.max(1) as f64;
             matrix.diag_mut().iter_mut().for_each(|v| *v += jitter);
             if mean.is_finite() && factor(&mut matrix, par) {
-                clear_above(&mut matrix, par);
+                clear_above(&mut matrix, is_clear_above, par);
                 return Ok(Self { lower: matrix, jitter });
             }
             jitter = if jitter == 0.0 { 1e-12 * mean } else { 10.0 * jitter };
@@ -202,141 +205,16 @@ impl Cholesky {
     }
 }
 
-/// Puts the factor of a matrix, of which only the lower half is read, in its place; false if it is not positive definite.
-fn factor(matrix: &mut Array2<f64>, par: &Par) -> bool {
-    let n = matrix.nrows();
-    for (first, last) in tiles(n) {
-        // What the columns to the left take from these, some rows at a time.
-        let left = matrix.slice(s![first..last, ..first]).to_owned();
-        let Some(values) = matrix.as_slice_mut() else { return false };
-        par.for_chunks(&mut values[first * n..], ROWS * n, |_, values| {
-            let n_rows = values.len() / n;
-            let Ok(mut rows) = ArrayViewMut2::from_shape((n_rows, n), values) else { return };
-            let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
-            general_mat_mul(-1.0, &done, &left.t(), 1.0, &mut now);
-        });
-        if !factor_tile(matrix.slice_mut(s![first..last, first..last])) {
-            return false;
-        }
-        let tile = matrix.slice(s![first..last, first..last]).to_owned();
-        let Some(values) = matrix.as_slice_mut() else { return false };
-        par.for_chunks(&mut values[last * n..], ROWS * n, |_, values| {
-            let n_rows = values.len() / n;
-            let Ok(mut rows) = ArrayViewMut2::from_shape((n_rows, n), values) else { return };
-            solve_tile(tile.view(), rows.slice_mut(s![.., first..last]));
-        });
-    }
-    true
-}
-
-/// Firsts and ends of tiles.
-fn tiles(n: usize) -> impl DoubleEndedIterator<Item = (usize, usize)> {
-    (0..n.div_ceil(TILE)).map(move |tile| (tile * TILE, ((tile + 1) * TILE).min(n)))
-}
-
-fn clear_above(matrix: &mut Array2<f64>, par: &Par) {
+/// Writes zeros above the diagonal: everywhere, or only in the tiles on it, where all others are known to be zero.
+fn clear_above(matrix: &mut Array2<f64>, is_clear_elsewhere: bool, par: &Par) {
     on_rows(matrix, ROWS, par, |first, mut rows| {
+        let width = rows.ncols();
         for (i, mut row) in rows.rows_mut().into_iter().enumerate() {
-            row.slice_mut(s![first + i + 1..]).fill(0.0);
+            let at = first + i;
+            let end = if is_clear_elsewhere { (at - at % TILE + TILE).min(width) } else { width };
+            row.slice_mut(s![at + 1..end.max(at + 1)]).fill(0.0);
         }
     });
-}
-
-/// The same for one tile: by halves, down to blocks.
-fn factor_tile(mut tile: ArrayViewMut2<'_, f64>) -> bool {
-    let n = tile.nrows();
-    if n <= BLOCK {
-        return factor_block(&mut tile);
-    }
-    let half = middle(n);
-    let (mut first, mut below, mut last) =
-        tile.multi_slice_mut((s![..half, ..half], s![half.., ..half], s![half.., half..]));
-    if !factor_tile(first.view_mut()) {
-        return false;
-    }
-    solve_tile(first.view(), below.view_mut());
-    general_mat_mul(-1.0, &below, &below.t(), 1.0, &mut last);
-    factor_tile(last)
-}
-
-/// Where a tile is halved: at a whole number of blocks.
-fn middle(n: usize) -> usize {
-    (n / BLOCK).div_ceil(2) * BLOCK
-}
-
-fn factor_block(block: &mut ArrayViewMut2<'_, f64>) -> bool {
-    let n = block.nrows();
-    for i in 0..n {
-        for j in 0..=i {
-            let sum: f64 = (0..j).map(|k| block[(i, k)] * block[(j, k)]).sum();
-            let rest = block[(i, j)] - sum;
-            if i > j {
-                block[(i, j)] = rest / block[(j, j)];
-            } else if rest > 0.0 && rest.is_finite() {
-                block[(i, i)] = libm::sqrt(rest);
-            } else {
-                return false;
-            }
-        }
-        block.slice_mut(s![i, i + 1..]).fill(0.0);
-    }
-    true
-}
-
-/// `L⁻¹ b` for every row `b`, `L` being a tile.
-fn solve_tile(tile: ArrayView2<'_, f64>, mut rows: ArrayViewMut2<'_, f64>) {
-    let n = tile.nrows();
-    if n <= BLOCK {
-        solve_block(tile, rows);
-        return;
-    }
-    let half = middle(n);
-    let (mut first, mut last) = rows.multi_slice_mut((s![.., ..half], s![.., half..]));
-    solve_tile(tile.slice(s![..half, ..half]), first.view_mut());
-    general_mat_mul(-1.0, &first, &tile.slice(s![half.., ..half]).t(), 1.0, &mut last);
-    solve_tile(tile.slice(s![half.., half..]), last);
-}
-
-/// The same for a block of a tile. Rows are turned into columns, so that many are solved at a time.
-fn solve_block(block: ArrayView2<'_, f64>, mut rows: ArrayViewMut2<'_, f64>) {
-    const LANES: usize = 32;
-    let n = block.nrows();
-    let mut columns = [[0.0; LANES]; BLOCK];
-    for mut rows in rows.axis_chunks_iter_mut(Axis(0), LANES) {
-        for (lane, row) in rows.rows().into_iter().enumerate() {
-            row.iter().zip(&mut columns).for_each(|(v, column)| column[lane] = *v);
-        }
-        for i in 0..n {
-            let (done, rest) = columns.split_at_mut(i);
-            let now = &mut rest[0];
-            for (k, done) in done.iter().enumerate() {
-                let factor = block[(i, k)];
-                now.iter_mut().zip(done).for_each(|(v, d)| *v -= factor * d);
-            }
-            let pivot = block[(i, i)];
-            now.iter_mut().for_each(|v| *v /= pivot);
-        }
-        for (lane, mut row) in rows.rows_mut().into_iter().enumerate() {
-            row.iter_mut().zip(&columns).for_each(|(v, column)| *v = column[lane]);
-        }
-    }
-}
-
-/// `L⁻ᵀ b` for every row `b`, `L` being a tile.
-fn solve_tile_back(tile: ArrayView2<'_, f64>, mut rows: ArrayViewMut2<'_, f64>) {
-    let n = tile.nrows();
-    for first in (0..n).step_by(BLOCK).rev() {
-        let last = (first + BLOCK).min(n);
-        let (mut now, done) = rows.multi_slice_mut((s![.., first..last], s![.., last..]));
-        general_mat_mul(-1.0, &done, &tile.slice(s![last.., first..last]), 1.0, &mut now);
-        for mut row in now.rows_mut() {
-            for i in (first..last).rev() {
-                let xi = row[i - first] / tile[(i, i)];
-                row[i - first] = xi;
-                row.slice_mut(s![..i - first]).scaled_add(-xi, &tile.slice(s![i, first..i]));
-            }
-        }
-    }
 }
 
 #[cfg(test)]

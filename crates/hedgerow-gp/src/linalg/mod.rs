@@ -4,10 +4,17 @@
 //! same input gives the same bits whatever the threads.
 
 mod cholesky;
+mod factor;
+mod mirror;
 mod product;
+mod rough;
+mod symmetric;
 
 pub use cholesky::Cholesky;
+pub(crate) use mirror::mirror;
 pub(crate) use product::{mat_mul, mat_vec, on_rows};
+pub(crate) use rough::Rough;
+pub(crate) use symmetric::symmetric_vec;
 
 /// The product of two vectors, summed in eight lanes.
 pub(crate) fn dot(a: &[f64], b: &[f64]) -> f64 {
