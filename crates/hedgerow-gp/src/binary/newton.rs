@@ -11,7 +11,7 @@ use ndarray::{Array1, Array2};
 
 use super::factor_of_one_and;
 use crate::likelihood::{Likelihood, Local};
-use crate::linalg::{Cholesky, Rough, on_rows, symmetric_vec};
+use crate::linalg::{Cholesky, Rough, mirror, on_rows, rough_vec, symmetric_vec};
 
 /// Rows that a thread works on at a time.
 const ROWS: usize = 64;
@@ -173,7 +173,7 @@ impl Search<'_> {
             let e: Array1<f64> = local.iter().zip(&a).map(|(l, a)| l.gradient - a).collect();
             let pull = match &solver {
                 Solver::Exact => self.image(&e),
-                Solver::Near(k, _) => self.rough_image(k, &e),
+                Solver::Near(k, _) => rough_vec(k, e.view(), self.par),
             };
             let right = &root * &pull;
             // As much may be missed as the step is expected to leave.
@@ -237,7 +237,7 @@ impl Search<'_> {
         Ok(factor_of_one_and(self.k, system.root, self.par)?.solve(system.right.view()))
     }
 
-    /// K in single precision, the lower half: products with it are what conjugate gradients wait for.
+    /// K in single precision, both halves: products with it are what conjugate gradients wait for.
     fn rough(&self) -> Array2<f32> {
         let n = self.y.len();
         let mut k = Array2::zeros((n, n));
@@ -252,12 +252,8 @@ impl Search<'_> {
                 }
             });
         }
+        mirror(&mut k, self.par);
         k
-    }
-
-    /// `K v`, nearly.
-    fn rough_image(&self, k: &Array2<f32>, v: &Array1<f64>) -> Array1<f64> {
-        symmetric_vec(k, v.mapv(|v| v as f32).view(), self.par).mapv(f64::from)
     }
 
     /// A factor in single precision, in the memory of another.
@@ -290,7 +286,7 @@ impl Search<'_> {
         let mut direction = helped.clone();
         let mut size = rest.dot(&helped);
         for step in 1..=MOST_STEPS {
-            let image = &direction + &(root * &self.rough_image(k, &(root * &direction)));
+            let image = &direction + &(root * &rough_vec(k, (root * &direction).view(), self.par));
             let length = size / direction.dot(&image);
             z.scaled_add(length, &direction);
             rest.scaled_add(-length, &image);

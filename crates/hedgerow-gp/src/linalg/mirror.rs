@@ -1,7 +1,7 @@
 //! The upper half of a symmetric matrix from its lower half.
 
 use hedgerow_core::Par;
-use ndarray::Array2;
+use ndarray::{Array2, NdFloat};
 
 /// Rows and columns of a block that is turned at once, so that both its places are in the nearest memory.
 const BLOCK: usize = 32;
@@ -9,7 +9,7 @@ const BLOCK: usize = 32;
 const FEW: usize = 256;
 
 /// Copies what is below the diagonal to the place above it.
-pub(crate) fn mirror(matrix: &mut Array2<f64>, par: &Par) {
+pub(crate) fn mirror<T: NdFloat>(matrix: &mut Array2<T>, par: &Par) {
     let n = matrix.ncols().min(matrix.nrows());
     let width = matrix.ncols();
     if let Some(values) = matrix.as_slice_mut() {
@@ -19,7 +19,7 @@ pub(crate) fn mirror(matrix: &mut Array2<f64>, par: &Par) {
 
 /// The same for a square on the diagonal: the corner right of its upper half and above its lower half, then both halves.
 /// `values` are its rows, `width` wide.
-fn mirror_part(values: &mut [f64], width: usize, first: usize, last: usize, par: &Par) {
+fn mirror_part<T: NdFloat>(values: &mut [T], width: usize, first: usize, last: usize, par: &Par) {
     let n = last - first;
     if n <= FEW {
         for i in 1..n {
@@ -31,7 +31,7 @@ fn mirror_part(values: &mut [f64], width: usize, first: usize, last: usize, par:
     }
     let half = n / 2;
     let (upper, lower) = values.split_at_mut(half * width);
-    let from: &[f64] = lower;
+    let from: &[T] = lower;
     par.for_chunks(upper, BLOCK * width, |block, rows| {
         let column = first + block * BLOCK;
         for start in (half..n).step_by(BLOCK) {

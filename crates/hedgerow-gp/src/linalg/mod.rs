@@ -13,7 +13,7 @@ mod symmetric;
 pub use cholesky::Cholesky;
 pub(crate) use mirror::mirror;
 pub(crate) use product::{mat_mul, mat_vec, on_rows};
-pub(crate) use rough::Rough;
+pub(crate) use rough::{Rough, rough_vec};
 pub(crate) use symmetric::symmetric_vec;
 
 /// The product of two vectors, summed in eight lanes.

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView1, NdFloat};
 /// Rows that a thread works on at a time.
 const ROWS: usize = 128;
 /// Numbers that are worked on at a time.
-const LANES: usize = 16;
+const LANES: usize = 8;
 
 /// `A v`. Parts of it are summed in the order of rows, whatever the threads.
 pub(crate) fn symmetric_vec<T: NdFloat>(a: &Array2<T>, v: ArrayView1<'_, T>, par: &Par) -> Array1<T> {
