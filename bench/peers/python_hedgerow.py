@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from process import peak_memory_bytes
 
-from hedgerow import IvmClassifier, OnlineForestClassifier
+from hedgerow import GpClassifier, IvmClassifier, OnlineForestClassifier
 
 N_SINGLE_ROWS, N_TIMES = 1000, 5
 
@@ -76,6 +76,7 @@ def main() -> None:
     alone, together = (max(rows_a_second(model, test_x, n) for _ in range(N_TIMES)) for n in (1, 2))
     endless = OnlineForestClassifier(n_estimators=10_000_000, random_state=0, n_jobs=args.threads)
     machine = IvmClassifier(n_active=300, random_state=0, n_jobs=args.threads)
+    process = GpClassifier(random_state=0, n_jobs=args.threads)
     result = {
         "fit_seconds": fits,
         "predict_seconds": predicts,
@@ -88,6 +89,7 @@ def main() -> None:
         "seconds_to_stop": {
             "forest": [seconds_to_stop(endless, train_x, train_y, after) for after in (0.3, 1.0, 2.0)],
             "ivm": [seconds_to_stop(machine, train_x, train_y, after) for after in (0.5, 2.0, 6.0)],
+            "gp": [seconds_to_stop(process, train_x[:7000], train_y[:7000], after) for after in (0.3, 1.0, 2.0)],
         },
     }
     print(json.dumps(result))

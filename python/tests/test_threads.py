@@ -35,8 +35,10 @@ PATIENCE = 2.0
     [
         OnlineForestClassifier(n_estimators=10_000_000, random_state=0),
         IvmClassifier(n_active=2_000, random_state=0),
+        GpClassifier(random_state=0),
+        GpClassifier(method="laplace", max_rows=8_000, random_state=0),
     ],
-    ids=["forest", "ivm"],
+    ids=["forest", "ivm", "gp", "laplace"],
 )
 def test_ctrl_c_leaves_a_usable_model(model):
     X, y = noise(8_000)
@@ -45,7 +47,8 @@ def test_ctrl_c_leaves_a_usable_model(model):
         model.fit(X, y)
     assert time.monotonic() - at < PATIENCE
     assert model.score(X, y) > 0.3, "better than chance"
-    assert model.partial_fit(X[:50], y[:50]).predict(X[:3]).shape == (3,)
+    if hasattr(model, "partial_fit"):
+        assert model.partial_fit(X[:50], y[:50]).predict(X[:3]).shape == (3,)
 
 
 def test_ctrl_c_while_learning_keeps_what_was_learnt():
@@ -57,15 +60,6 @@ def test_ctrl_c_while_learning_keeps_what_was_learnt():
     assert time.monotonic() - at < PATIENCE
     assert 0 < model._model.n_seen < 50_000
     assert model.predict(X[:10]).shape == (10,)
-
-
-def test_ctrl_c_before_there_is_a_model():
-    X, y = noise(4_000)
-    model = GpClassifier(random_state=0)
-    at = interrupt_after(0.2)
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(X, y)
-    assert time.monotonic() - at < 10
 
 
 def test_the_lock_is_free_while_the_engine_works():

@@ -4,16 +4,20 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
+use crate::budget::StopFlag;
 use crate::error::{Error, Result};
 
 /// How work is spread over threads. Results never depend on it: each job writes its own slot and sums run in job order.
 #[derive(Debug, Clone, Default)]
-pub struct Par(Option<Arc<rayon::ThreadPool>>);
+pub struct Par {
+    pool: Option<Arc<rayon::ThreadPool>>,
+    stop: Option<StopFlag>,
+}
 
 impl Par {
     /// Everything on the calling thread.
     pub fn sequential() -> Self {
-        Self(None)
+        Self::default()
     }
 
     /// A pool of `threads` threads; 0 means one for each core.
@@ -23,24 +27,42 @@ impl Par {
             n => n,
         };
         if threads == 1 {
-            return Ok(Self(None));
+            return Ok(Self::default());
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(threads)
             .thread_name(|i| format!("hedgerow-{i}"))
             .build()
             .map_err(|e| Error::Threads { threads, reason: e.to_string() })?;
-        Ok(Self(Some(Arc::new(pool))))
+        Ok(Self { pool: Some(Arc::new(pool)), stop: None })
+    }
+
+    /// The same threads for work that nobody wants any more once a switch is thrown: from then on [`Self::for_chunks`] leaves everything
+    /// as it is. Whoever asks for that must look at the switch afterwards and throw the result away.
+    #[must_use]
+    pub fn until(&self, stop: &StopFlag) -> Self {
+        Self { pool: self.pool.clone(), stop: Some(stop.clone()) }
+    }
+
+    /// One thread, with the same switch.
+    #[must_use]
+    pub fn alone(&self) -> Self {
+        Self { pool: None, stop: self.stop.clone() }
+    }
+
+    /// Whether the switch was thrown, if there is one: long loops look.
+    pub fn is_stopped(&self) -> bool {
+        self.stop.as_ref().is_some_and(StopFlag::is_stopped)
     }
 
     /// How many threads there are.
     pub fn threads(&self) -> usize {
-        self.0.as_ref().map_or(1, |pool| pool.current_num_threads())
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
     }
 
     /// Runs a job on one of the threads: from there, handing out many small pieces of work costs less than from outside.
     pub fn within<T: Send>(&self, job: impl FnOnce() -> T + Send) -> T {
-        match &self.0 {
+        match &self.pool {
             Some(pool) => pool.install(job),
             None => job(),
         }
@@ -48,7 +70,7 @@ impl Par {
 
     /// Runs `job` for `0..n` and returns the results in that order.
     pub fn map<T: Send>(&self, n: usize, job: impl Fn(usize) -> T + Send + Sync) -> Vec<T> {
-        match &self.0 {
+        match &self.pool {
             Some(pool) if n > 1 => pool.install(|| (0..n).into_par_iter().with_max_len(1).map(job).collect()),
             _ => (0..n).map(job).collect(),
         }
@@ -62,11 +84,37 @@ impl Par {
         job: impl Fn(usize, &mut [T]) + Send + Sync,
     ) {
         let size = size.max(1);
-        match &self.0 {
-            Some(pool) if out.len() > size => pool.install(|| {
-                out.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| job(i, chunk));
-            }),
-            _ => out.chunks_mut(size).enumerate().for_each(|(i, chunk)| job(i, chunk)),
+        let job = |(i, chunk): (usize, &mut [T])| {
+            if !self.is_stopped() {
+                job(i, chunk);
+            }
+        };
+        match &self.pool {
+            Some(pool) if out.len() > size => {
+                pool.install(|| out.par_chunks_mut(size).enumerate().for_each(job));
+            }
+            _ => out.chunks_mut(size).enumerate().for_each(job),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn work_that_nobody_wants_is_left_undone() {
+        for par in [Par::sequential(), Par::new(2).unwrap()] {
+            let stop = StopFlag::default();
+            let until = par.until(&stop);
+            let mut values = [0; 100];
+            until.for_chunks(&mut values, 10, |i, chunk| chunk.fill(i));
+            assert_eq!(values[99], 9);
+            stop.stop();
+            until.for_chunks(&mut values, 10, |_, chunk| chunk.fill(77));
+            assert_eq!(values[99], 9);
+            par.for_chunks(&mut values, 10, |_, chunk| chunk.fill(77));
+            assert_eq!(values[99], 77, "others go on");
         }
     }
 }

@@ -74,11 +74,11 @@ impl Dsgq {
         model.columns = par.map(y.ncols(), |column| {
             let (y, seed) =
                 (y.column(column).to_vec(), Rng::new(seed, Purpose::Sample, 1000 + column as u64));
-            let in_turn = Draws::in_turn(&model.factor, &y, seed.clone());
+            let in_turn = Draws::in_turn(&model.factor, &y, seed.clone(), par);
             if in_turn.n_effective() >= DRAWS as f64 / 5.0 {
                 in_turn
             } else {
-                Draws::gibbs(&precision, &y, seed)
+                Draws::gibbs(&precision, &y, seed, par)
             }
         });
         Ok(model)
@@ -152,7 +152,7 @@ impl Draws {
     }
 
     /// One coordinate after the other: each is drawn given those before it, and the probability of its sign goes into the weight.
-    fn in_turn(factor: &Cholesky, y: &[f64], mut rng: Rng) -> Self {
+    fn in_turn(factor: &Cholesky, y: &[f64], mut rng: Rng, par: &Par) -> Self {
         let n = y.len();
         let steps: Vec<f64> = primes(n).map(|p| libm::sqrt(p as f64)).collect();
         let shifts: Vec<f64> = (0..n).map(|_| rng.unit()).collect();
@@ -160,7 +160,7 @@ impl Draws {
         let mut z = Array2::zeros((DRAWS, n));
         let mut logs = vec![0.0; DRAWS];
         for (draw, (mut row, log)) in z.rows_mut().into_iter().zip(&mut logs).enumerate() {
-            let Some(z) = row.as_slice_mut() else { continue };
+            let Some(z) = row.as_slice_mut().filter(|_| !par.is_stopped()) else { continue };
             for i in 0..n {
                 let own = lower.row(i);
                 let own = own.as_slice().unwrap_or_default();
@@ -182,12 +182,12 @@ impl Draws {
     }
 
     /// Each coordinate in turn, given all others, over and over.
-    fn gibbs(precision: &Array2<f64>, y: &[f64], mut rng: Rng) -> Self {
+    fn gibbs(precision: &Array2<f64>, y: &[f64], mut rng: Rng, par: &Par) -> Self {
         let mut xi: Array1<f64> =
             y.iter().enumerate().map(|(i, y)| y / libm::sqrt(precision[(i, i)])).collect();
         let mut solved = Array2::zeros((KEPT, y.len()));
         let mut image = precision.dot(&xi);
-        for sweep in 0..WARM_UP + KEPT * BETWEEN {
+        for sweep in (0..WARM_UP + KEPT * BETWEEN).take_while(|_| !par.is_stopped()) {
             for (i, &y) in y.iter().enumerate() {
                 let own = precision[(i, i)];
                 let (mean, deviation) = (xi[i] - image[i] / own, 1.0 / libm::sqrt(own));
@@ -235,7 +235,7 @@ pub fn log_orthant(
         return Err(Error::Shape { what: "signs", expected: covariance.nrows(), got: signs.len() });
     }
     let factor = Cholesky::robust(covariance, par)?;
-    let draws = Draws::in_turn(&factor, &signs.to_vec(), Rng::new(seed, Purpose::Sample, 1000));
+    let draws = Draws::in_turn(&factor, &signs.to_vec(), Rng::new(seed, Purpose::Sample, 1000), par);
     Ok(draws.log_evidence.unwrap_or(f64::NAN))
 }
 
@@ -325,8 +325,8 @@ mod tests {
         let labels = y.column(0).to_vec();
         let rng = Rng::new(1, Purpose::Sample, 0);
         let each = [
-            Draws::in_turn(&model.factor, &labels, rng.clone()),
-            Draws::gibbs(&model.factor.inverse(&par), &labels, rng),
+            Draws::in_turn(&model.factor, &labels, rng.clone(), &par),
+            Draws::gibbs(&model.factor.inverse(&par), &labels, rng, &par),
         ];
         let log_evidence = each[0].log_evidence.unwrap();
         let at = circle(60).0;

@@ -49,6 +49,8 @@ pub(crate) fn climb(
             let point = f(&y).filter(|(v, g)| v.is_finite() && g.iter().all(|g| g.is_finite()));
             n_evaluations += 1;
             match point {
+                // Work that is interrupted ends early, and what comes of it is worth nothing.
+                _ if budget.stop.is_stopped() => break None,
                 Some((v, g)) if v >= value + 1e-4 * step * rise => break Some((y, v, g)),
                 _ if step < 1e-10 || n_evaluations >= most => break None,
                 _ => step *= 0.4,

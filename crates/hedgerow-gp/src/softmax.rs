@@ -191,6 +191,9 @@ fn climb(k: &Array2<f64>, y: &Array2<f64>, par: &Par) -> Result<(Array2<f64>, Ar
     let mut f = Array2::zeros(y.raw_dim());
     let mut now = height(&a, &f, y);
     for _ in 0..MOST_STEPS {
+        if par.is_stopped() {
+            return Err(Error::Interrupted);
+        }
         let p = softmax(&f);
         let e = y - &p - &a;
         let blocks = Blocks::new(k, &p, par)?;

@@ -1,6 +1,6 @@
 //! Expectation propagation with the probit likelihood (spec 000, A22): one site a row, moments matched in turn.
 
-use hedgerow_core::{Par, Result};
+use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2};
 
 use super::{Machine, check, factor_of_one_and};
@@ -121,6 +121,9 @@ impl Sites {
         loop {
             let mut change: f64 = 0.0;
             for i in 0..n {
+                if par.is_stopped() {
+                    return Err(Error::Interrupted);
+                }
                 let site = Cavity::of(&posterior, &tau, &nu, i).site(y[i], bias);
                 let Some((new_tau, new_nu)) = site else { continue };
                 let step = new_tau - tau[i];

@@ -48,7 +48,8 @@ pub struct GpClassifier {
 pub struct FittedGp {
     /// The classifier.
     pub classifier: GpClassifier,
-    /// Why fitting ended. A spent budget ends the search for kernel parameters; the fit that follows it is always finished.
+    /// Why fitting ended. A spent budget ends the search for kernel parameters; the fit that follows it is always finished, with fewer
+    /// rows if it was interrupted.
     pub stop: StopReason,
     /// The kernel, as it was given or found, noise included.
     pub kernel: Kernel,
@@ -85,11 +86,23 @@ impl GpClassifier {
         let classes: Vec<usize> = data.labels.iter().map(|label| label.index()).collect();
         let x = preparation.map(data.features.to_array(0..data.n_rows()).view());
         let task = Task::new(x, &classes, n_classes);
-        let chosen = search::choose(&task, params, training)?;
+        // A factor of thousands of rows takes seconds: who interrupts does not wait for it, but gets a model of fewer rows.
+        let stop = &training.budget.stop;
+        let until_stopped = training.par.until(stop);
+        let interruptible = Training { par: &until_stopped, ..*training };
+        let chosen = search::choose(&task, params, &interruptible)?;
         let kernel = chosen.kernel.clone() + Kernel::white(chosen.noise);
-        let (rule, log_evidence) = task.learn(&chosen, params, training)?;
+        let learnt = task.learn(&chosen, params, &interruptible);
+        let (x, rule, log_evidence) = if stop.is_stopped() {
+            let some = task.some(params.method.rows_in_haste(), params.seed);
+            let (rule, _) = some.learn(&chosen, params, training)?;
+            (some.x, rule, None)
+        } else {
+            let (rule, log_evidence) = learnt?;
+            (task.x, rule, log_evidence)
+        };
         let has_rows = matches!(rule, Rule::Softmax(_) | Rule::Dsgq(_));
-        let x = if has_rows { Array2::zeros((0, 0)) } else { task.x };
+        let x = if has_rows { Array2::zeros((0, 0)) } else { x };
         let classifier =
             Self { params: params.clone(), n_classes, preparation, kernel: kernel.clone(), x, rule };
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
@@ -224,7 +237,7 @@ impl<'a> Task<'a> {
         let machines: Vec<Result<_>> = if is_laplace {
             (0..n_columns).map(|column| one(column, training.par)).collect()
         } else {
-            training.par.map(n_columns, |column| one(column, &Par::sequential()))
+            training.par.map(n_columns, |column| one(column, &training.par.alone()))
         };
         let mut machines = machines.into_iter().collect::<Result<Vec<_>>>()?;
         let log_evidence = machines.iter().flatten().map(|m| m.log_evidence).sum();

@@ -38,6 +38,15 @@ impl GpMethod {
         }
     }
 
+    /// Rows that are learnt in a moment, for who cannot wait any longer.
+    pub(super) fn rows_in_haste(self) -> usize {
+        match self {
+            Self::Labels | Self::Cik | Self::Sik => 800,
+            Self::Laplace => 400,
+            Self::Ep | Self::Softmax | Self::Dsgq => 150,
+        }
+    }
+
     /// Bytes of the tables that training needs, nearly.
     pub(super) fn bytes(self, n_rows: usize, n_classes: usize) -> u64 {
         let tables = match (self, n_classes) {

@@ -114,7 +114,11 @@ impl Search<'_> {
                     break;
                 }
                 let (scaled, tried) = (scaled(&base, factor), base_noise * noise_factor);
-                let loss = task.leave_one_out_loss(self.kernel(&scaled), tried, self.training)?;
+                let loss = task.leave_one_out_loss(self.kernel(&scaled), tried, self.training);
+                if self.training.budget.stop.is_stopped() {
+                    break; // what came is worth nothing
+                }
+                let loss = loss?;
                 if loss < best {
                     (best, *metric, *noise) = (loss, scaled, tried);
                 }

@@ -303,3 +303,29 @@ fn a_spent_budget_leaves_a_model_and_progress_is_told() {
         check_distributions(&fitted.classifier, data.features.to_array(0..60).view());
     }
 }
+
+#[test]
+fn who_interrupts_gets_a_model_of_fewer_rows() {
+    // Far too many rows for the time there is: the switch is thrown while the first matrix is being made or factored.
+    let data = blobs(2_500, 2, 3, 1);
+    let par = Par::sequential();
+    for method in METHODS {
+        let params = GpParams { method, max_rows: 2_500, ..Default::default() }.check().unwrap();
+        let budget = Budget::open();
+        let stop = budget.stop.clone();
+        let waits = std::thread::spawn(move || {
+            std::thread::sleep(std::time::Duration::from_millis(60));
+            stop.stop();
+        });
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let fitted = GpClassifier::fit(&data, &params, &training).unwrap();
+        waits.join().unwrap();
+        assert_eq!(fitted.stop, StopReason::Interrupted);
+        assert_eq!(fitted.classifier.n_rows(), method.rows_in_haste(), "{method:?}");
+        let x = data.features.to_array(0..300);
+        let right = fitted.classifier.predict(x.view(), &par).unwrap();
+        let right = right.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+        assert!(right > 200, "{method:?}: {right} of 300");
+        check_distributions(&fitted.classifier, x.view());
+    }
+}

@@ -68,6 +68,9 @@ impl Cholesky {
         let n = matrix.nrows();
         let mut jitter = 0.0;
         loop {
+            if par.is_stopped() {
+                return Err(Error::Interrupted);
+            }
             fill(&mut matrix);
             let mean = matrix.diag().iter().map(|v| v.abs()).sum::<f64>() / n.max(1) as f64;
             matrix.diag_mut().iter_mut().for_each(|v| *v += jitter);
