@@ -29,6 +29,16 @@ pub(crate) enum Inside {
         /// The kernel's parameters by name; nothing for a model that has learnt nothing.
         kernel: BTreeMap<String, f64>,
     },
+    /// Of trees with processes in their leaves.
+    Leaves {
+        trees: usize,
+        leaves: usize,
+        /// Leaves of more than one class, which have a process.
+        processes: usize,
+        /// Rows of the largest process.
+        largest_process: usize,
+        kernel: BTreeMap<String, f64>,
+    },
     /// Of a process that answers from all its rows.
     All { rows_kept: usize, kernel: BTreeMap<String, f64> },
 }
@@ -43,7 +53,12 @@ impl Inside {
                 calibrated: forest.calibration().is_some(),
             };
         }
-        let kernel = model.kernel().into_iter().collect();
+        let kernel: BTreeMap<String, f64> = model.kernel().into_iter().collect();
+        if let Some(model) = model.as_leaf_gp() {
+            let size = model.size();
+            let (leaves, processes) = (size.n_leaves, size.n_processes);
+            return Self::Leaves { trees: size.n_trees, leaves, processes, largest_process: size.largest, kernel };
+        }
         if let Some(gp) = model.as_gp() {
             return Self::All { rows_kept: gp.n_rows(), kernel };
         }
@@ -56,6 +71,9 @@ impl Inside {
         match self {
             Self::Trees { trees, .. } => format!("{} trees", count(*trees as u64)),
             Self::Rows { active_rows, .. } => format!("{} active rows", count(*active_rows as u64)),
+            Self::Leaves { trees, processes, .. } => {
+                format!("{} trees with {} processes", count(*trees as u64), count(*processes as u64))
+            }
             Self::All { rows_kept, .. } => format!("{} rows", count(*rows_kept as u64)),
         }
     }
@@ -64,7 +82,7 @@ impl Inside {
     pub(crate) fn size(&self) -> String {
         match self {
             Self::Trees { nodes, .. } => format!("{} nodes", count(*nodes as u64)),
-            Self::Rows { .. } | Self::All { .. } => self.details(),
+            Self::Rows { .. } | Self::All { .. } | Self::Leaves { .. } => self.details(),
         }
     }
 
@@ -75,14 +93,11 @@ impl Inside {
                 let calibrated = if *calibrated { ", probabilities calibrated" } else { "" };
                 format!("{} nodes, up to {height} high{calibrated}", count(*nodes as u64))
             }
-            Self::Rows { kernel, .. } | Self::All { kernel, .. } if kernel.len() > MOST_SHOWN => {
-                format!("kernel with {} parameters", kernel.len())
+            Self::Leaves { leaves, largest_process, kernel, .. } => {
+                let (leaves, largest) = (count(*leaves as u64), count(*largest_process as u64));
+                format!("{leaves} leaves, processes of up to {largest} rows; {}", kernel_words(kernel))
             }
-            Self::Rows { kernel, .. } | Self::All { kernel, .. } => {
-                let each: Vec<String> =
-                    kernel.iter().map(|(name, v)| format!("{name} {}", short(*v))).collect();
-                if each.is_empty() { "no kernel yet".into() } else { format!("kernel: {}", each.join(", ")) }
-            }
+            Self::Rows { kernel, .. } | Self::All { kernel, .. } => kernel_words(kernel),
         }
     }
 
@@ -92,16 +107,38 @@ impl Inside {
             Self::Trees { trees, nodes, .. } => {
                 vec![("Trees", count(*trees as u64)), ("Nodes", count(*nodes as u64))]
             }
+            Self::Leaves { trees, leaves, processes, kernel, .. } => {
+                let mut facts = vec![
+                    ("Trees", count(*trees as u64)),
+                    ("Leaves", count(*leaves as u64)),
+                    ("Processes", count(*processes as u64)),
+                ];
+                facts.extend(kernel_facts(kernel));
+                facts
+            }
             Self::Rows { active_rows: n, kernel } | Self::All { rows_kept: n, kernel } => {
                 let name = if matches!(self, Self::All { .. }) { "Rows kept" } else { "Active rows" };
                 let mut facts = vec![(name, count(*n as u64))];
-                let shown = [("length_scale", "Length scale"), ("signal_variance", "Signal variance")];
-                let known = shown.iter().filter_map(|(key, name)| Some((*name, short(*kernel.get(*key)?))));
-                facts.extend(known);
+                facts.extend(kernel_facts(kernel));
                 facts
             }
         }
     }
+}
+
+/// A kernel in a few words.
+fn kernel_words(kernel: &BTreeMap<String, f64>) -> String {
+    if kernel.len() > MOST_SHOWN {
+        return format!("kernel with {} parameters", kernel.len());
+    }
+    let each: Vec<String> = kernel.iter().map(|(name, v)| format!("{name} {}", short(*v))).collect();
+    if each.is_empty() { "no kernel yet".into() } else { format!("kernel: {}", each.join(", ")) }
+}
+
+/// Names and values of a kernel for a page.
+fn kernel_facts(kernel: &BTreeMap<String, f64>) -> Vec<(&'static str, String)> {
+    let shown = [("length_scale", "Length scale"), ("signal_variance", "Signal variance")];
+    shown.iter().filter_map(|(key, name)| Some((*name, short(*kernel.get(*key)?)))).collect()
 }
 
 /// What came of trying new parts while rows were learnt.
@@ -110,12 +147,14 @@ impl Inside {
 pub(crate) enum Renewed {
     Trees { trees_tried: usize, trees_replaced: usize },
     Rows { active_rows_tried: usize, active_rows_replaced: usize },
+    Leaves { processes_trained: usize, leaves_split: usize },
 }
 
 impl Renewed {
     pub(crate) fn new(kind: Kind, tried: usize, replaced: usize) -> Self {
         match kind {
             Kind::Forest => Self::Trees { trees_tried: tried, trees_replaced: replaced },
+            Kind::LeafGp => Self::Leaves { processes_trained: tried, leaves_split: replaced },
             _ => Self::Rows { active_rows_tried: tried, active_rows_replaced: replaced },
         }
     }
@@ -130,6 +169,10 @@ impl Renewed {
                 let (tried, better) = (count(active_rows_tried as u64), count(active_rows_replaced as u64));
                 format!("{tried} new active rows tried, {better} took the place of another")
             }
+            Self::Leaves { processes_trained, leaves_split } => {
+                let (trained, split) = (count(processes_trained as u64), count(leaves_split as u64));
+                format!("{trained} processes trained, {split} leaves split")
+            }
         }
     }
 
@@ -140,6 +183,7 @@ impl Renewed {
             Self::Rows { active_rows_replaced, .. } => {
                 ("Active rows replaced", count(active_rows_replaced as u64))
             }
+            Self::Leaves { leaves_split, .. } => ("Leaves split", count(leaves_split as u64)),
         }
     }
 }
