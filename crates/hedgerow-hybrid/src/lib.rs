@@ -1,7 +1,7 @@
 //! Forests with Gaussian processes in them.
 //!
 //! A forest is quick and coarse, a Gaussian process slow and fine. [`LeafGp`] grows a few trees with large leaves and puts a process into every
-//! leaf that holds more than one class.
+//! leaf that holds more than one class. [`ForestIvm`] lets a forest answer first, and Informative Vector Machines settle what it is unsure of.
 //!
 //! ```
 //! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
@@ -16,6 +16,8 @@
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
+pub mod forest_ivm;
 pub mod leaf_gp;
 
+pub use forest_ivm::{Account, Blend, Combine, FittedForestIvm, ForestIvm, ForestIvmParams};
 pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafLearner, Sharing};

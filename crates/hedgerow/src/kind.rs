@@ -9,7 +9,7 @@ use std::str::FromStr;
 use hedgerow_core::{Error, ParamInfo, Result, describe};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
-use hedgerow_hybrid::LeafGpParams;
+use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
 use serde::{Serialize, Serializer};
 
 /// A kind of model.
@@ -25,11 +25,13 @@ pub enum Kind {
     Gp,
     /// Trees with a Gaussian process in every leaf.
     LeafGp,
+    /// A forest, and Informative Vector Machines for what it is unsure of.
+    ForestIvm,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp, Self::LeafGp];
+    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp, Self::LeafGp, Self::ForestIvm];
 
     /// Its name, on the command line and in model files.
     pub fn name(self) -> &'static str {
@@ -38,6 +40,7 @@ impl Kind {
             Self::Ivm => "ivm",
             Self::Gp => "gp",
             Self::LeafGp => "leaf-gp",
+            Self::ForestIvm => "forest-ivm",
         }
     }
 
@@ -49,7 +52,10 @@ impl Kind {
                 "The Informative Vector Machine: a Gaussian process that keeps the rows that tell most"
             }
             Self::Gp => "A Gaussian process with all rows: for a few thousand of them",
-            Self::LeafGp => "A few trees with large leaves and a Gaussian process in each: nearly as good, for many more rows",
+            Self::ForestIvm => "A forest, and Informative Vector Machines for what it is unsure of",
+            Self::LeafGp => {
+                "A few trees with large leaves and a Gaussian process in each: nearly as good, for many more rows"
+            }
         }
     }
 
@@ -59,13 +65,14 @@ impl Kind {
             Self::Forest => "growing trees",
             Self::Ivm | Self::Gp => "searching for a kernel",
             Self::LeafGp => "training leaves",
+            Self::ForestIvm => "growing trees, then a kernel",
         }
     }
 
     /// Whether it can learn row by row.
     pub fn learns(self) -> bool {
         match self {
-            Self::Forest | Self::Ivm | Self::LeafGp => true,
+            Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm => true,
             Self::Gp => false,
         }
     }
@@ -87,6 +94,7 @@ impl Kind {
             Self::Ivm => "IvmParams",
             Self::Gp => "GpParams",
             Self::LeafGp => "LeafGpParams",
+            Self::ForestIvm => "ForestIvmParams",
         }
     }
 
@@ -97,6 +105,7 @@ impl Kind {
             Self::Ivm => describe::<IvmParams>(),
             Self::Gp => describe::<GpParams>(),
             Self::LeafGp => describe::<LeafGpParams>(),
+            Self::ForestIvm => describe::<ForestIvmParams>(),
         }
     }
 

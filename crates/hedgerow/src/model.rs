@@ -7,7 +7,7 @@ use hedgerow_core::{
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use hedgerow_gp::{GpClassifier, IvmClassifier};
-use hedgerow_hybrid::LeafGp;
+use hedgerow_hybrid::{ForestIvm, ForestIvmParams, LeafGp};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::file;
@@ -41,6 +41,8 @@ pub enum Learner {
     Gp(Box<GpClassifier>),
     /// Trees with a Gaussian process in every leaf, which keep learning unless they were frozen.
     LeafGp(Box<LeafGp>),
+    /// A forest with machines that help it, which keeps learning unless it was frozen.
+    ForestIvm(Box<ForestIvm>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -75,6 +77,10 @@ impl Model {
                 let fitted = LeafGp::fit(data, &params.clone().check()?, training)?;
                 Ok(Self::fitted(data, Learner::LeafGp(Box::new(fitted.model)), fitted.stop))
             }
+            ModelParams::ForestIvm(params) => {
+                let fitted = ForestIvm::fit(data, &ForestIvmParams::clone(params).check()?, training)?;
+                Ok(Self::fitted(data, Learner::ForestIvm(Box::new(fitted.model)), fitted.stop))
+            }
         }
     }
 
@@ -102,6 +108,10 @@ impl Model {
             }
             ModelParams::LeafGp(params) => {
                 Learner::LeafGp(Box::new(LeafGp::new(&schema, &params.clone().check()?)?))
+            }
+            ModelParams::ForestIvm(params) => {
+                let params = ForestIvmParams::clone(params).check()?;
+                Learner::ForestIvm(Box::new(ForestIvm::new(&schema, &params)?))
             }
             ModelParams::Gp(_) => return Err(Kind::Gp.unable("learn row by row", Kind::learns)),
         };
@@ -137,6 +147,7 @@ impl Model {
             }
             Learner::Ivm(ivm) => Learner::Ivm(Box::new(ivm.frozen())),
             Learner::LeafGp(model) => Learner::LeafGp(Box::new(model.frozen())),
+            Learner::ForestIvm(model) => Learner::ForestIvm(Box::new(model.frozen())),
             learner @ (Learner::Forest(_) | Learner::Gp(_)) => learner,
         };
         Self { schema: self.schema, learner }
@@ -151,6 +162,7 @@ impl Model {
             Learner::OnlineForest(online) => online.learn(schema, rows, training)?,
             Learner::Ivm(ivm) => ivm.learn(schema, rows, training)?,
             Learner::LeafGp(model) => model.learn(schema, rows, training)?,
+            Learner::ForestIvm(model) => model.learn(schema, rows, training)?,
             Learner::Forest(_) | Learner::Gp(_) => return Err(Error::NoRows),
         };
         if self.schema != *schema {
@@ -165,6 +177,7 @@ impl Model {
             Learner::OnlineForest(_) => true,
             Learner::Ivm(ivm) => ivm.can_learn(),
             Learner::LeafGp(model) => model.can_learn(),
+            Learner::ForestIvm(model) => model.can_learn(),
             Learner::Forest(_) | Learner::Gp(_) => false,
         };
         match (can, self.kind().learns()) {
@@ -180,6 +193,7 @@ impl Model {
             Learner::OnlineForest(online) => online.remembered(&self.schema).map(Some),
             Learner::Ivm(ivm) => ivm.remembered(&self.schema),
             Learner::LeafGp(model) => model.remembered(&self.schema),
+            Learner::ForestIvm(model) => model.remembered(&self.schema),
             Learner::Forest(_) | Learner::Gp(_) => Ok(None),
         }
     }
@@ -191,6 +205,7 @@ impl Model {
             Learner::OnlineForest(online) => Some(online.n_seen()),
             Learner::Ivm(ivm) => Some(ivm.n_seen()),
             Learner::LeafGp(model) => Some(model.n_seen()),
+            Learner::ForestIvm(model) => Some(model.n_seen()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -202,6 +217,7 @@ impl Model {
             Learner::OnlineForest(online) => Some(online.n_remembered()),
             Learner::Ivm(ivm) => Some(ivm.n_remembered()),
             Learner::LeafGp(model) => Some(model.n_remembered()),
+            Learner::ForestIvm(model) => Some(model.n_remembered()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -213,6 +229,7 @@ impl Model {
             Learner::Ivm(_) => Kind::Ivm,
             Learner::Gp(_) => Kind::Gp,
             Learner::LeafGp(_) => Kind::LeafGp,
+            Learner::ForestIvm(_) => Kind::ForestIvm,
         }
     }
 
@@ -224,6 +241,7 @@ impl Model {
             Learner::Ivm(ivm) => ivm.params().clone().into(),
             Learner::Gp(gp) => gp.params().clone().into(),
             Learner::LeafGp(model) => model.params().clone().into(),
+            Learner::ForestIvm(model) => model.params().clone().into(),
         }
     }
 
@@ -256,13 +274,16 @@ impl Model {
         if let Learner::LeafGp(model) = &self.learner { Some(model) } else { None }
     }
 
+    /// The forest with machines that help it, if it is such a model.
+    pub fn as_forest_ivm(&self) -> Option<&ForestIvm> {
+        if let Learner::ForestIvm(model) = &self.learner { Some(model) } else { None }
+    }
+
     /// The parameters of the kernel by name, where the model has one.
     pub fn kernel(&self) -> Vec<(String, f64)> {
         match &self.learner {
-            Learner::Ivm(ivm) => {
-                let names = ["length_scale", "signal_variance"].map(String::from);
-                ivm.kernel().map(|values| names.into_iter().zip(values).collect()).unwrap_or_default()
-            }
+            Learner::Ivm(ivm) => length_and_variance(ivm.kernel()),
+            Learner::ForestIvm(model) => length_and_variance(model.kernel()),
             Learner::Gp(gp) => {
                 let kernel = gp.kernel();
                 // They are kept as logarithms: the last digits are noise.
@@ -297,6 +318,7 @@ impl Model {
             Learner::Ivm(ivm) => ivm.bytes(),
             Learner::Gp(gp) => gp.bytes(),
             Learner::LeafGp(model) => model.bytes(),
+            Learner::ForestIvm(model) => model.bytes(),
         }
     }
 
@@ -342,8 +364,14 @@ impl Classifier for Model {
             Learner::Ivm(ivm) => ivm.predict_proba_impl(x, par, out),
             Learner::Gp(gp) => gp.predict_proba_impl(x, par, out),
             Learner::LeafGp(model) => model.predict_proba_impl(x, par, out),
+            Learner::ForestIvm(model) => model.predict_proba_impl(x, par, out),
         }
     }
+}
+
+fn length_and_variance(kernel: Option<[f64; 2]>) -> Vec<(String, f64)> {
+    let names = ["length_scale", "signal_variance"].map(String::from);
+    kernel.map(|values| names.into_iter().zip(values).collect()).unwrap_or_default()
 }
 
 /// Fails unless a schema is another with classes and categories added at the ends.

@@ -3,7 +3,7 @@
 use hedgerow_core::{Params, Result};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
-use hedgerow_hybrid::LeafGpParams;
+use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
 use serde::Serialize;
 
 use crate::kind::Kind;
@@ -30,6 +30,8 @@ pub enum ModelParams {
     Gp(GpParams),
     /// Those of trees with processes in their leaves.
     LeafGp(LeafGpParams),
+    /// Those of a forest with machines that help it.
+    ForestIvm(Box<ForestIvmParams>),
 }
 
 impl ModelParams {
@@ -40,6 +42,7 @@ impl ModelParams {
             Kind::Ivm => Self::Ivm(IvmParams::default()),
             Kind::Gp => Self::Gp(GpParams::default()),
             Kind::LeafGp => Self::LeafGp(LeafGpParams::default()),
+            Kind::ForestIvm => ForestIvmParams::default().into(),
         }
     }
 
@@ -50,6 +53,7 @@ impl ModelParams {
             Self::Ivm(_) => Kind::Ivm,
             Self::Gp(_) => Kind::Gp,
             Self::LeafGp(_) => Kind::LeafGp,
+            Self::ForestIvm(_) => Kind::ForestIvm,
         }
     }
 
@@ -60,6 +64,7 @@ impl ModelParams {
             Self::Ivm(params) => Self::Ivm(params.with_settings(settings)?),
             Self::Gp(params) => Self::Gp(params.with_settings(settings)?),
             Self::LeafGp(params) => Self::LeafGp(params.with_settings(settings)?),
+            Self::ForestIvm(params) => params.with_settings(settings)?.into(),
         })
     }
 
@@ -71,6 +76,7 @@ impl ModelParams {
             Self::Ivm(params) => params.seed = seed,
             Self::Gp(params) => params.seed = seed,
             Self::LeafGp(params) => params.seed = seed,
+            Self::ForestIvm(params) => params.seed = seed,
         }
         self
     }
@@ -82,6 +88,7 @@ impl ModelParams {
             Self::Ivm(params) => params.seed,
             Self::Gp(params) => params.seed,
             Self::LeafGp(params) => params.seed,
+            Self::ForestIvm(params) => params.seed,
         }
     }
 
@@ -92,6 +99,7 @@ impl ModelParams {
             Self::Ivm(params) => params.rules(),
             Self::Gp(params) => params.rules(),
             Self::LeafGp(params) => params.rules(),
+            Self::ForestIvm(params) => params.rules(),
         }
     }
 }
@@ -123,6 +131,12 @@ impl From<IvmParams> for ModelParams {
 impl From<LeafGpParams> for ModelParams {
     fn from(params: LeafGpParams) -> Self {
         Self::LeafGp(params)
+    }
+}
+
+impl From<ForestIvmParams> for ModelParams {
+    fn from(params: ForestIvmParams) -> Self {
+        Self::ForestIvm(Box::new(params))
     }
 }
 

@@ -39,8 +39,55 @@ pub(crate) enum Inside {
         largest_process: usize,
         kernel: BTreeMap<String, f64>,
     },
+    /// Of a forest with machines.
+    Helped {
+        trees: usize,
+        /// Splits and leaves.
+        nodes: usize,
+        machines: usize,
+        /// Machines that are asked: those that helped on rows that nobody had seen.
+        machines_asked: usize,
+        active_rows: usize,
+        kernel: BTreeMap<String, f64>,
+        /// How far forest and machine are trusted, where there is one machine for all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blend: Option<hedgerow::hybrid::Blend>,
+        /// Two best classes of the forest farther apart than this are no matter for a machine.
+        margin: f64,
+        /// What machines changed, on rows that nobody had seen when they were answered.
+        takeover: Takeover,
+    },
     /// Of a process that answers from all its rows.
     All { rows_kept: usize, kernel: BTreeMap<String, f64> },
+}
+
+/// What machines changed, on rows that nobody had seen when they were answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Takeover {
+    pub(crate) rows: u64,
+    pub(crate) accuracy_before: f64,
+    pub(crate) accuracy_after: f64,
+    /// Rows by true class and the forest's answer.
+    pub(crate) confusion_before: Vec<Vec<u64>>,
+    /// Rows by true class and the answer of all together.
+    pub(crate) confusion_after: Vec<Vec<u64>>,
+    /// By the forest's answer.
+    pub(crate) by_answer: BTreeMap<String, hedgerow::hybrid::forest_ivm::ClassAccount>,
+}
+
+impl Takeover {
+    fn new(account: &hedgerow::hybrid::Account, names: &[String]) -> Self {
+        let rows = account.n_rows();
+        let [before, after] = account.n_right().map(|right| right as f64 / rows.max(1) as f64);
+        Self {
+            rows,
+            accuracy_before: before,
+            accuracy_after: after,
+            confusion_before: account.before.clone(),
+            confusion_after: account.after.clone(),
+            by_answer: names.iter().cloned().zip(account.by_answer()).collect(),
+        }
+    }
 }
 
 impl Inside {
@@ -54,10 +101,31 @@ impl Inside {
             };
         }
         let kernel: BTreeMap<String, f64> = model.kernel().into_iter().collect();
+        if let Some(helped) = model.as_forest_ivm() {
+            let forest = helped.part().forest();
+            let [machines, machines_asked] = helped.n_machines();
+            return Self::Helped {
+                trees: forest.trees().len(),
+                nodes: forest.n_nodes(),
+                machines,
+                machines_asked,
+                active_rows: helped.n_active(),
+                kernel,
+                blend: helped.blend(),
+                margin: helped.margin(),
+                takeover: Takeover::new(helped.account(), model.schema.labels.names()),
+            };
+        }
         if let Some(model) = model.as_leaf_gp() {
             let size = model.size();
             let (leaves, processes) = (size.n_leaves, size.n_processes);
-            return Self::Leaves { trees: size.n_trees, leaves, processes, largest_process: size.largest, kernel };
+            return Self::Leaves {
+                trees: size.n_trees,
+                leaves,
+                processes,
+                largest_process: size.largest,
+                kernel,
+            };
         }
         if let Some(gp) = model.as_gp() {
             return Self::All { rows_kept: gp.n_rows(), kernel };
@@ -71,6 +139,11 @@ impl Inside {
         match self {
             Self::Trees { trees, .. } => format!("{} trees", count(*trees as u64)),
             Self::Rows { active_rows, .. } => format!("{} active rows", count(*active_rows as u64)),
+            Self::Helped { trees, machines, .. } => {
+                let machines =
+                    if *machines == 1 { "a machine".into() } else { format!("{machines} machines") };
+                format!("{} trees and {machines}", count(*trees as u64))
+            }
             Self::Leaves { trees, processes, .. } => {
                 format!("{} trees with {} processes", count(*trees as u64), count(*processes as u64))
             }
@@ -82,7 +155,9 @@ impl Inside {
     pub(crate) fn size(&self) -> String {
         match self {
             Self::Trees { nodes, .. } => format!("{} nodes", count(*nodes as u64)),
-            Self::Rows { .. } | Self::All { .. } | Self::Leaves { .. } => self.details(),
+            Self::Rows { .. } | Self::All { .. } | Self::Leaves { .. } | Self::Helped { .. } => {
+                self.details()
+            }
         }
     }
 
@@ -97,6 +172,16 @@ impl Inside {
                 let (leaves, largest) = (count(*leaves as u64), count(*largest_process as u64));
                 format!("{leaves} leaves, processes of up to {largest} rows; {}", kernel_words(kernel))
             }
+            Self::Helped { active_rows, machines_asked, kernel, takeover, .. } => {
+                let (active, asked) = (count(*active_rows as u64), count(*machines_asked as u64));
+                let share = |share: f64| format!("{:.2} %", 100.0 * share);
+                format!(
+                    "{active} active rows, {asked} of the machines asked, unseen rows right {} without and {} with them; {}",
+                    share(takeover.accuracy_before),
+                    share(takeover.accuracy_after),
+                    kernel_words(kernel)
+                )
+            }
             Self::Rows { kernel, .. } | Self::All { kernel, .. } => kernel_words(kernel),
         }
     }
@@ -106,6 +191,15 @@ impl Inside {
         match self {
             Self::Trees { trees, nodes, .. } => {
                 vec![("Trees", count(*trees as u64)), ("Nodes", count(*nodes as u64))]
+            }
+            Self::Helped { trees, machines, active_rows, takeover, .. } => {
+                vec![
+                    ("Trees", count(*trees as u64)),
+                    ("Machines", count(*machines as u64)),
+                    ("Active rows", count(*active_rows as u64)),
+                    ("Unseen rows right, forest alone", format!("{:.2} %", 100.0 * takeover.accuracy_before)),
+                    ("Unseen rows right, with machines", format!("{:.2} %", 100.0 * takeover.accuracy_after)),
+                ]
             }
             Self::Leaves { trees, leaves, processes, kernel, .. } => {
                 let mut facts = vec![

@@ -44,6 +44,7 @@ pub(super) fn a_kind(model: &Model) -> &'static str {
         Kind::Forest => "a forest",
         Kind::Ivm => "an Informative Vector Machine",
         Kind::Gp => "a Gaussian process",
+        Kind::ForestIvm => "a forest with Informative Vector Machines",
         Kind::LeafGp => "a forest with Gaussian processes in its leaves",
         other => other.name(),
     }

@@ -44,7 +44,13 @@ impl LeafGp {
         let answers = par.map(groups.len(), |group| {
             let rows: Vec<usize> = groups[group].iter().map(|visit| visit.2).collect();
             let leaf = &self.leaves[groups[group][0].1 as usize];
-            leaf.answer(&self.params, &kernel, prepared.select(Axis(0), &rows).view(), self.x.view(), self.n_classes)
+            leaf.answer(
+                &self.params,
+                &kernel,
+                prepared.select(Axis(0), &rows).view(),
+                self.x.view(),
+                self.n_classes,
+            )
         });
         let mut n_answers = vec![0_u32; n];
         for (group, answers) in groups.iter().zip(answers) {

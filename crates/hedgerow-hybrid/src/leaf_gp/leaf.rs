@@ -66,7 +66,8 @@ impl Leaf {
 
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
-        let of = |p: &Process| 4 * p.rows.len() + 8 * (p.weights.len() + p.offsets.len()) + 2 * p.classes.len();
+        let of =
+            |p: &Process| 4 * p.rows.len() + 8 * (p.weights.len() + p.offsets.len()) + 2 * p.classes.len();
         4 * self.rows.len() + 8 * self.counts.len() + self.process.as_ref().map_or(0, of) + size_of::<Self>()
     }
 
@@ -117,7 +118,13 @@ impl Leaf {
 
     /// Learns its rows, unless all are of one class. Returns the scores of its rows, one a class for all classes, as they would be
     /// without each of them.
-    pub(super) fn learn(&mut self, school: &School<'_>, seed: u64, n_classes: usize, is_over: bool) -> Array2<f64> {
+    pub(super) fn learn(
+        &mut self,
+        school: &School<'_>,
+        seed: u64,
+        n_classes: usize,
+        is_over: bool,
+    ) -> Array2<f64> {
         self.process = None;
         let params = school.params;
         let mut out = Array2::from_elem((self.rows.len(), n_classes), -1.0);
@@ -133,7 +140,13 @@ impl Leaf {
             // The rest was not learnt.
             let all: Vec<usize> = self.rows.iter().map(|&row| row as usize).collect();
             self.process = Some(process.clone());
-            out = self.answer(params, &school.kernel, school.x.select(Axis(0), &all).view(), school.x, n_classes);
+            out = self.answer(
+                params,
+                &school.kernel,
+                school.x.select(Axis(0), &all).view(),
+                school.x,
+                n_classes,
+            );
         }
         for (&place, latent) in places.iter().zip(learnt.without_each.rows()) {
             let scores = latent.mapv(|latent| params.learner.score(latent));
@@ -216,7 +229,13 @@ pub(super) fn spread(
         *out = match fusion {
             Fusion::Mean => score,
             Fusion::Clipped => score.clamp(-1.0, 1.0),
-            Fusion::Vote => if best == Some(i) { 1.0 } else { -1.0 },
+            Fusion::Vote => {
+                if best == Some(i) {
+                    1.0
+                } else {
+                    -1.0
+                }
+            }
             Fusion::Normalized if sum > 0.0 => (score.clamp(-1.0, 1.0) + 1.0) / sum - 1.0,
             Fusion::Normalized => -1.0,
         };
@@ -253,7 +272,10 @@ mod tests {
         assert_eq!(spread_by(Fusion::Clipped), [-1.0, 0.6, -1.0, 1.0]);
         assert_eq!(spread_by(Fusion::Vote), [-1.0, -1.0, -1.0, 1.0]);
         let normalized = spread_by(Fusion::Normalized);
-        assert!((normalized[1] - (1.6 / 1.8 - 1.0)).abs() < 1e-12 && (normalized[1] + normalized[3]).abs() < 1e-12);
+        assert!(
+            (normalized[1] - (1.6 / 1.8 - 1.0)).abs() < 1e-12
+                && (normalized[1] + normalized[3]).abs() < 1e-12
+        );
     }
 
     #[test]

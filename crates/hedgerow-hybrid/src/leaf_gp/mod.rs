@@ -82,7 +82,11 @@ pub struct LeafGpSize {
 
 impl LeafGp {
     /// Fits trees and processes to a data set. Row weights are not looked at.
-    pub fn fit(data: &Dataset, params: &Checked<LeafGpParams>, training: &Training<'_>) -> Result<FittedLeafGp> {
+    pub fn fit(
+        data: &Dataset,
+        params: &Checked<LeafGpParams>,
+        training: &Training<'_>,
+    ) -> Result<FittedLeafGp> {
         data.check_trainable()?;
         let mut model = Self::empty(&data.schema, params.get().clone())?;
         let first = data.n_rows().saturating_sub(model.params.most_rows());
@@ -207,7 +211,14 @@ impl LeafGp {
         // Leaves of the first tree: those of one tree come one after the other.
         let n_first = self.stems.beds.first().map_or(0, |bed| bed.ends.len());
         let of_first = &self.leaves[..n_first];
-        self.kernel = Some(search::choose(&self.params, of_first, self.x.view(), &self.labels, self.n_classes, training));
+        self.kernel = Some(search::choose(
+            &self.params,
+            of_first,
+            self.x.view(),
+            &self.labels,
+            self.n_classes,
+            training,
+        ));
         if let Some(course) = &mut self.course {
             course.tuned_at = course.n_seen;
             course.n_placed = n;
@@ -220,7 +231,13 @@ impl LeafGp {
 
     /// Adds a bed for rows with their places, whose leaves begin with these rows: the first in `leaf`, if one is given, others at the
     /// end. Returns the bed.
-    fn plant(&mut self, tree: hedgerow_forest::tree::Tree, rows: &[u32], places: &[u32], leaf: Option<u32>) -> u32 {
+    fn plant(
+        &mut self,
+        tree: hedgerow_forest::tree::Tree,
+        rows: &[u32],
+        places: &[u32],
+        leaf: Option<u32>,
+    ) -> u32 {
         let mut given = leaf;
         let mut next = self.leaves.len() as u32;
         let bed = self.stems.add(tree, places, || {
@@ -296,7 +313,9 @@ impl LeafGp {
     fn room(&self, leaves: &[usize], budget: &Budget, threads: usize) -> Result<(usize, usize)> {
         let most = self.params.leaf_rows;
         let Some(limit) = budget.bytes else { return Ok((most, threads)) };
-        let fixed = 4 * (self.x.len() as u64 + (self.stems.n_trees() * self.x.nrows()) as u64 * (2 * self.n_classes as u64 + 1));
+        let fixed = 4
+            * (self.x.len() as u64
+                + (self.stems.n_trees() * self.x.nrows()) as u64 * (2 * self.n_classes as u64 + 1));
         let left = limit.saturating_sub(fixed);
         let largest = leaves.iter().map(|&leaf| self.leaves[leaf].rows.len().min(most)).max().unwrap_or(0);
         let needed = |rows: usize| BYTES_A_PAIR * (rows as u64).pow(2) + 8 * (rows * self.x.ncols()) as u64;
@@ -309,7 +328,11 @@ impl LeafGp {
             return Ok((fits, 1));
         }
         Err(Error::BudgetTooSmall {
-            what: format!("{} trees over {} rows with processes in their leaves", self.params.n_trees, self.x.nrows()),
+            what: format!(
+                "{} trees over {} rows with processes in their leaves",
+                self.params.n_trees,
+                self.x.nrows()
+            ),
             needed: format!("{} MB", (fixed + needed(20)).div_ceil(1_000_000)),
             limit: format!("{} MB", limit / 1_000_000),
         })

@@ -8,8 +8,8 @@ use hedgerow_core::{ClassId, Classifier as _, Dataset, Error, Lesson, Result, Ro
 use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, s};
 
-use super::stems::{self, End};
 use super::LeafGp;
+use super::stems::{self, End};
 
 /// Rows between two times that leaves learn: a share of the rows seen, at least and at most so many.
 const PAUSE_SHARE: u64 = 12;
@@ -274,9 +274,12 @@ impl LeafGp {
         )?;
         let n_seen = self.course.as_ref().map_or(0, |course| course.n_seen);
         let seed = self.params.seed ^ (n_seen << 24) ^ (leaf as u64 + 1);
-        let Some(tree) = stems::grow(&data, &self.params, 1, seed, training)?.pop() else { return Ok(Vec::new()) };
+        let Some(tree) = stems::grow(&data, &self.params, 1, seed, training)?.pop() else {
+            return Ok(Vec::new());
+        };
         let raw = data.features.to_array(0..own.len());
-        let places: Vec<u32> = raw.rows().into_iter().map(|row| tree.place(&row.to_vec(), usize::MAX).0).collect();
+        let places: Vec<u32> =
+            raw.rows().into_iter().map(|row| tree.place(&row.to_vec(), usize::MAX).0).collect();
         let first_new = self.leaves.len();
         let hangs_on = self.hangs_on(leaf);
         let Some((bed, end)) = hangs_on.filter(|_| places.iter().any(|place| *place != places[0])) else {
@@ -307,7 +310,8 @@ impl LeafGp {
 
     /// How many rows of each class there were at the last look.
     pub(super) fn known_counts(&self) -> Vec<u64> {
-        let n = self.course.as_ref().map_or(self.labels.len(), |course| course.n_known.min(self.labels.len()));
+        let n =
+            self.course.as_ref().map_or(self.labels.len(), |course| course.n_known.min(self.labels.len()));
         let mut counts = vec![0; self.n_classes];
         for label in &self.labels[..n] {
             counts[label.index()] += 1;

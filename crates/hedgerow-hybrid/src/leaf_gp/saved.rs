@@ -7,12 +7,12 @@ use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array1, Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
+use super::LeafGp;
 use super::kernel::LeafKernel;
 use super::leaf::{Leaf, Process};
 use super::online::Course;
 use super::params::LeafGpParams;
 use super::stems::{Bed, End, Stems};
-use super::LeafGp;
 
 /// What a model file says of a [`LeafGp`] beside trees, rows and tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -83,11 +83,8 @@ impl LeafGp {
         for leaf in &self.leaves {
             lists.add(leaf);
         }
-        let mut tables: Vec<(String, CowArray<'static, f64, Ix2>)> = NAMES
-            .iter()
-            .zip(lists.0)
-            .map(|(name, values)| ((*name).to_string(), list(values)))
-            .collect();
+        let mut tables: Vec<(String, CowArray<'static, f64, Ix2>)> =
+            NAMES.iter().zip(lists.0).map(|(name, values)| ((*name).to_string(), list(values))).collect();
         if let Some(course) = &self.course {
             let width = self.n_classes;
             let value = |(row, class): (usize, usize)| {
@@ -96,7 +93,10 @@ impl LeafGp {
             };
             let scores = Array2::from_shape_fn((course.scores.len(), width), value);
             tables.push(("newest_scores".into(), CowArray::from(scores)));
-            tables.push(("newest_classes".into(), list(course.classes.iter().map(|c| f64::from(c.0)).collect())));
+            tables.push((
+                "newest_classes".into(),
+                list(course.classes.iter().map(|c| f64::from(c.0)).collect()),
+            ));
         }
         tables
     }
@@ -116,8 +116,13 @@ impl LeafGp {
         }
         let n = features.n_rows();
         let has_labels = course.is_some();
-        if features.n_features() != preparation.n_features() || labels.len() != if has_labels { n } else { 0 } {
-            return Err(wrong(format!("{n} rows of {} columns and {} labels", features.n_features(), labels.len())));
+        if features.n_features() != preparation.n_features() || labels.len() != if has_labels { n } else { 0 }
+        {
+            return Err(wrong(format!(
+                "{n} rows of {} columns and {} labels",
+                features.n_features(),
+                labels.len()
+            )));
         }
         if labels.iter().any(|label| label.index() >= n_classes) || n_classes > 1 << 16 {
             return Err(wrong("a label of no class".into()));
@@ -138,7 +143,19 @@ impl LeafGp {
                 return Err(wrong("a leaf has a row that only waits".into()));
             }
         }
-        Ok(Self { params, n_classes, preparation, kernel, features, labels, x, stems, leaves, calibration, course })
+        Ok(Self {
+            params,
+            n_classes,
+            preparation,
+            kernel,
+            features,
+            labels,
+            x,
+            stems,
+            leaves,
+            calibration,
+            course,
+        })
     }
 }
 
@@ -208,8 +225,20 @@ struct Lists([Vec<f64>; 12]);
 
 impl Lists {
     fn add(&mut self, leaf: &Leaf) {
-        let [rows, row_ends, classes, counts, class_ends, p_rows, p_row_ends, p_classes, p_class_ends, weights, offsets, lengths] =
-            &mut self.0;
+        let [
+            rows,
+            row_ends,
+            classes,
+            counts,
+            class_ends,
+            p_rows,
+            p_row_ends,
+            p_classes,
+            p_class_ends,
+            weights,
+            offsets,
+            lengths,
+        ] = &mut self.0;
         rows.extend(leaf.rows.iter().map(|row| f64::from(*row)));
         row_ends.push(rows.len() as f64);
         classes.extend(leaf.counts.iter().map(|(class, _)| f64::from(*class)));
@@ -235,18 +264,32 @@ impl Lists {
     }
 
     fn leaves(&self, n_rows: usize, n_classes: usize, has_rows: bool) -> Result<Vec<Leaf>> {
-        let [rows, row_ends, classes, counts, class_ends, p_rows, p_row_ends, p_classes, p_class_ends, weights, offsets, lengths] =
-            &self.0;
+        let [
+            rows,
+            row_ends,
+            classes,
+            counts,
+            class_ends,
+            p_rows,
+            p_row_ends,
+            p_classes,
+            p_class_ends,
+            weights,
+            offsets,
+            lengths,
+        ] = &self.0;
         let n = row_ends.len();
         for (ends, len) in
             [(row_ends, rows), (class_ends, classes), (p_row_ends, p_rows), (p_class_ends, p_classes)]
         {
-            let rises = ends.windows(2).all(|pair| pair[0] <= pair[1]) && ends.first().is_none_or(|e| *e >= 0.0);
+            let rises =
+                ends.windows(2).all(|pair| pair[0] <= pair[1]) && ends.first().is_none_or(|e| *e >= 0.0);
             if ends.len() != n || !rises || ends.last().copied().unwrap_or(0.0) != len.len() as f64 {
                 return Err(wrong("lists of leaves do not end where they should".into()));
             }
         }
-        let below = |values: &[f64], n: usize| values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0 && *v < n as f64);
+        let below =
+            |values: &[f64], n: usize| values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0 && *v < n as f64);
         let is_sound = below(rows, n_rows)
             && below(p_rows, n_rows)
             && below(classes, n_classes)
@@ -285,7 +328,9 @@ impl Lists {
             };
             let rows: Vec<u32> = rows[span(row_ends, i)].iter().map(|row| *row as u32).collect();
             let total: u64 = counts.iter().map(|(_, n)| u64::from(*n)).sum();
-            if has_rows && total != rows.len() as u64 || process.as_ref().is_some_and(|p| !p.length_scale.is_finite()) {
+            if has_rows && total != rows.len() as u64
+                || process.as_ref().is_some_and(|p| !p.length_scale.is_finite())
+            {
                 return Err(wrong(format!("leaf {i} counts {total} rows and has {}", rows.len())));
             }
             leaves.push(Leaf { rows, counts, process });

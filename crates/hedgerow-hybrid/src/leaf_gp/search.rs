@@ -48,7 +48,8 @@ pub(super) fn choose(
     };
     let samples = samples(params, leaves, x, labels);
     let open_length = params.length_scale == 0.0;
-    let open_second = if is_regression { params.noise_variance == 0.0 } else { params.signal_variance == 0.0 };
+    let open_second =
+        if is_regression { params.noise_variance == 0.0 } else { params.signal_variance == 0.0 };
     if samples.is_empty() || !(open_length || open_second) {
         return kernel;
     }
@@ -66,7 +67,8 @@ pub(super) fn choose(
             training.observer.progress(Progress { done, total: None, accuracy: None });
         }
     };
-    let with_length = |kernel: LeafKernel, share: &f64| LeafKernel { length_scale: kernel.length_scale * share, ..kernel };
+    let with_length =
+        |kernel: LeafKernel, share: &f64| LeafKernel { length_scale: kernel.length_scale * share, ..kernel };
     if open_length {
         let start = kernel;
         consider(LENGTHS.iter().map(|share| with_length(start, share)).collect(), &mut kernel);
@@ -102,7 +104,12 @@ fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
     distances.get(distances.len() / 2).map_or(1.0, |d| libm::sqrt(*d))
 }
 
-fn samples(params: &LeafGpParams, leaves: &[Leaf], x: ArrayView2<'_, f32>, labels: &[ClassId]) -> Vec<Sample> {
+fn samples(
+    params: &LeafGpParams,
+    leaves: &[Leaf],
+    x: ArrayView2<'_, f32>,
+    labels: &[ClassId],
+) -> Vec<Sample> {
     let mut chosen: Vec<&Leaf> = leaves.iter().filter(|leaf| !leaf.is_pure()).collect();
     Rng::new(params.seed, Purpose::Sample, 3).shuffle(&mut chosen);
     let mut n_rows = 0;

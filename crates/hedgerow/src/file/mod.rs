@@ -1,11 +1,13 @@
 //! The model file: a safetensors file with our metadata and a checksum at its end. `docs/model-file.md` is its description.
 //!
 //! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `online` which it needs to go on learning, `kernel`
-//! writes and reads kernel models, which say themselves what they are, `leaf_gp` trees with such models in them; `disk` replaces files in one
+//! writes and reads kernel models, which say themselves what they are, `leaf_gp` and `forest_ivm` forests
+//! together with such models; `disk` replaces files in one
 //! step.
 
 mod disk;
 mod forest;
+mod forest_ivm;
 mod kernel;
 mod layout;
 mod leaf_gp;
@@ -75,6 +77,9 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
         }
         Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
         Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
+        Kind::ForestIvm => {
+            Learner::ForestIvm(Box::new(fitting(forest_ivm::read(&parts, &schema)?, &schema)?))
+        }
         Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(&parts, &schema)?, &schema)?)),
     };
     Ok(Model { schema, learner })
@@ -112,6 +117,7 @@ impl<'a> Contents<'a> {
         let (trees, saved) = match &model.learner {
             Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
             Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
+            Learner::ForestIvm(model) => forest_ivm::trees(model),
             Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) => (Cow::Borrowed([].as_slice()), None),
         };
         let stored = model.as_leaf_gp().map(leaf_gp::Whole::new);
@@ -126,6 +132,7 @@ impl<'a> Contents<'a> {
             Learner::OnlineForest(online) => forest::plan(online.forest(), &self.trees, &mut plan)?,
             Learner::Ivm(ivm) => kernel::plan(&**ivm, &mut plan)?,
             Learner::Gp(gp) => kernel::plan(&**gp, &mut plan)?,
+            Learner::ForestIvm(model) => forest_ivm::plan(model, &self.trees, &mut plan)?,
             Learner::LeafGp(model) => {
                 if let Some(stored) = &self.stored {
                     leaf_gp::plan(model, stored, &mut plan)?;

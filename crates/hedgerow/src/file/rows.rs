@@ -10,7 +10,9 @@ use super::malformed;
 /// Rows with their classes, if there are any.
 pub(super) fn plan<'a>(features: &'a Features, classes: &'a [u16], plan: &mut Plan<'a>) {
     plan_features(features, plan);
-    plan.array("rows.classes", Dtype::U16, vec![classes.len()], |out| each(classes, out, |v| v.to_le_bytes()));
+    plan.array("rows.classes", Dtype::U16, vec![classes.len()], |out| {
+        each(classes, out, |v| v.to_le_bytes())
+    });
 }
 
 /// Rows alone.
@@ -27,7 +29,11 @@ pub(super) fn plan_features<'a>(features: &'a Features, plan: &mut Plan<'a>) {
 }
 
 /// Rows with their classes, which may have been left out.
-pub(super) fn read(parts: &Parts<'_>, schema: &Schema, may_lack_classes: bool) -> Result<(Features, Vec<ClassId>)> {
+pub(super) fn read(
+    parts: &Parts<'_>,
+    schema: &Schema,
+    may_lack_classes: bool,
+) -> Result<(Features, Vec<ClassId>)> {
     let n_features = schema.n_features();
     let features = read_features(parts, n_features)?;
     let n_rows = features.n_rows();
@@ -35,7 +41,10 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema, may_lack_classes: bool) -
         parts.u16s("rows.classes")?.into_iter().map(|class| ClassId(u32::from(class))).collect();
     let fits = classes.len() == n_rows || (may_lack_classes && classes.is_empty());
     if !fits || classes.iter().any(|class| class.index() >= schema.n_classes()) {
-        return Err(malformed("rows.classes", format!("expected {n_rows} of {} classes", schema.n_classes())));
+        return Err(malformed(
+            "rows.classes",
+            format!("expected {n_rows} of {} classes", schema.n_classes()),
+        ));
     }
     Ok((features, classes))
 }
@@ -52,7 +61,10 @@ pub(super) fn read_features(parts: &Parts<'_>, n_features: usize) -> Result<Feat
         (Features::Floats { values, n_features }, n)
     };
     if n_values != features.n_rows() * n_features {
-        return Err(malformed("rows", format!("expected whole rows of {n_features} values, got {n_values} values")));
+        return Err(malformed(
+            "rows",
+            format!("expected whole rows of {n_features} values, got {n_values} values"),
+        ));
     }
     Ok(features)
 }
