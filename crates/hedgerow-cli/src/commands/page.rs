@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::core::{ClassId, Error, Par};
-use hedgerow::report::{Answers, DecisionMap, Importances, MapRows, Page};
+use hedgerow::report::{Answers, DecisionMap, Importances, MapRows, Page, Takeover};
 use hedgerow::{Kind, Model};
 use ndarray::ArrayView2;
 
@@ -27,6 +27,10 @@ pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &
     if let Some(forest) = model.as_forest() {
         let meaning = "The share of all impurity removed that each column's splits removed.";
         page.importances = Some(Importances::new(meaning, schema, &forest.impurity_importances()));
+    }
+    if let Some(helped) = model.as_forest_ivm() {
+        let classes = schema.labels.names().to_vec();
+        page.takeover = Some(Takeover { classes, account: helped.account().clone() });
     }
     fact(page, "Features", count(schema.n_features() as u64));
     fact(page, "Classes", count(schema.n_classes() as u64));

@@ -149,7 +149,7 @@ mod tests {
     /// Answers of three classes: one follows the truth, the other is noise.
     fn answers(n: usize, use_of: [f64; 2]) -> Vec<(Vec<f64>, Vec<f64>, ClassId)> {
         let mut rng = Rng::new(1, Purpose::Data, 0);
-        let mut draw = |scores: [f64; 3]| {
+        let draw = |scores: [f64; 3]| {
             let sum: f64 = scores.iter().map(|s| s.exp()).sum();
             scores.map(|s| s.exp() / sum).to_vec()
         };

@@ -16,11 +16,13 @@ mod saved;
 #[cfg(test)]
 mod tests;
 
+use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
     Checked, ClassId, Classifier, Dataset, Error, Par, Params as _, Result, Schema, StopReason, Training,
 };
 use hedgerow_forest::{Forest, OnlineForest};
+use hedgerow_gp::ivm::{FittedIvm, HeldOut};
 use hedgerow_gp::{IvmClassifier, IvmParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
@@ -33,12 +35,16 @@ pub use saved::ForestIvmFacts;
 
 /// Wrong answers of the forest that a machine is made for at least.
 const LEAST_WRONG: usize = 10;
+/// A machine is judged by parts of this number, as many of them as give enough rows; fewer rows than the last are not cut.
+const FOLDS: usize = 5;
+const ENOUGH_JUDGES: usize = 1500;
+const LEAST_CUT: usize = 100;
 
 /// A forest, as far as it goes on learning.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
     /// It only answers.
-    Alone(Forest),
+    Alone(Box<Forest>),
     /// With the rows it remembers.
     Learning(Box<OnlineForest>),
 }
@@ -94,11 +100,10 @@ impl ForestIvm {
     ) -> Result<FittedForestIvm> {
         let params = params.get().clone();
         let fitted = Forest::fit(data, &params.forest_params().check()?, training)?;
-        let answers = fitted
-            .oob
-            .as_ref()
-            .map(|oob| oob.probabilities(fitted.forest.calibration()))
-            .unwrap_or_else(|| Array2::from_elem((data.n_rows(), data.schema.n_classes()), f64::NAN));
+        let answers = fitted.oob.as_ref().map_or_else(
+            || Array2::from_elem((data.n_rows(), data.schema.n_classes()), f64::NAN),
+            |oob| oob.probabilities(fitted.forest.calibration()),
+        );
         let is_honest: Vec<bool> =
             answers.rows().into_iter().map(|row| row.iter().all(|p| p.is_finite())).collect();
         let n_classes = data.schema.n_classes();
@@ -122,7 +127,8 @@ impl ForestIvm {
                 continue;
             }
             let fitted = IvmClassifier::fit(&task, &model.machine_params().check()?, training)?;
-            for (&row, proba) in fitted.held_out.rows.iter().zip(fitted.held_out.proba.rows()) {
+            let HeldOut { rows: judged, proba } = model.unseen(&task, &fitted, training)?;
+            for (&row, proba) in judged.iter().zip(proba.rows()) {
                 let row = rows[row];
                 if is_honest[row] {
                     let (forest, machine) = (answers.row(row).to_vec(), proba.to_vec());
@@ -172,6 +178,42 @@ impl ForestIvm {
         // The largest first: others take its kernel.
         tasks.sort_by_key(|(class, rows)| (std::cmp::Reverse(rows.len()), *class));
         tasks
+    }
+
+    /// Answers of a machine to rows that it has not seen: machines with the same kernel learn most of the rows and answer the others.
+    /// Of few rows, the answers that the machine itself would give without a row's own label must do.
+    fn unseen(&self, data: &Dataset, fitted: &FittedIvm, training: &Training<'_>) -> Result<HeldOut> {
+        let n = data.n_rows();
+        if n < LEAST_CUT {
+            return Ok(fitted.held_out.clone());
+        }
+        let [length_scale, signal_variance] = fitted.kernel;
+        let params = IvmParams { length_scale, signal_variance, ..self.params.ivm_params() }.check()?;
+        let mut order: Vec<usize> = (0..n).collect();
+        Rng::new(self.params.seed, Purpose::Sample, 8).shuffle(&mut order);
+        let n_folds = (FOLDS * ENOUGH_JUDGES).div_ceil(n).clamp(1, FOLDS);
+        let (mut rows, mut tables) = (Vec::new(), Vec::new());
+        for fold in 0..n_folds {
+            let part = |is_left: bool| {
+                let places = (0..n).filter(|place| (place % FOLDS == fold) == is_left);
+                let mut rows: Vec<usize> = places.map(|place| order[place]).collect();
+                rows.sort_unstable();
+                rows
+            };
+            let (kept, left) = (data.select(&part(false)), part(true));
+            if kept.check_trainable().is_err() {
+                continue;
+            }
+            let judge = IvmClassifier::fit(&kept, &params, training)?.classifier;
+            let x = data.features.select(&left).to_array(0..left.len());
+            tables.push(judge.predict_proba(x.view(), training.par)?);
+            rows.extend(left);
+        }
+        let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
+        match ndarray::concatenate(Axis(0), &views) {
+            Ok(proba) => Ok(HeldOut { rows, proba }),
+            Err(_) => Ok(fitted.held_out.clone()),
+        }
     }
 
     /// Parameters of the next machine: the kernel that another has found serves all.
@@ -260,7 +302,7 @@ impl ForestIvm {
         let part = match self.part {
             Part::Learning(mut online) => {
                 online.put_in_order();
-                Part::Alone(online.into_forest())
+                Part::Alone(Box::new(online.into_forest()))
             }
             alone @ Part::Alone(_) => alone,
         };
@@ -286,16 +328,12 @@ impl ForestIvm {
 
     /// Both answers as one; the machine's is empty if none was asked. Says whether a machine had a say.
     fn combine(&self, forest: &[f64], machine: &[f64], out: &mut [f64]) -> bool {
-        match self.machine_for(forest).filter(|_| !machine.is_empty()) {
-            Some(number) => {
-                self.machines[number].verdict.blend.apply(forest, machine, out);
-                true
-            }
-            None => {
-                out.copy_from_slice(forest);
-                false
-            }
+        if let Some(number) = self.machine_for(forest).filter(|_| !machine.is_empty()) {
+            self.machines[number].verdict.blend.apply(forest, machine, out);
+            return true;
         }
+        out.copy_from_slice(forest);
+        false
     }
 
     fn note(&mut self, heard: &Heard) {

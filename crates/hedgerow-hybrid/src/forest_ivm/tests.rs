@@ -64,9 +64,9 @@ fn threads_change_nothing_and_easy_data_need_no_machine() {
     let train = stripes(400, 3);
     assert!(fit(&train, small(), 1) == fit(&train, small(), 3));
     let deep = ForestParams { n_trees: 50, ..ForestParams::default() };
-    let easy = fit(&blobs(300, 4, 3, 1), ForestIvmParams { forest: deep, ..small() }, 1);
+    let easy = fit(&blobs(300, 8, 3, 1), ForestIvmParams { forest: deep, ..small() }, 1);
     assert_eq!(easy.n_machines(), [0, 0]);
-    check_distributions(&easy, blobs(30, 4, 3, 2).features.to_array(0..30).view());
+    check_distributions(&easy, blobs(30, 8, 3, 2).features.to_array(0..30).view());
     let wrong = |params: ForestIvmParams| params.check().unwrap_err().to_string();
     assert!(wrong(ForestIvmParams { margin: 2.0, ..small() }).contains("margin"));
     let all = ForestParams { bagging: hedgerow_forest::Bagging::All, ..ForestParams::default() };

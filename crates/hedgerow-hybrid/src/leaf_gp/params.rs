@@ -78,7 +78,7 @@ pub struct LeafGpParams {
 impl Default for LeafGpParams {
     fn default() -> Self {
         Self {
-            n_trees: 10,
+            n_trees: 20,
             leaf_rows: 200,
             learner: LeafLearner::Labels,
             n_active: 50,

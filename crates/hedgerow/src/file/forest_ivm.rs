@@ -34,7 +34,7 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<ForestIvm> {
     let part = if online::is_there(parts) {
         Part::Learning(Box::new(online::read(parts, schema, forest)?))
     } else {
-        Part::Alone(forest)
+        Part::Alone(Box::new(forest))
     };
     ForestIvm::restore(json(parts, FACTS)?, part, &mut |name| kernel::table(parts, name))
 }
