@@ -23,8 +23,8 @@ QUICK_SETS = ("usps", "spam", "waveform")
 
 LEAF_SIZES = (5, 20, 50, 100, 200, 500)
 FEW_TREES, MORE_TREES, MNIST_TREES = 5, 20, 10
-MORE_SIZES, MNIST_SIZES = (200, 500), (500, 1500)
-IVM_ACTIVE = 300
+MORE_SIZES, MNIST_SIZES = (200, 500), (500, 1500, 5000)
+IVM_ACTIVE = 400
 WEAK_FOREST: Settings = {"n_trees": 320, "max_height": 14}
 WAYS = ("pool", "gate", "route")
 KEPT_OUT = 0.2

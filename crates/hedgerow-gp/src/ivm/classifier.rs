@@ -87,6 +87,14 @@ impl IvmClassifier {
         Ok(FittedIvm { classifier, stop, kernel, held_out })
     }
 
+    /// A machine like this one, with the same kernel and the same preparation of columns, that has learnt other rows. It learns no more.
+    pub fn fit_again(&self, data: &Dataset, training: &Training<'_>) -> Result<Self> {
+        data.check_trainable()?;
+        let mut other = Self { memory: None, ..self.clone() };
+        other.train(data, training)?;
+        Ok(other)
+    }
+
     fn held_out(&self, judged: Judged) -> HeldOut {
         let Judged { rows, scores: mut proba } = judged;
         if let Some(learnt) = &self.learnt {

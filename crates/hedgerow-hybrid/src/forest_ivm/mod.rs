@@ -187,8 +187,6 @@ impl ForestIvm {
         if n < LEAST_CUT {
             return Ok(fitted.held_out.clone());
         }
-        let [length_scale, signal_variance] = fitted.kernel;
-        let params = IvmParams { length_scale, signal_variance, ..self.params.ivm_params() }.check()?;
         let mut order: Vec<usize> = (0..n).collect();
         Rng::new(self.params.seed, Purpose::Sample, 8).shuffle(&mut order);
         let n_folds = (FOLDS * ENOUGH_JUDGES).div_ceil(n).clamp(1, FOLDS);
@@ -204,7 +202,7 @@ impl ForestIvm {
             if kept.check_trainable().is_err() {
                 continue;
             }
-            let judge = IvmClassifier::fit(&kept, &params, training)?.classifier;
+            let judge = fitted.classifier.fit_again(&kept, training)?;
             let x = data.features.select(&left).to_array(0..left.len());
             tables.push(judge.predict_proba(x.view(), training.par)?);
             rows.extend(left);

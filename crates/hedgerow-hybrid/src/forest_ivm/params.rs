@@ -48,7 +48,7 @@ impl Default for ForestIvmParams {
             purity: 0.95,
             min_rows: 200,
             forest: ForestParams::default(),
-            ivm: IvmParams { n_active: 300, ..IvmParams::default() },
+            ivm: IvmParams { n_active: 400, ..IvmParams::default() },
             seed: 0,
         }
     }
