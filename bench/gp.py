@@ -77,6 +77,8 @@ class GpBench(Bench):
     """Runs one table after the other and keeps what the systems report."""
 
     results_file = CACHE / "results-gp.json"
+    # What is taken from the JSON of a run.
+    read = staticmethod(Run.from_json)
 
     def __init__(self, args: argparse.Namespace, sets: list[str], peers: list[str]) -> None:
         super().__init__(args)
@@ -100,7 +102,7 @@ class GpBench(Bench):
         if shown not in self.commands:
             self.commands.append(shown)
         others = machine.OtherPrograms()
-        found = self.attempt(label, partial(run_json, command), Run.from_json)
+        found = self.attempt(label, partial(run_json, command), self.read)
         self.n_results += found is not None
         if found is not None and (cores := others.cores()) > MOST_OTHER_CORES:
             self.note(f"{label}: other programs took {cores:.1f} cores meanwhile, so its times say little")

@@ -1,7 +1,7 @@
-"""Hedgerow beside its peers: one run, one machine; forests, streams, Gaussian processes, Python. See README.md.
+"""Hedgerow beside its peers: one run, one machine; a table of each kind below, or all of them. See README.md.
 
-    run.py [--forest | --streams | --gp | --python] [--data DIR] [--sets mnist,usps] [--peers et,arf] [--threads 2] [--quick]
-           [--gp-only a,d] [--out FILE]
+    run.py [--forest | --streams | --gp | --hybrid | --rvm | --python] [--data DIR] [--sets mnist,usps] [--peers et,arf]
+           [--threads 2] [--quick] [--gp-only a,d] [--out FILE]
 
 This process stays small on purpose and loads no data: see datasets.py.
 """
@@ -12,27 +12,43 @@ import argparse
 import os
 import sys
 from pathlib import Path
+from types import ModuleType
+from typing import NamedTuple
 
 import forest
 import gp
+import hybrid
 import python_door
+import rvm
 import stream
 from common import ROOT, say
 
 DOCS = ROOT / "docs"
-FOREST, STREAMS, GP, PYTHON = "forest", "streams", "gp", "python"
-# The document of each kind of table, its title for when it has to be made, and the places of tables in it.
-DOCUMENTS = {
-    FOREST: (DOCS / "benchmarks.md", "Benchmarks", (forest.PLACE,)),
-    STREAMS: (DOCS / "benchmarks-streams.md", "Benchmarks of streams", (stream.PLACE,)),
-    GP: (DOCS / "benchmarks-gp.md", "Benchmarks of Gaussian processes", gp.PLACES),
-    PYTHON: (DOCS / "benchmarks-python.md", "Benchmarks of the Python package", (python_door.PLACE,)),
+
+
+class Table(NamedTuple):
+    """One kind of table: the module that makes it (with SETS, PEERS, their quick choices and `run`) and its document."""
+
+    module: ModuleType
+    document: Path
+    title: str
+    help: str
+
+    def places(self) -> tuple[str, ...]:
+        """Where in the document its texts go."""
+        return getattr(self.module, "PLACES", None) or (self.module.PLACE,)
+
+
+TABLES = {
+    "forest": Table(forest, DOCS / "benchmarks.md", "Benchmarks", "only the table of forests"),
+    "streams": Table(stream, DOCS / "benchmarks-streams.md", "Benchmarks of streams", "only that of streams"),
+    "gp": Table(gp, DOCS / "benchmarks-gp.md", "Benchmarks of Gaussian processes", "only those of Gaussian processes"),
+    "hybrid": Table(hybrid, DOCS / "benchmarks-hybrid.md", "Benchmarks of hybrids", "only those of hybrids"),
+    "rvm": Table(rvm, DOCS / "benchmarks-rvm.md", "Benchmarks of Relevance Vector Machines", "only those of RVMs"),
+    "python": Table(python_door, DOCS / "benchmarks-python.md", "Benchmarks of the Python package", "only Python's"),
 }
-SETS = {FOREST: forest.SETS, STREAMS: stream.SETS, GP: gp.SETS, PYTHON: python_door.SETS}
-PEERS = {FOREST: forest.PEERS, STREAMS: stream.PEERS, GP: gp.PEERS, PYTHON: python_door.PEERS}
-QUICK_SETS = {FOREST: forest.QUICK_SETS, STREAMS: stream.QUICK_SETS, GP: gp.QUICK_SETS, PYTHON: python_door.QUICK_SETS}
-QUICK_PEERS = {FOREST: forest.QUICK_PEERS, STREAMS: stream.QUICK_PEERS, GP: gp.QUICK_PEERS, PYTHON: python_door.QUICK_PEERS}
-RUN = {FOREST: forest.run, STREAMS: stream.run, GP: gp.run, PYTHON: python_door.run}
+SETS = {name: table.module.SETS for name, table in TABLES.items()}
+PEERS = {name: table.module.PEERS for name, table in TABLES.items()}
 
 
 def arguments() -> argparse.Namespace:
@@ -53,10 +69,8 @@ def arguments() -> argparse.Namespace:
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     parser = argparse.ArgumentParser(description="Hedgerow beside its peers, in tables.")
     only = parser.add_mutually_exclusive_group()
-    only.add_argument("--forest", dest="tables", action="store_const", const=[FOREST], help="only the table of forests")
-    only.add_argument("--streams", dest="tables", action="store_const", const=[STREAMS], help="only that of streams")
-    only.add_argument("--gp", dest="tables", action="store_const", const=[GP], help="only those of Gaussian processes")
-    only.add_argument("--python", dest="tables", action="store_const", const=[PYTHON], help="only the Python package's")
+    for name, table in TABLES.items():
+        only.add_argument(f"--{name}", dest="tables", action="store_const", const=[name], help=table.help)
     parser.add_argument("--data", type=Path, help="folder with the data sets (default: $HEDGEROW_DATA)")
     parser.add_argument("--sets", type=names(SETS), help=f"each table takes those it knows; default: {each(SETS)}")
     parser.add_argument("--peers", type=names(PEERS), help=f"likewise; may be empty; default: {each(PEERS)}")
@@ -72,11 +86,14 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--quick", action="store_true", help="small sets and short streams, once; writes no docs")
     parser.add_argument("--out", type=Path, help="Markdown file to write (default: the documents in docs)")
     parser.add_argument("--hedgerow", type=Path, default=target / "release" / "hedgerow", help="the program to measure")
-    gp.add_arguments(parser)
+    with_parts = {name: table.module for name, table in TABLES.items() if hasattr(table.module, "add_arguments")}
+    for module in with_parts.values():
+        module.add_arguments(parser)
     args = parser.parse_args()
     if args.data is None and os.environ.get("HEDGEROW_DATA"):
         args.data = Path(os.environ["HEDGEROW_DATA"])
-    args.tables = args.tables or ([GP] if args.gp_only else [FOREST, STREAMS, GP, PYTHON])
+    named = [name for name in with_parts if getattr(args, f"{name}_only", None)]
+    args.tables = args.tables or named or list(TABLES)
     return args
 
 
@@ -86,7 +103,8 @@ def chosen(asked: list[str] | None, known: tuple[str, ...], otherwise: tuple[str
 
 def write_document(table: str, texts: dict[str, str]) -> None:
     """Puts each text between the markers of its place; the rest of the document stays."""
-    path, title, places = DOCUMENTS[table]
+    _, path, title, _ = TABLES[table]
+    places = TABLES[table].places()
     if path.is_file():
         document = path.read_text(encoding="utf-8")
     else:
@@ -113,11 +131,12 @@ def main() -> int:
         return 2
     all_done, texts = True, []
     for table in args.tables:
-        sets = chosen(args.sets, SETS[table], QUICK_SETS[table] if args.quick else SETS[table])
-        peers = chosen(args.peers, PEERS[table], QUICK_PEERS[table] if args.quick else PEERS[table])
+        module = TABLES[table].module
+        sets = chosen(args.sets, module.SETS, module.QUICK_SETS if args.quick else module.SETS)
+        peers = chosen(args.peers, module.PEERS, module.QUICK_PEERS if args.quick else module.PEERS)
         if not sets:
             continue
-        found, done = RUN[table](args, sets, peers)
+        found, done = module.run(args, sets, peers)
         all_done = all_done and done
         if not found:
             continue

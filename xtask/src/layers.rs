@@ -10,7 +10,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-io", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
-    ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest", "hedgerow-gp"]),
+    // Hybrids are made of other methods: they alone of the methods may use some.
+    ("hedgerow-hybrid", &["hedgerow-core", "hedgerow-forest", "hedgerow-gp"]),
+    ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest", "hedgerow-gp", "hedgerow-hybrid"]),
     ("hedgerow-cli", &["hedgerow"]),
     // Its console script is the command line.
     ("python", &["hedgerow", "hedgerow-cli"]),

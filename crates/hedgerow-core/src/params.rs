@@ -18,20 +18,20 @@ pub trait Params: Sized + Clone + Default + Serialize + DeserializeOwned + JsonS
         Ok(Checked(self))
     }
 
-    /// The parameters with `name=value` settings applied, each value read as JSON where it is JSON and as text otherwise.
+    /// The parameters with `name=value` settings applied, each value read as JSON where it is JSON and as text otherwise. A name that
+    /// is no field belongs to the first field which is itself a set of parameters and has it.
     fn with_settings<'a>(self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
         let mut fields = match serde_json::to_value(&self) {
             Ok(Value::Object(fields)) => fields,
             _ => serde_json::Map::new(),
         };
         for (name, text) in settings {
-            if !fields.contains_key(name) {
-                let known = fields.keys().cloned().collect::<Vec<_>>().join(", ");
-                return Err(Error::UnknownParam { name: name.to_string(), known });
-            }
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_string()));
             let mut attempt = fields.clone();
-            attempt.insert(name.to_string(), value);
+            let Some(place) = place(&mut attempt, name) else {
+                return Err(Error::UnknownParam { name: name.to_string(), known: known(&fields) });
+            };
+            *place = value;
             if let Err(wrong) = serde_json::from_value::<Self>(Value::Object(attempt.clone())) {
                 return Err(Error::param(name, plain_words(&wrong.to_string()), format!("{text:?}")));
             }
@@ -40,6 +40,26 @@ pub trait Params: Sized + Clone + Default + Serialize + DeserializeOwned + JsonS
         serde_json::from_value(Value::Object(fields))
             .map_err(|wrong| Error::param("settings", plain_words(&wrong.to_string()), "something else"))
     }
+}
+
+/// Where the value of a name is kept: among the fields, or in the first of those that are sets of parameters themselves.
+fn place<'a>(fields: &'a mut serde_json::Map<String, Value>, name: &str) -> Option<&'a mut Value> {
+    if fields.contains_key(name) {
+        return fields.get_mut(name);
+    }
+    fields.values_mut().filter_map(Value::as_object_mut).find_map(|inner| inner.get_mut(name))
+}
+
+/// All names, those of fields that are sets of parameters behind them.
+fn known(fields: &serde_json::Map<String, Value>) -> String {
+    let inner = fields.values().filter_map(Value::as_object).flat_map(serde_json::Map::keys);
+    let mut names: Vec<&String> = fields.keys().collect();
+    for name in inner {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names.into_iter().cloned().collect::<Vec<_>>().join(", ")
 }
 
 /// Parameters that have passed their rules.
@@ -79,6 +99,8 @@ pub fn describe<P: Params>() -> Vec<ParamInfo> {
             let text = properties.get(&name).and_then(|p| p.get("description")).and_then(Value::as_str);
             let default = match &defaults[&name] {
                 Value::String(text) => text.clone(),
+                // A set of parameters of its own, described at its own place.
+                Value::Object(_) => "its own".into(),
                 other => other.to_string(),
             };
             ParamInfo { meaning: text.unwrap_or_default().replace('\n', " "), default, name }

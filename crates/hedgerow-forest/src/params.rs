@@ -30,6 +30,8 @@ pub struct ForestParams {
     pub max_height: usize,
     /// Fewest rows in a leaf, 1 or more.
     pub min_leaf_rows: usize,
+    /// Fewest rows that a node must have to be split, 2 or more: smaller ones become leaves, pure or not.
+    pub min_split_rows: usize,
     /// Rows each tree sees: `all`, `bootstrap`, `fraction:F`, `amount:N` or `stride:S` (steps of 1 to S).
     pub bagging: Bagging,
     /// Let each tree learn the rows its bag left out, after they have judged it; only for bags of half the rows or more.
@@ -74,6 +76,7 @@ impl Default for ForestParams {
             sample_rows: 128,
             max_height: 0,
             min_leaf_rows: 1,
+            min_split_rows: 2,
             bagging: Bagging::Fraction(0.8),
             learn_left_out: true,
             class_weights: ClassWeights::None,
@@ -100,6 +103,7 @@ impl Params for ForestParams {
         };
         least("n_thresholds", self.n_thresholds, 1)?;
         least("min_leaf_rows", self.min_leaf_rows, 1)?;
+        least("min_split_rows", self.min_split_rows, 2)?;
         if self.sample_rows == 1 {
             return Err(Error::param("sample_rows", "2 or more, or 0 for all rows", 1));
         }

@@ -47,7 +47,7 @@ impl Calibration {
     }
 
     /// Whether all its numbers are possible ones.
-    pub(crate) fn is_valid(&self) -> bool {
+    pub fn is_valid(&self) -> bool {
         let is_curve = |curve: &Platt| curve.slope.is_finite() && curve.offset.is_finite();
         let is_power = self.sharpness > 0.0 && self.sharpness.is_finite();
         is_power && (0.0..=1.0).contains(&self.unknown) && self.curves.iter().all(is_curve)

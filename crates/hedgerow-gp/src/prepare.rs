@@ -93,7 +93,7 @@ impl Preparation {
     }
 
     /// Fails, in words, if any number in it is impossible.
-    pub(crate) fn check(&self) -> Result<(), String> {
+    pub fn check(&self) -> Result<(), String> {
         let is_good = |part: &Part| match part {
             Part::Categories(n) => *n <= 1 << 20,
             Part::Number { fill, center, scale, bend } => {

@@ -9,6 +9,7 @@ use std::str::FromStr;
 use hedgerow_core::{Error, ParamInfo, Result, describe};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
+use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
 use serde::{Serialize, Serializer};
 
 /// A kind of model.
@@ -22,11 +23,15 @@ pub enum Kind {
     Ivm,
     /// A Gaussian process that keeps all rows.
     Gp,
+    /// Trees with a Gaussian process in every leaf.
+    LeafGp,
+    /// A forest, and Informative Vector Machines for what it is unsure of.
+    ForestIvm,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp];
+    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp, Self::LeafGp, Self::ForestIvm];
 
     /// Its name, on the command line and in model files.
     pub fn name(self) -> &'static str {
@@ -34,6 +39,8 @@ impl Kind {
             Self::Forest => "forest",
             Self::Ivm => "ivm",
             Self::Gp => "gp",
+            Self::LeafGp => "leaf-gp",
+            Self::ForestIvm => "forest-ivm",
         }
     }
 
@@ -45,6 +52,10 @@ impl Kind {
                 "The Informative Vector Machine: a Gaussian process that keeps the rows that tell most"
             }
             Self::Gp => "A Gaussian process with all rows: for a few thousand of them",
+            Self::ForestIvm => "A forest, and Informative Vector Machines for what it is unsure of",
+            Self::LeafGp => {
+                "A few trees with large leaves and a Gaussian process in each: nearly as good, for many more rows"
+            }
         }
     }
 
@@ -53,13 +64,15 @@ impl Kind {
         match self {
             Self::Forest => "growing trees",
             Self::Ivm | Self::Gp => "searching for a kernel",
+            Self::LeafGp => "training leaves",
+            Self::ForestIvm => "growing trees, then a kernel",
         }
     }
 
     /// Whether it can learn row by row.
     pub fn learns(self) -> bool {
         match self {
-            Self::Forest | Self::Ivm => true,
+            Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm => true,
             Self::Gp => false,
         }
     }
@@ -80,6 +93,8 @@ impl Kind {
             Self::Forest => "ForestParams",
             Self::Ivm => "IvmParams",
             Self::Gp => "GpParams",
+            Self::LeafGp => "LeafGpParams",
+            Self::ForestIvm => "ForestIvmParams",
         }
     }
 
@@ -89,6 +104,8 @@ impl Kind {
             Self::Forest => describe::<ForestParams>(),
             Self::Ivm => describe::<IvmParams>(),
             Self::Gp => describe::<GpParams>(),
+            Self::LeafGp => describe::<LeafGpParams>(),
+            Self::ForestIvm => describe::<ForestIvmParams>(),
         }
     }
 

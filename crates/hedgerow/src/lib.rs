@@ -10,6 +10,7 @@ pub mod report;
 pub use hedgerow_core as core;
 pub use hedgerow_forest as forest;
 pub use hedgerow_gp as gp;
+pub use hedgerow_hybrid as hybrid;
 #[cfg(feature = "io")]
 pub use hedgerow_io as io;
 

@@ -7,6 +7,7 @@ use hedgerow_core::{
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use hedgerow_gp::{GpClassifier, IvmClassifier};
+use hedgerow_hybrid::{ForestIvm, ForestIvmParams, LeafGp};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::file;
@@ -38,6 +39,10 @@ pub enum Learner {
     Ivm(Box<IvmClassifier>),
     /// A Gaussian process with all rows.
     Gp(Box<GpClassifier>),
+    /// Trees with a Gaussian process in every leaf, which keep learning unless they were frozen.
+    LeafGp(Box<LeafGp>),
+    /// A forest with machines that help it, which keeps learning unless it was frozen.
+    ForestIvm(Box<ForestIvm>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -68,6 +73,14 @@ impl Model {
                 let model = Self::fitted(data, Learner::Gp(Box::new(fitted.classifier)), fitted.stop);
                 Ok(Fitted { log_evidence, ..model })
             }
+            ModelParams::LeafGp(params) => {
+                let fitted = LeafGp::fit(data, &params.clone().check()?, training)?;
+                Ok(Self::fitted(data, Learner::LeafGp(Box::new(fitted.model)), fitted.stop))
+            }
+            ModelParams::ForestIvm(params) => {
+                let fitted = ForestIvm::fit(data, &ForestIvmParams::clone(params).check()?, training)?;
+                Ok(Self::fitted(data, Learner::ForestIvm(Box::new(fitted.model)), fitted.stop))
+            }
         }
     }
 
@@ -93,6 +106,13 @@ impl Model {
             ModelParams::Ivm(params) => {
                 Learner::Ivm(Box::new(IvmClassifier::new(&schema, &params.clone().check()?)?))
             }
+            ModelParams::LeafGp(params) => {
+                Learner::LeafGp(Box::new(LeafGp::new(&schema, &params.clone().check()?)?))
+            }
+            ModelParams::ForestIvm(params) => {
+                let params = ForestIvmParams::clone(params).check()?;
+                Learner::ForestIvm(Box::new(ForestIvm::new(&schema, &params)?))
+            }
             ModelParams::Gp(_) => return Err(Kind::Gp.unable("learn row by row", Kind::learns)),
         };
         Ok(Self { schema, learner })
@@ -112,7 +132,7 @@ impl Model {
             Learner::Forest(forest) => {
                 Learner::OnlineForest(Box::new(OnlineForest::from_fitted(forest, data)))
             }
-            learner @ (Learner::OnlineForest(_) | Learner::Ivm(_) | Learner::Gp(_)) => learner,
+            learner => learner,
         };
         Self { schema: self.schema, learner }
     }
@@ -126,6 +146,8 @@ impl Model {
                 Learner::Forest(online.into_forest())
             }
             Learner::Ivm(ivm) => Learner::Ivm(Box::new(ivm.frozen())),
+            Learner::LeafGp(model) => Learner::LeafGp(Box::new(model.frozen())),
+            Learner::ForestIvm(model) => Learner::ForestIvm(Box::new(model.frozen())),
             learner @ (Learner::Forest(_) | Learner::Gp(_)) => learner,
         };
         Self { schema: self.schema, learner }
@@ -139,6 +161,8 @@ impl Model {
         let lesson = match &mut self.learner {
             Learner::OnlineForest(online) => online.learn(schema, rows, training)?,
             Learner::Ivm(ivm) => ivm.learn(schema, rows, training)?,
+            Learner::LeafGp(model) => model.learn(schema, rows, training)?,
+            Learner::ForestIvm(model) => model.learn(schema, rows, training)?,
             Learner::Forest(_) | Learner::Gp(_) => return Err(Error::NoRows),
         };
         if self.schema != *schema {
@@ -152,6 +176,8 @@ impl Model {
         let can = match &self.learner {
             Learner::OnlineForest(_) => true,
             Learner::Ivm(ivm) => ivm.can_learn(),
+            Learner::LeafGp(model) => model.can_learn(),
+            Learner::ForestIvm(model) => model.can_learn(),
             Learner::Forest(_) | Learner::Gp(_) => false,
         };
         match (can, self.kind().learns()) {
@@ -166,6 +192,8 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => online.remembered(&self.schema).map(Some),
             Learner::Ivm(ivm) => ivm.remembered(&self.schema),
+            Learner::LeafGp(model) => model.remembered(&self.schema),
+            Learner::ForestIvm(model) => model.remembered(&self.schema),
             Learner::Forest(_) | Learner::Gp(_) => Ok(None),
         }
     }
@@ -176,6 +204,8 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => Some(online.n_seen()),
             Learner::Ivm(ivm) => Some(ivm.n_seen()),
+            Learner::LeafGp(model) => Some(model.n_seen()),
+            Learner::ForestIvm(model) => Some(model.n_seen()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -186,6 +216,8 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => Some(online.n_remembered()),
             Learner::Ivm(ivm) => Some(ivm.n_remembered()),
+            Learner::LeafGp(model) => Some(model.n_remembered()),
+            Learner::ForestIvm(model) => Some(model.n_remembered()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -196,6 +228,8 @@ impl Model {
             Learner::Forest(_) | Learner::OnlineForest(_) => Kind::Forest,
             Learner::Ivm(_) => Kind::Ivm,
             Learner::Gp(_) => Kind::Gp,
+            Learner::LeafGp(_) => Kind::LeafGp,
+            Learner::ForestIvm(_) => Kind::ForestIvm,
         }
     }
 
@@ -206,6 +240,8 @@ impl Model {
             Learner::OnlineForest(online) => online.forest().params().clone().into(),
             Learner::Ivm(ivm) => ivm.params().clone().into(),
             Learner::Gp(gp) => gp.params().clone().into(),
+            Learner::LeafGp(model) => model.params().clone().into(),
+            Learner::ForestIvm(model) => model.params().clone().into(),
         }
     }
 
@@ -214,7 +250,7 @@ impl Model {
         match &self.learner {
             Learner::Forest(forest) => Some(forest),
             Learner::OnlineForest(online) => Some(online.forest()),
-            Learner::Ivm(_) | Learner::Gp(_) => None,
+            _ => None,
         }
     }
 
@@ -233,19 +269,35 @@ impl Model {
         if let Learner::Gp(gp) = &self.learner { Some(gp) } else { None }
     }
 
+    /// The trees with processes in their leaves, if it is such a model.
+    pub fn as_leaf_gp(&self) -> Option<&LeafGp> {
+        if let Learner::LeafGp(model) = &self.learner { Some(model) } else { None }
+    }
+
+    /// The forest with machines that help it, if it is such a model.
+    pub fn as_forest_ivm(&self) -> Option<&ForestIvm> {
+        if let Learner::ForestIvm(model) = &self.learner { Some(model) } else { None }
+    }
+
     /// The parameters of the kernel by name, where the model has one.
     pub fn kernel(&self) -> Vec<(String, f64)> {
         match &self.learner {
-            Learner::Ivm(ivm) => {
-                let names = ["length_scale", "signal_variance"].map(String::from);
-                ivm.kernel().map(|values| names.into_iter().zip(values).collect()).unwrap_or_default()
-            }
+            Learner::Ivm(ivm) => length_and_variance(ivm.kernel()),
+            Learner::ForestIvm(model) => length_and_variance(model.kernel()),
             Learner::Gp(gp) => {
                 let kernel = gp.kernel();
                 // They are kept as logarithms: the last digits are noise.
                 let plain = |log: f64| format!("{:.12e}", log.exp()).parse().unwrap_or(f64::NAN);
                 kernel.parameter_names().into_iter().zip(kernel.parameters().into_iter().map(plain)).collect()
             }
+            Learner::LeafGp(model) => model.kernel().map_or_else(Vec::new, |kernel| {
+                let named = [
+                    ("length_scale", kernel.length_scale),
+                    ("noise_variance", kernel.noise_variance),
+                    ("signal_variance", kernel.signal_variance),
+                ];
+                named.map(|(name, value)| (name.to_string(), value)).to_vec()
+            }),
             Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
         }
     }
@@ -254,7 +306,7 @@ impl Model {
     pub fn active_rows(&self) -> Option<Array2<f32>> {
         match &self.learner {
             Learner::Ivm(ivm) => Some(ivm.active_rows()),
-            Learner::Forest(_) | Learner::OnlineForest(_) | Learner::Gp(_) => None,
+            _ => None,
         }
     }
 
@@ -265,6 +317,8 @@ impl Model {
             Learner::OnlineForest(online) => online.bytes(),
             Learner::Ivm(ivm) => ivm.bytes(),
             Learner::Gp(gp) => gp.bytes(),
+            Learner::LeafGp(model) => model.bytes(),
+            Learner::ForestIvm(model) => model.bytes(),
         }
     }
 
@@ -309,8 +363,15 @@ impl Classifier for Model {
             Learner::OnlineForest(online) => online.predict_proba_impl(x, par, out),
             Learner::Ivm(ivm) => ivm.predict_proba_impl(x, par, out),
             Learner::Gp(gp) => gp.predict_proba_impl(x, par, out),
+            Learner::LeafGp(model) => model.predict_proba_impl(x, par, out),
+            Learner::ForestIvm(model) => model.predict_proba_impl(x, par, out),
         }
     }
+}
+
+fn length_and_variance(kernel: Option<[f64; 2]>) -> Vec<(String, f64)> {
+    let names = ["length_scale", "signal_variance"].map(String::from);
+    kernel.map(|values| names.into_iter().zip(values).collect()).unwrap_or_default()
 }
 
 /// Fails unless a schema is another with classes and categories added at the ends.

@@ -3,6 +3,7 @@
 use hedgerow_core::{Params, Result};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
+use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
 use serde::Serialize;
 
 use crate::kind::Kind;
@@ -27,6 +28,10 @@ pub enum ModelParams {
     Ivm(IvmParams),
     /// Those of a Gaussian process.
     Gp(GpParams),
+    /// Those of trees with processes in their leaves.
+    LeafGp(LeafGpParams),
+    /// Those of a forest with machines that help it.
+    ForestIvm(Box<ForestIvmParams>),
 }
 
 impl ModelParams {
@@ -36,6 +41,8 @@ impl ModelParams {
             Kind::Forest => Self::Forest(ForestParams::default()),
             Kind::Ivm => Self::Ivm(IvmParams::default()),
             Kind::Gp => Self::Gp(GpParams::default()),
+            Kind::LeafGp => Self::LeafGp(LeafGpParams::default()),
+            Kind::ForestIvm => ForestIvmParams::default().into(),
         }
     }
 
@@ -45,6 +52,8 @@ impl ModelParams {
             Self::Forest(_) => Kind::Forest,
             Self::Ivm(_) => Kind::Ivm,
             Self::Gp(_) => Kind::Gp,
+            Self::LeafGp(_) => Kind::LeafGp,
+            Self::ForestIvm(_) => Kind::ForestIvm,
         }
     }
 
@@ -54,6 +63,8 @@ impl ModelParams {
             Self::Forest(params) => Self::Forest(params.with_settings(settings)?),
             Self::Ivm(params) => Self::Ivm(params.with_settings(settings)?),
             Self::Gp(params) => Self::Gp(params.with_settings(settings)?),
+            Self::LeafGp(params) => Self::LeafGp(params.with_settings(settings)?),
+            Self::ForestIvm(params) => params.with_settings(settings)?.into(),
         })
     }
 
@@ -64,6 +75,8 @@ impl ModelParams {
             Self::Forest(params) => params.seed = seed,
             Self::Ivm(params) => params.seed = seed,
             Self::Gp(params) => params.seed = seed,
+            Self::LeafGp(params) => params.seed = seed,
+            Self::ForestIvm(params) => params.seed = seed,
         }
         self
     }
@@ -74,6 +87,8 @@ impl ModelParams {
             Self::Forest(params) => params.seed,
             Self::Ivm(params) => params.seed,
             Self::Gp(params) => params.seed,
+            Self::LeafGp(params) => params.seed,
+            Self::ForestIvm(params) => params.seed,
         }
     }
 
@@ -83,6 +98,8 @@ impl ModelParams {
             Self::Forest(params) => params.rules(),
             Self::Ivm(params) => params.rules(),
             Self::Gp(params) => params.rules(),
+            Self::LeafGp(params) => params.rules(),
+            Self::ForestIvm(params) => params.rules(),
         }
     }
 }
@@ -108,6 +125,18 @@ impl From<GpParams> for ModelParams {
 impl From<IvmParams> for ModelParams {
     fn from(params: IvmParams) -> Self {
         Self::Ivm(params)
+    }
+}
+
+impl From<LeafGpParams> for ModelParams {
+    fn from(params: LeafGpParams) -> Self {
+        Self::LeafGp(params)
+    }
+}
+
+impl From<ForestIvmParams> for ModelParams {
+    fn from(params: ForestIvmParams) -> Self {
+        Self::ForestIvm(Box::new(params))
     }
 }
 

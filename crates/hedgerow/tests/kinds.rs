@@ -8,6 +8,7 @@ use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, che
 use hedgerow::core::{Classifier as _, Error, Par};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
+use hedgerow::hybrid::{ForestIvmParams, LeafGpParams};
 use hedgerow::{Kind, Model, ModelParams};
 use models::{changed, edited, fit_any, more_rows, random_rows, teach};
 
@@ -17,6 +18,8 @@ fn params(kind: Kind) -> ModelParams {
         Kind::Forest => ForestParams { n_trees: 4, ..Default::default() }.into(),
         Kind::Ivm => ivm(),
         Kind::Gp => gp(),
+        Kind::LeafGp => leaf_gp(),
+        Kind::ForestIvm => forest_ivm(),
         other => ModelParams::new(other),
     }
 }
@@ -25,6 +28,23 @@ fn gp() -> ModelParams {
     let given =
         GpParams { length_scale: 1.0, signal_variance: 2.0, noise_variance: 0.1, ..Default::default() };
     given.into()
+}
+
+fn forest_ivm() -> ModelParams {
+    let forest = ForestParams { n_trees: 4, ..Default::default() };
+    let ivm = IvmParams {
+        n_active: 10,
+        max_rows: 100,
+        length_scale: 1.0,
+        signal_variance: 8.0,
+        ..Default::default()
+    };
+    ForestIvmParams { forest, ivm, ..Default::default() }.into()
+}
+
+fn leaf_gp() -> ModelParams {
+    LeafGpParams { n_trees: 2, leaf_rows: 30, length_scale: 1.0, noise_variance: 0.05, ..Default::default() }
+        .into()
 }
 
 fn ivm() -> ModelParams {
@@ -88,7 +108,7 @@ fn only_forests_are_merged() {
 
 #[test]
 fn a_loaded_model_is_the_saved_one() {
-    for kind in [Kind::Forest, Kind::Gp] {
+    for kind in [Kind::Forest, Kind::Gp, Kind::LeafGp, Kind::ForestIvm] {
         check_saved(kind);
     }
 }
@@ -142,6 +162,18 @@ fn check_changed(model: &Model, rounds: u64) {
         }
     }
     assert!(n_loaded > 30, "only {n_loaded} changed files loaded: the test no longer reaches prediction");
+}
+
+#[test]
+fn a_changed_file_of_trees_with_processes_never_panics() {
+    check_changed(&fit_any(&leaf_gp(), 1), 1_000);
+    check_changed(&fit_any(&leaf_gp(), 1).without_rows(), 1_000);
+}
+
+#[test]
+fn a_changed_file_of_a_forest_with_machines_never_panics() {
+    check_changed(&fit_any(&forest_ivm(), 1), 600);
+    check_changed(&fit_any(&forest_ivm(), 1).without_rows(), 600);
 }
 
 #[test]

@@ -270,6 +270,8 @@ fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
         _ if is_frozen || !params.kind().learns() => None,
         ModelParams::Forest(params) => Some(params.pool_rows),
         ModelParams::Ivm(params) => Some(params.pool_rows()),
+        ModelParams::LeafGp(params) => Some(params.max_rows),
+        ModelParams::ForestIvm(params) => Some(params.forest.pool_rows),
         _ => Some(0),
     }
 }

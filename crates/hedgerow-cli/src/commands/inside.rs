@@ -29,8 +29,65 @@ pub(crate) enum Inside {
         /// The kernel's parameters by name; nothing for a model that has learnt nothing.
         kernel: BTreeMap<String, f64>,
     },
+    /// Of trees with processes in their leaves.
+    Leaves {
+        trees: usize,
+        leaves: usize,
+        /// Leaves of more than one class, which have a process.
+        processes: usize,
+        /// Rows of the largest process.
+        largest_process: usize,
+        kernel: BTreeMap<String, f64>,
+    },
+    /// Of a forest with machines.
+    Helped {
+        trees: usize,
+        /// Splits and leaves.
+        nodes: usize,
+        machines: usize,
+        /// Machines that are asked: those that helped on rows that nobody had seen.
+        machines_asked: usize,
+        active_rows: usize,
+        kernel: BTreeMap<String, f64>,
+        /// How far forest and machine are trusted, where there is one machine for all.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blend: Option<hedgerow::hybrid::Blend>,
+        /// Two best classes of the forest farther apart than this are no matter for a machine.
+        margin: f64,
+        /// What machines changed, on rows that nobody had seen when they were answered.
+        takeover: Takeover,
+    },
     /// Of a process that answers from all its rows.
     All { rows_kept: usize, kernel: BTreeMap<String, f64> },
+}
+
+/// What machines changed, on rows that nobody had seen when they were answered.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Takeover {
+    pub(crate) rows: u64,
+    pub(crate) accuracy_before: f64,
+    pub(crate) accuracy_after: f64,
+    /// Rows by true class and the forest's answer.
+    pub(crate) confusion_before: Vec<Vec<u64>>,
+    /// Rows by true class and the answer of all together.
+    pub(crate) confusion_after: Vec<Vec<u64>>,
+    /// By the forest's answer.
+    pub(crate) by_answer: BTreeMap<String, hedgerow::hybrid::forest_ivm::ClassAccount>,
+}
+
+impl Takeover {
+    fn new(account: &hedgerow::hybrid::Account, names: &[String]) -> Self {
+        let rows = account.n_rows();
+        let [before, after] = account.n_right().map(|right| right as f64 / rows.max(1) as f64);
+        Self {
+            rows,
+            accuracy_before: before,
+            accuracy_after: after,
+            confusion_before: account.before.clone(),
+            confusion_after: account.after.clone(),
+            by_answer: names.iter().cloned().zip(account.by_answer()).collect(),
+        }
+    }
 }
 
 impl Inside {
@@ -43,7 +100,33 @@ impl Inside {
                 calibrated: forest.calibration().is_some(),
             };
         }
-        let kernel = model.kernel().into_iter().collect();
+        let kernel: BTreeMap<String, f64> = model.kernel().into_iter().collect();
+        if let Some(helped) = model.as_forest_ivm() {
+            let forest = helped.part().forest();
+            let [machines, machines_asked] = helped.n_machines();
+            return Self::Helped {
+                trees: forest.trees().len(),
+                nodes: forest.n_nodes(),
+                machines,
+                machines_asked,
+                active_rows: helped.n_active(),
+                kernel,
+                blend: helped.blend(),
+                margin: helped.margin(),
+                takeover: Takeover::new(helped.account(), model.schema.labels.names()),
+            };
+        }
+        if let Some(model) = model.as_leaf_gp() {
+            let size = model.size();
+            let (leaves, processes) = (size.n_leaves, size.n_processes);
+            return Self::Leaves {
+                trees: size.n_trees,
+                leaves,
+                processes,
+                largest_process: size.largest,
+                kernel,
+            };
+        }
         if let Some(gp) = model.as_gp() {
             return Self::All { rows_kept: gp.n_rows(), kernel };
         }
@@ -56,6 +139,14 @@ impl Inside {
         match self {
             Self::Trees { trees, .. } => format!("{} trees", count(*trees as u64)),
             Self::Rows { active_rows, .. } => format!("{} active rows", count(*active_rows as u64)),
+            Self::Helped { trees, machines, .. } => {
+                let machines =
+                    if *machines == 1 { "a machine".into() } else { format!("{machines} machines") };
+                format!("{} trees and {machines}", count(*trees as u64))
+            }
+            Self::Leaves { trees, processes, .. } => {
+                format!("{} trees with {} processes", count(*trees as u64), count(*processes as u64))
+            }
             Self::All { rows_kept, .. } => format!("{} rows", count(*rows_kept as u64)),
         }
     }
@@ -64,7 +155,9 @@ impl Inside {
     pub(crate) fn size(&self) -> String {
         match self {
             Self::Trees { nodes, .. } => format!("{} nodes", count(*nodes as u64)),
-            Self::Rows { .. } | Self::All { .. } => self.details(),
+            Self::Rows { .. } | Self::All { .. } | Self::Leaves { .. } | Self::Helped { .. } => {
+                self.details()
+            }
         }
     }
 
@@ -75,14 +168,21 @@ impl Inside {
                 let calibrated = if *calibrated { ", probabilities calibrated" } else { "" };
                 format!("{} nodes, up to {height} high{calibrated}", count(*nodes as u64))
             }
-            Self::Rows { kernel, .. } | Self::All { kernel, .. } if kernel.len() > MOST_SHOWN => {
-                format!("kernel with {} parameters", kernel.len())
+            Self::Leaves { leaves, largest_process, kernel, .. } => {
+                let (leaves, largest) = (count(*leaves as u64), count(*largest_process as u64));
+                format!("{leaves} leaves, processes of up to {largest} rows; {}", kernel_words(kernel))
             }
-            Self::Rows { kernel, .. } | Self::All { kernel, .. } => {
-                let each: Vec<String> =
-                    kernel.iter().map(|(name, v)| format!("{name} {}", short(*v))).collect();
-                if each.is_empty() { "no kernel yet".into() } else { format!("kernel: {}", each.join(", ")) }
+            Self::Helped { active_rows, machines_asked, kernel, takeover, .. } => {
+                let (active, asked) = (count(*active_rows as u64), count(*machines_asked as u64));
+                let share = |share: f64| format!("{:.2} %", 100.0 * share);
+                format!(
+                    "{active} active rows, {asked} of the machines asked, unseen rows right {} without and {} with them; {}",
+                    share(takeover.accuracy_before),
+                    share(takeover.accuracy_after),
+                    kernel_words(kernel)
+                )
             }
+            Self::Rows { kernel, .. } | Self::All { kernel, .. } => kernel_words(kernel),
         }
     }
 
@@ -92,16 +192,47 @@ impl Inside {
             Self::Trees { trees, nodes, .. } => {
                 vec![("Trees", count(*trees as u64)), ("Nodes", count(*nodes as u64))]
             }
+            Self::Helped { trees, machines, active_rows, takeover, .. } => {
+                vec![
+                    ("Trees", count(*trees as u64)),
+                    ("Machines", count(*machines as u64)),
+                    ("Active rows", count(*active_rows as u64)),
+                    ("Unseen rows right, forest alone", format!("{:.2} %", 100.0 * takeover.accuracy_before)),
+                    ("Unseen rows right, with machines", format!("{:.2} %", 100.0 * takeover.accuracy_after)),
+                ]
+            }
+            Self::Leaves { trees, leaves, processes, kernel, .. } => {
+                let mut facts = vec![
+                    ("Trees", count(*trees as u64)),
+                    ("Leaves", count(*leaves as u64)),
+                    ("Processes", count(*processes as u64)),
+                ];
+                facts.extend(kernel_facts(kernel));
+                facts
+            }
             Self::Rows { active_rows: n, kernel } | Self::All { rows_kept: n, kernel } => {
                 let name = if matches!(self, Self::All { .. }) { "Rows kept" } else { "Active rows" };
                 let mut facts = vec![(name, count(*n as u64))];
-                let shown = [("length_scale", "Length scale"), ("signal_variance", "Signal variance")];
-                let known = shown.iter().filter_map(|(key, name)| Some((*name, short(*kernel.get(*key)?))));
-                facts.extend(known);
+                facts.extend(kernel_facts(kernel));
                 facts
             }
         }
     }
+}
+
+/// A kernel in a few words.
+fn kernel_words(kernel: &BTreeMap<String, f64>) -> String {
+    if kernel.len() > MOST_SHOWN {
+        return format!("kernel with {} parameters", kernel.len());
+    }
+    let each: Vec<String> = kernel.iter().map(|(name, v)| format!("{name} {}", short(*v))).collect();
+    if each.is_empty() { "no kernel yet".into() } else { format!("kernel: {}", each.join(", ")) }
+}
+
+/// Names and values of a kernel for a page.
+fn kernel_facts(kernel: &BTreeMap<String, f64>) -> Vec<(&'static str, String)> {
+    let shown = [("length_scale", "Length scale"), ("signal_variance", "Signal variance")];
+    shown.iter().filter_map(|(key, name)| Some((*name, short(*kernel.get(*key)?)))).collect()
 }
 
 /// What came of trying new parts while rows were learnt.
@@ -110,12 +241,14 @@ impl Inside {
 pub(crate) enum Renewed {
     Trees { trees_tried: usize, trees_replaced: usize },
     Rows { active_rows_tried: usize, active_rows_replaced: usize },
+    Leaves { processes_trained: usize, leaves_split: usize },
 }
 
 impl Renewed {
     pub(crate) fn new(kind: Kind, tried: usize, replaced: usize) -> Self {
         match kind {
             Kind::Forest => Self::Trees { trees_tried: tried, trees_replaced: replaced },
+            Kind::LeafGp => Self::Leaves { processes_trained: tried, leaves_split: replaced },
             _ => Self::Rows { active_rows_tried: tried, active_rows_replaced: replaced },
         }
     }
@@ -130,6 +263,10 @@ impl Renewed {
                 let (tried, better) = (count(active_rows_tried as u64), count(active_rows_replaced as u64));
                 format!("{tried} new active rows tried, {better} took the place of another")
             }
+            Self::Leaves { processes_trained, leaves_split } => {
+                let (trained, split) = (count(processes_trained as u64), count(leaves_split as u64));
+                format!("{trained} processes trained, {split} leaves split")
+            }
         }
     }
 
@@ -140,6 +277,7 @@ impl Renewed {
             Self::Rows { active_rows_replaced, .. } => {
                 ("Active rows replaced", count(active_rows_replaced as u64))
             }
+            Self::Leaves { leaves_split, .. } => ("Leaves split", count(leaves_split as u64)),
         }
     }
 }

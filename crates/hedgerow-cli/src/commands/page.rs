@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::core::{ClassId, Error, Par};
-use hedgerow::report::{Answers, DecisionMap, Importances, MapRows, Page};
+use hedgerow::report::{Answers, DecisionMap, Importances, MapRows, Page, Takeover};
 use hedgerow::{Kind, Model};
 use ndarray::ArrayView2;
 
@@ -28,6 +28,10 @@ pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &
         let meaning = "The share of all impurity removed that each column's splits removed.";
         page.importances = Some(Importances::new(meaning, schema, &forest.impurity_importances()));
     }
+    if let Some(helped) = model.as_forest_ivm() {
+        let classes = schema.labels.names().to_vec();
+        page.takeover = Some(Takeover { classes, account: helped.account().clone() });
+    }
     fact(page, "Features", count(schema.n_features() as u64));
     fact(page, "Classes", count(schema.n_classes() as u64));
     if let (Some(seen), Some(remembered)) = (model.n_seen(), model.n_remembered()) {
@@ -44,6 +48,8 @@ pub(super) fn a_kind(model: &Model) -> &'static str {
         Kind::Forest => "a forest",
         Kind::Ivm => "an Informative Vector Machine",
         Kind::Gp => "a Gaussian process",
+        Kind::ForestIvm => "a forest with Informative Vector Machines",
+        Kind::LeafGp => "a forest with Gaussian processes in its leaves",
         other => other.name(),
     }
 }

@@ -361,7 +361,7 @@ impl<'a, C: Code> Grower<'a, C> {
     fn find_split(&mut self, task: &Task, groups: &[Group]) -> Option<(Candidate<C>, usize)> {
         let params = self.ground.params;
         let done = groups.len() < 2
-            || task.len < 2 * params.min_leaf_rows
+            || task.len < (2 * params.min_leaf_rows).max(params.min_split_rows)
             || (params.max_height > 0 && task.depth >= params.max_height)
             || (self.ground.noise > 0.0 && self.is_noise(task, groups))
             || self.cut_short;

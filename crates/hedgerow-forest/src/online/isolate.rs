@@ -55,7 +55,10 @@ pub(super) struct Isolation {
 /// Whether rows can be set apart this way: plain random splits.
 pub(super) fn applies<C>(soil: &Soil<'_, C>) -> bool {
     let params = soil.ground.params;
-    soil.is_plain && params.splits == SplitRule::Random && params.min_leaf_rows == 1
+    soil.is_plain
+        && params.splits == SplitRule::Random
+        && params.min_leaf_rows == 1
+        && params.min_split_rows <= 2
 }
 
 impl Isolation {

@@ -44,7 +44,7 @@ impl Tree {
     }
 
     /// The place a row reaches after at most `height` splits.
-    pub(crate) fn place(&self, row: &[f32], height: usize) -> Place {
+    pub fn place(&self, row: &[f32], height: usize) -> Place {
         let mut at = self.root;
         let mut place = Place::ROOT;
         for _ in 0..height {

@@ -110,6 +110,16 @@ impl Laplace {
         &self.kernel
     }
 
+    /// What each row counts: the mean of the latent value at a row is its covariances with them times these.
+    pub fn weights(&self) -> &Array1<f64> {
+        &self.gradient
+    }
+
+    /// How sharply the likelihood is curved at the peak, for each row.
+    pub fn curvatures(&self) -> Array1<f64> {
+        self.root.mapv(|root| root * root)
+    }
+
     /// The logarithm of the probability of the labels, as far as the Gaussian is right.
     pub fn log_evidence(&self) -> f64 {
         self.log_evidence

@@ -7,7 +7,7 @@ use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use super::memory::Memory;
 use super::refit::Refit;
-use super::task::{Refitted, Refitting, Sites, Task};
+use super::task::{Judged, Refitted, Refitting, Sites, Task};
 use super::{Ivm, IvmParams};
 use crate::calibration::Calibration;
 use crate::kernel::Kernel;
@@ -52,6 +52,17 @@ pub struct FittedIvm {
     pub stop: StopReason,
     /// Length scale and variance of the kernel.
     pub kernel: [f64; 2],
+    /// Honest answers for some of the training rows.
+    pub held_out: HeldOut,
+}
+
+/// Answers that some training rows get without their own labels.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeldOut {
+    /// The rows, by their numbers.
+    pub rows: Vec<usize>,
+    /// A probability a class for each of them.
+    pub proba: Array2<f64>,
 }
 
 impl IvmClassifier {
@@ -67,12 +78,31 @@ impl IvmClassifier {
             memory: None,
             params,
         };
-        let ratings = classifier.train(data, training)?;
+        let (ratings, judged) = classifier.train(data, training)?;
         let (most, seed) = (classifier.params.pool_rows(), classifier.params.seed);
         classifier.memory = Some(Memory::of(data, ratings, most, seed));
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
         let kernel = classifier.kernel().unwrap_or_default();
-        Ok(FittedIvm { classifier, stop, kernel })
+        let held_out = classifier.held_out(judged);
+        Ok(FittedIvm { classifier, stop, kernel, held_out })
+    }
+
+    /// A machine like this one, with the same kernel and the same preparation of columns, that has learnt other rows. It learns no more.
+    pub fn fit_again(&self, data: &Dataset, training: &Training<'_>) -> Result<Self> {
+        data.check_trainable()?;
+        let mut other = Self { memory: None, ..self.clone() };
+        other.train(data, training)?;
+        Ok(other)
+    }
+
+    fn held_out(&self, judged: Judged) -> HeldOut {
+        let Judged { rows, scores: mut proba } = judged;
+        if let Some(learnt) = &self.learnt {
+            for mut row in proba.rows_mut() {
+                row.as_slice_mut().into_iter().for_each(|row| learnt.calibration.apply(row));
+            }
+        }
+        HeldOut { rows, proba }
     }
 
     /// A classifier that knows nothing yet, and learns what it is given.
@@ -171,12 +201,12 @@ fn room(data: &Dataset, params: &IvmParams, training: &Training<'_>) -> Result<(
 
 impl Learnt {
     /// Trains machines with a kernel, and fits to all rows what is made of them where that is wanted; otherwise the machines
-    /// answer. Returns also what each row is worth.
+    /// answer. Returns also what each row is worth, and how rows are scored without their own labels.
     pub(super) fn from_task(
         task: &Task<'_>,
         kernel: [f64; 2],
         how: Option<&Refitting>,
-    ) -> Result<(Self, Vec<f64>)> {
+    ) -> Result<(Self, Vec<f64>, Judged)> {
         let machines = task.train_all(kernel)?;
         let union = machines.union();
         let sites = machines.sites(&union);
@@ -187,16 +217,16 @@ impl Learnt {
             pairs.for_each(|(&row, rating)| ratings[row] = ratings[row].max(*rating));
         }
         if let Some(how) = how {
-            let Refitted { refit, scores, labels } = task.best_refit(&machines, how)?;
+            let Refitted { refit, judges, scores, labels } = task.best_refit(&machines, how)?;
             let calibration = Calibration::fit(&scores, &labels, task.par);
             let learnt = Self { kernel, rows, sites, machines: Vec::new(), refit: Some(refit), calibration };
-            return Ok((learnt, ratings));
+            return Ok((learnt, ratings, Judged { rows: judges, scores }));
         }
         // Machines know their active rows too well to be judged by them.
-        let (scores, labels) = task.judged(&machines);
-        let calibration = Calibration::fit(&scores, &labels, task.par);
+        let (judged, labels) = task.judged(&machines);
+        let calibration = Calibration::fit(&judged.scores, &labels, task.par);
         let machines = machines.each.into_iter().map(|trained| trained.map(|trained| trained.ivm)).collect();
-        Ok((Self { kernel, rows, sites, machines, refit: None, calibration }, ratings))
+        Ok((Self { kernel, rows, sites, machines, refit: None, calibration }, ratings, judged))
     }
 
     pub(super) fn machine(&self, class: usize, noise: f64, par: &Par) -> Result<Option<Ivm>> {

@@ -62,6 +62,11 @@ impl Ivm {
         (&self.means, &self.precisions)
     }
 
+    /// What each active row counts: the mean of the latent value at a row is its covariances with them times these.
+    pub fn weights(&self) -> &Array1<f64> {
+        &self.alpha
+    }
+
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         8 * (self.x.len() + self.x.nrows() * (self.x.nrows() + 3))

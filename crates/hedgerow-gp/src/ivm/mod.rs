@@ -22,7 +22,8 @@ mod task;
 mod train;
 mod tune;
 
-pub use classifier::{FittedIvm, IvmClassifier};
+pub use classifier::{FittedIvm, HeldOut, IvmClassifier};
 pub use machine::Ivm;
 pub use params::{IvmParams, Objective, SearchKind};
+pub use saved::IvmFacts;
 pub use train::{IvmOptions, SecondPass, Trained, train};

@@ -15,7 +15,7 @@ use ndarray::{Array2, Axis, s};
 use super::IvmOptions;
 use super::classifier::{IvmClassifier, Learnt};
 use super::refit::RIDGES;
-use super::task::{Refitting, Task};
+use super::task::{Judged, Refitting, Task};
 use super::tune::tune;
 use crate::prepare::Preparation;
 
@@ -92,7 +92,7 @@ impl IvmClassifier {
             self.preparation = Preparation::new(&data);
             self.learnt = None;
         }
-        let ratings = self.train(&data, training)?;
+        let (ratings, _) = self.train(&data, training)?;
         if before.1.is_some() && training.budget.spent().is_some() {
             // Cut short: what was known before is better.
             (self.preparation, self.learnt) = (before.0, before.1);
@@ -110,8 +110,9 @@ impl IvmClassifier {
         Ok(())
     }
 
-    /// Trains on rows, with the kernel that there is or the best that is found. Returns what each row is worth.
-    pub(super) fn train(&mut self, data: &Dataset, training: &Training<'_>) -> Result<Vec<f64>> {
+    /// Trains on rows, with the kernel that there is or the best that is found. Returns what each row is worth, and scores of rows
+    /// without their own labels.
+    pub(super) fn train(&mut self, data: &Dataset, training: &Training<'_>) -> Result<(Vec<f64>, Judged)> {
         let x = self.preparation.map_narrow(data.features.to_array(0..data.n_rows()).view());
         let options = self.params.options();
         let task = Task {
@@ -140,18 +141,22 @@ impl IvmClassifier {
             Refitting { length: kernel[0], ridges: RIDGES.to_vec(), may_move }
         };
         let how = self.params.refit.then_some(&how);
-        let (learnt, ratings) = if training.budget.spent().is_some() {
+        let (learnt, ratings, judged) = if training.budget.spent().is_some() {
             in_haste(&task, kernel, how)?
         } else {
             Learnt::from_task(&task, kernel, how)?
         };
         self.learnt = Some(learnt);
-        Ok(ratings)
+        Ok((ratings, judged))
     }
 }
 
 /// Small machines from some of the rows, for a budget that was spent before there were any: a moment's work, and far better than none.
-fn in_haste(task: &Task<'_>, kernel: [f64; 2], how: Option<&Refitting>) -> Result<(Learnt, Vec<f64>)> {
+fn in_haste(
+    task: &Task<'_>,
+    kernel: [f64; 2],
+    how: Option<&Refitting>,
+) -> Result<(Learnt, Vec<f64>, Judged)> {
     const MOST_ROWS: usize = 2000;
     const MOST_ACTIVE: usize = 50;
     let n = task.labels.len();
@@ -162,10 +167,11 @@ fn in_haste(task: &Task<'_>, kernel: [f64; 2], how: Option<&Refitting>) -> Resul
     let budget = Budget::open();
     let small = Task { x: x.view(), labels: &labels, options: &options, budget: &budget, ..*task };
     let how = how.map(|how| Refitting { may_move: false, ridges: how.ridges.clone(), ..*how });
-    let (learnt, of_rows) = Learnt::from_task(&small, kernel, how.as_ref())?;
+    let (learnt, of_rows, mut judged) = Learnt::from_task(&small, kernel, how.as_ref())?;
+    judged.rows.iter_mut().for_each(|row| *row = rows[*row]);
     let mut ratings = vec![0.0; n];
     rows.iter().zip(of_rows).for_each(|(&row, rating)| ratings[row] = rating);
-    Ok((learnt, ratings))
+    Ok((learnt, ratings, judged))
 }
 
 #[cfg(test)]

@@ -43,9 +43,16 @@ pub(super) struct Sites {
 /// A regression of all rows on the active ones, and how it was judged.
 pub(super) struct Refitted {
     pub(super) refit: Refit,
-    /// The scores of the judges, and their labels.
+    /// The rows that judge, their scores, and their labels.
+    pub(super) judges: Vec<usize>,
     pub(super) scores: Array2<f64>,
     pub(super) labels: Vec<ClassId>,
+}
+
+/// Rows with the scores that they get without their own labels.
+pub(super) struct Judged {
+    pub(super) rows: Vec<usize>,
+    pub(super) scores: Array2<f64>,
 }
 
 /// How scores are fitted to all rows.
@@ -207,7 +214,8 @@ impl Task<'_> {
         let goal = Goal { x: self.x, y: &self.centered_signs(), judges: &judges, ridges, loss: &loss };
         let rows = self.x.select(Axis(0), &union);
         let (refit, without) = Refit::new(length, &rows, &goal, self.par)?;
-        Ok(Refitted { refit, scores: known(&without), labels })
+        let scores = known(&without);
+        Ok(Refitted { refit, judges, scores, labels })
     }
 
     /// The calibrated log-loss of scores of rows with these labels.
@@ -216,9 +224,10 @@ impl Task<'_> {
     }
 
     /// The scores and labels of the rows that may judge machines.
-    pub(super) fn judged(&self, machines: &Machines) -> (Array2<f64>, Vec<ClassId>) {
-        let judges = machines.judges();
-        let labels = judges.iter().map(|&row| self.labels[row]).collect();
-        (machines.scores.select(Axis(0), &judges), labels)
+    pub(super) fn judged(&self, machines: &Machines) -> (Judged, Vec<ClassId>) {
+        let rows = machines.judges();
+        let labels = rows.iter().map(|&row| self.labels[row]).collect();
+        let scores = machines.scores.select(Axis(0), &rows);
+        (Judged { rows, scores }, labels)
     }
 }

@@ -122,8 +122,8 @@ impl Tries<'_> {
                 self.small.loss(&refitted.scores, &refitted.labels)
             }
             Objective::Loss => {
-                let (scores, labels) = self.small.judged(&machines);
-                self.small.loss(&scores, &labels)
+                let (judged, labels) = self.small.judged(&machines);
+                self.small.loss(&judged.scores, &labels)
             }
             Objective::Evidence => mean_of_machines(&machines, |_, trained| -evidence(trained)),
             Objective::Error => mean_of_machines(&machines, |class, trained| {

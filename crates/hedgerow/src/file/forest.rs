@@ -96,9 +96,6 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<Forest> {
         return Err(malformed("gains", format!("expected {} finite numbers", schema.n_features())));
     }
     let trees = read_trees(parts, Limits { n_features: schema.n_features(), n_classes: schema.n_classes() })?;
-    if trees.is_empty() && !super::online::is_there(parts) {
-        return Err(malformed("trees.roots", "there are no trees"));
-    }
     let known: Vec<Part> = json(parts, "parts")?;
     // Version 1 had trees that all count the same.
     let leaf_power: f64 = if parts.has_text("leaf_power") { json(parts, "leaf_power")? } else { 0.0 };

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use hedgerow_core::Result;
 use hedgerow_gp::Saved;
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use safetensors::Dtype;
 
 use super::layout::{Parts, Plan};
@@ -16,22 +16,29 @@ const FACTS: &str = "facts";
 pub(super) fn plan<'a, M: Saved>(model: &'a M, plan: &mut Plan<'a>) -> Result<()> {
     plan.json(FACTS, &model.facts())?;
     for (name, table) in model.tables() {
-        let shape = table.shape().to_vec();
-        plan.array(array_name(&name), Dtype::F64, shape, move |out| write(table.view(), out));
+        plan_table(&name, table, plan);
     }
     Ok(())
+}
+
+/// One table.
+pub(super) fn plan_table<'a>(name: &str, table: CowArray<'a, f64, Ix2>, plan: &mut Plan<'a>) {
+    let shape = table.shape().to_vec();
+    plan.array(array_name(name), Dtype::F64, shape, move |out| write(table.view(), out));
+}
+
+/// One table again.
+pub(super) fn table(parts: &Parts<'_>, name: &str) -> Result<Array2<f64>> {
+    let name = array_name(name);
+    let [n_rows, n_columns] = parts.sides(&name)?;
+    let values = parts.f64s(&name)?;
+    Array2::from_shape_vec((n_rows, n_columns), values).map_err(|wrong| malformed(&name, wrong.to_string()))
 }
 
 /// The model again, if its parts fit together.
 pub(super) fn read<M: Saved>(parts: &Parts<'_>) -> Result<M> {
     let facts = json(parts, FACTS)?;
-    M::restore(facts, &mut |name| {
-        let name = array_name(name);
-        let [n_rows, n_columns] = parts.sides(&name)?;
-        let values = parts.f64s(&name)?;
-        Array2::from_shape_vec((n_rows, n_columns), values)
-            .map_err(|wrong| malformed(&name, wrong.to_string()))
-    })
+    M::restore(facts, &mut |name| table(parts, name))
 }
 
 /// Names of tables are kept apart from those of other arrays.
@@ -51,7 +58,7 @@ fn write(table: ArrayView2<'_, f64>, out: &mut dyn Write) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use ndarray::{CowArray, Ix2, array};
+    use ndarray::array;
     use serde::{Deserialize, Serialize};
 
     use super::*;

@@ -1,13 +1,18 @@
 //! The model file: a safetensors file with our metadata and a checksum at its end. `docs/model-file.md` is its description.
 //!
 //! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `online` which it needs to go on learning, `kernel`
-//! writes and reads kernel models, which say themselves what they are; `disk` replaces files in one step.
+//! writes and reads kernel models, which say themselves what they are, `leaf_gp` and `forest_ivm` forests
+//! together with such models; `disk` replaces files in one
+//! step.
 
 mod disk;
 mod forest;
+mod forest_ivm;
 mod kernel;
 mod layout;
+mod leaf_gp;
 mod online;
+mod rows;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -61,6 +66,9 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
     let learner = match kind {
         Kind::Forest => {
             let forest = forest::read(&parts, &schema)?;
+            if forest.trees().is_empty() && !online::is_there(&parts) {
+                return Err(malformed("trees.roots", "there are no trees"));
+            }
             if online::is_there(&parts) {
                 Learner::OnlineForest(Box::new(online::read(&parts, &schema, forest)?))
             } else {
@@ -69,6 +77,10 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
         }
         Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
         Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
+        Kind::ForestIvm => {
+            Learner::ForestIvm(Box::new(fitting(forest_ivm::read(&parts, &schema)?, &schema)?))
+        }
+        Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(&parts, &schema)?, &schema)?)),
     };
     Ok(Model { schema, learner })
 }
@@ -96,6 +108,8 @@ struct Contents<'a> {
     trees: Cow<'a, [Tree]>,
     /// What a forest needs to go on learning.
     saved: Option<Saved>,
+    /// Rows and trees with processes in their leaves.
+    stored: Option<leaf_gp::Whole>,
 }
 
 impl<'a> Contents<'a> {
@@ -103,9 +117,11 @@ impl<'a> Contents<'a> {
         let (trees, saved) = match &model.learner {
             Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
             Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
-            Learner::Ivm(_) | Learner::Gp(_) => (Cow::Borrowed([].as_slice()), None),
+            Learner::ForestIvm(model) => forest_ivm::trees(model),
+            Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) => (Cow::Borrowed([].as_slice()), None),
         };
-        Self { model, trees, saved }
+        let stored = model.as_leaf_gp().map(leaf_gp::Whole::new);
+        Self { model, trees, saved, stored }
     }
 
     fn plan(&self) -> Result<Plan<'_>> {
@@ -116,6 +132,12 @@ impl<'a> Contents<'a> {
             Learner::OnlineForest(online) => forest::plan(online.forest(), &self.trees, &mut plan)?,
             Learner::Ivm(ivm) => kernel::plan(&**ivm, &mut plan)?,
             Learner::Gp(gp) => kernel::plan(&**gp, &mut plan)?,
+            Learner::ForestIvm(model) => forest_ivm::plan(model, &self.trees, &mut plan)?,
+            Learner::LeafGp(model) => {
+                if let Some(stored) = &self.stored {
+                    leaf_gp::plan(model, stored, &mut plan)?;
+                }
+            }
         }
         if let Some(saved) = &self.saved {
             online::plan(saved, &mut plan)?;

@@ -1,12 +1,12 @@
 //! Which arrays a forest keeps in order to go on learning.
 
-use hedgerow_core::{Features, Result, Schema};
+use hedgerow_core::{Result, Schema};
 use hedgerow_forest::{Forest, OnlineForest, Saved};
 use safetensors::Dtype;
 
 use super::forest::each;
 use super::layout::{Parts, Plan};
-use super::{json, malformed};
+use super::{json, malformed, rows};
 
 const STATE: &str = "learning";
 
@@ -18,7 +18,6 @@ pub(super) fn is_there(parts: &Parts<'_>) -> bool {
 pub(super) fn plan<'a>(saved: &'a Saved, plan: &mut Plan<'a>) -> Result<()> {
     plan.json(STATE, &saved.state)?;
     let n_rows = saved.classes.len();
-    let width = saved.features.n_features();
     let u64s = |plan: &mut Plan<'a>, name, values: &'a [u64]| {
         plan.array(name, Dtype::U64, vec![values.len()], |out| each(values, out, |v| v.to_le_bytes()));
     };
@@ -28,12 +27,7 @@ pub(super) fn plan<'a>(saved: &'a Saved, plan: &mut Plan<'a>) -> Result<()> {
     let f32s = |plan: &mut Plan<'a>, name, shape, values: &'a [f32]| {
         plan.array(name, Dtype::F32, shape, |out| each(values, out, |v| v.to_le_bytes()));
     };
-    match &saved.features {
-        Features::Floats { values, .. } => f32s(plan, "rows.floats", vec![n_rows, width], values),
-        Features::Bytes { values, .. } => {
-            plan.array("rows.bytes", Dtype::U8, vec![n_rows, width], |out| out.write_all(values));
-        }
-    }
+    rows::plan_features(&saved.features, plan);
     if let Some(weights) = &saved.weights {
         f32s(plan, "rows.weights", vec![n_rows], weights);
     }
@@ -51,17 +45,9 @@ pub(super) fn plan<'a>(saved: &'a Saved, plan: &mut Plan<'a>) -> Result<()> {
 
 pub(super) fn read(parts: &Parts<'_>, schema: &Schema, forest: Forest) -> Result<OnlineForest> {
     let n_features = schema.n_features();
-    let features = if parts.has("rows.bytes") {
-        Features::Bytes { values: parts.u8s("rows.bytes")?, n_features }
-    } else {
-        Features::Floats { values: parts.f32s("rows.floats")?, n_features }
-    };
-    let n_values = match &features {
-        Features::Bytes { values, .. } => values.len(),
-        Features::Floats { values, .. } => values.len(),
-    };
+    let features = rows::read_features(parts, n_features)?;
     let classes = parts.u16s("rows.classes")?;
-    if n_values != classes.len() * n_features {
+    if features.n_rows() != classes.len() {
         return Err(malformed("rows", format!("expected {} rows of {n_features} values", classes.len())));
     }
     let weights = if parts.has("rows.weights") { Some(parts.f32s("rows.weights")?) } else { None };

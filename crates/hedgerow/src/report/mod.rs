@@ -43,6 +43,7 @@ mod plot;
 mod png;
 mod reliability;
 mod scores;
+mod takeover;
 #[cfg(test)]
 mod tests;
 mod uncertain;
@@ -60,4 +61,5 @@ pub use page::Page;
 pub use picture::Picture;
 pub use reliability::Reliability;
 pub use scores::Scores;
+pub use takeover::Takeover;
 pub use uncertain::{Look, UncertainRow};

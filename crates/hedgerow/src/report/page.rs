@@ -12,6 +12,7 @@ use super::html::{Html, esc};
 use super::importances::Importances;
 use super::reliability::Reliability;
 use super::scores::Scores;
+use super::takeover::Takeover;
 use super::uncertain::{self, UncertainRow};
 
 const STYLE: &str = include_str!("style.css");
@@ -38,6 +39,8 @@ pub struct Page {
     pub confusion: Option<Confusion>,
     /// Whether the probabilities mean what they say.
     pub reliability: Option<Reliability>,
+    /// What machines changed about a forest's answers.
+    pub takeover: Option<Takeover>,
     /// Class by class.
     pub classes: Vec<ClassRow>,
     /// Which columns matter.
@@ -78,6 +81,7 @@ impl Page {
         blocks.extend(self.map.as_ref().map(DecisionMap::block));
         blocks.extend(self.confusion.as_ref().map(Confusion::block));
         blocks.extend(self.reliability.as_ref().map(Reliability::block));
+        blocks.extend(self.takeover.as_ref().map(Takeover::block));
         let classes = (!self.classes.is_empty()).then(|| class_table::block(&self.classes));
         let importances = self.importances.as_ref().map(Importances::block);
         // A long table would part two blocks that can stand side by side.

@@ -1,0 +1,165 @@
+//! Forests with Gaussian processes in them on the command line.
+#![allow(clippy::unwrap_used)]
+
+mod program;
+
+use program::{Program, holds};
+use serde_json::{Value, json};
+
+const LEAF: &str =
+    "{data}/ripley_train.csv.gz --target yc --model leaf-gp --set n_trees=3 --set leaf_rows=60";
+const HELPED: &str = "{data}/ripley_train.csv.gz --target yc --model forest-ivm --set n_trees=20 --set n_active=28 --set max_rows=200";
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+#[test]
+fn parameters_reach_the_parts_by_their_own_names() {
+    let program = Program::new();
+    let text = program.ok("fit --model leaf-gp --help-params");
+    holds(&text, &["n_trees", "leaf_rows", "learner", "length_scale", "noise_variance", "forest", "seed"]);
+    holds(
+        &program.ok("fit --model forest-ivm --help-params"),
+        &["combine", "margin", "purity", "forest", "ivm"],
+    );
+    holds(&program.ok("fit --help"), &["leaf-gp", "forest-ivm"]);
+    let result = program.json(&format!("fit {HELPED} --set max_height=3"));
+    let params = &result["params"];
+    assert_eq!((&params["forest"]["n_trees"], &params["forest"]["max_height"]), (&json!(20), &json!(3)));
+    assert_eq!((&params["ivm"]["n_active"], &params["ivm"]["max_rows"]), (&json!(28), &json!(200)));
+    let refused = |settings: &str, words: &[&str]| {
+        holds(&program.refused(&format!("fit nowhere.csv {settings}")), words);
+    };
+    refused("--model leaf-gp --set leaf_rows=1", &["leaf_rows", "2 or more"]);
+    refused("--model leaf-gp --set learner=oracle", &["learner"]);
+    refused("--model leaf-gp --set n_actives=3", &["n_actives", "leaf_rows", "max_features"]);
+    refused("--model leaf-gp --set max_features=0", &["max_features"]);
+    refused("--model forest-ivm --set n_active=0", &["n_active", "1 or more"]);
+    refused("--model forest-ivm --set margin=7", &["margin", "0 to 1"]);
+    refused("--model forest-ivm --set bagging=all", &["bagging", "leaves rows out"]);
+    refused("--model leaf-gp --oob oob.csv", &["--oob", "leaf-gp", "forest"]);
+}
+
+#[test]
+fn trees_with_processes_are_fitted_judged_asked_and_described() {
+    let program = Program::new();
+    let line = format!("fit {LEAF} --test {{data}}/ripley_test.csv.gz --seed 3 --out m.hedgerow");
+    let text = program.ok(&line);
+    holds(&text, &["leaf-gp of 3 trees with ", "processes from 250 rows", "kernel: length_scale"]);
+    holds(&text, &["saved to m.hedgerow with its rows, ready to learn more"]);
+    let fitted = program.json(&format!("{line} --report r.html"));
+    assert_eq!((&fitted["model"], &fitted["trees"]), (&json!("leaf-gp"), &json!(3)));
+    assert!(number(&fitted["processes"]) > 1.0 && number(&fitted["largest_process"]) <= 60.0, "{fitted}");
+    assert!(number(&fitted["metrics"]["accuracy"]) > 0.87, "{fitted}");
+    let page = String::from_utf8(program.read("r.html")).unwrap();
+    holds(&page, &["A forest with Gaussian processes in its leaves", "Processes", "Decision map"]);
+    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
+    program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --out p.csv");
+    assert_eq!(String::from_utf8(program.read("p.csv")).unwrap().lines().count(), 1001);
+    let info = program.json("info m.hedgerow");
+    assert_eq!((&info["kernel"], &info["learning"]["rows_learnt"]), (&fitted["kernel"], &json!(250)));
+    holds(&program.ok("info m.hedgerow"), &["leaf-gp of 3 trees", "keeps learning: 250 rows"]);
+}
+
+#[test]
+fn a_forest_with_machines_is_fitted_judged_asked_and_described() {
+    let program = Program::new();
+    for combine in ["pool", "gate", "route"] {
+        let line = format!("fit {HELPED} --set combine={combine} --set purity=1 --set min_rows=50");
+        let line = format!("{line} --test {{data}}/ripley_test.csv.gz --out m.hedgerow");
+        let text = program.ok(&line);
+        holds(&text, &["forest-ivm of 20 trees and ", "active rows", "unseen rows right"]);
+        let fitted = program.json(&format!("{line} --report r.html"));
+        assert!(number(&fitted["machines"]) >= 1.0, "{fitted}");
+        let takeover = &fitted["takeover"];
+        assert!(
+            number(&takeover["accuracy_after"]) >= number(&takeover["accuracy_before"]) - 0.02,
+            "{takeover}"
+        );
+        assert_eq!(takeover["confusion_before"].as_array().unwrap().len(), 2);
+        assert!(takeover["by_answer"]["0"]["rows"].is_u64(), "{takeover}");
+        assert!(number(&fitted["metrics"]["accuracy"]) > 0.87, "{fitted}");
+        let page = String::from_utf8(program.read("r.html")).unwrap();
+        holds(
+            &page,
+            &["A forest with Informative Vector Machines", "Where the machines took over", "machine heard"],
+        );
+        let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+        assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
+        let info = program.json("info m.hedgerow");
+        assert_eq!((&info["takeover"], &info["learning"]["rows_learnt"]), (takeover, &json!(250)));
+    }
+    program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --out p.csv");
+    holds(&program.ok("info m.hedgerow"), &["forest-ivm of 20 trees", "keeps learning: 250 rows"]);
+}
+
+#[test]
+fn threads_do_not_change_the_file_and_frozen_models_answer_the_same() {
+    let program = Program::new();
+    for (name, line) in [("leaf", LEAF), ("helped", HELPED)] {
+        for threads in 1..=2 {
+            program.ok(&format!("fit {line} --threads {threads} --out {name}{threads}.hedgerow"));
+        }
+        assert!(
+            program.read(&format!("{name}1.hedgerow")) == program.read(&format!("{name}2.hedgerow")),
+            "{name}"
+        );
+        program.ok(&format!("fit {line} --frozen --out {name}.hedgerow"));
+        let answers = |model: &str| {
+            program.ok(&format!("predict {model}.hedgerow {{data}}/ripley_test.csv.gz --proba"))
+        };
+        assert_eq!(answers(name), answers(&format!("{name}1")));
+        assert!(program.json(&format!("info {name}.hedgerow"))["learning"].is_null());
+        let message = program.refused(&format!("update {name}.hedgerow {{data}}/ripley_test.csv.gz"));
+        holds(&message, &["cannot learn more"]);
+        let message =
+            program.refused(&format!("merge {name}1.hedgerow {name}1.hedgerow --out both.hedgerow"));
+        holds(&message, &["cannot be merged", "forest"]);
+        // A file that ends too soon is refused, wherever it ends.
+        let whole = program.read(&format!("{name}1.hedgerow"));
+        for part in [10, whole.len() / 3, whole.len() - 1] {
+            std::fs::write(program.path("cut.hedgerow"), &whole[..part]).unwrap();
+            holds(&program.refused("predict cut.hedgerow {data}/ripley_test.csv.gz"), &["cut.hedgerow"]);
+        }
+    }
+}
+
+#[test]
+fn streams_are_answered_and_learnt_and_updates_go_on() {
+    let program = Program::new();
+    let leaf = "--model leaf-gp --set n_trees=3 --set leaf_rows=80";
+    let helped = "--model forest-ivm --set n_trees=20 --set n_active=15 --set max_rows=150";
+    program.ok("generate sea --rows 1500 --seed 3 --out s.csv");
+    for settings in [leaf, helped] {
+        let result = program.json(&format!(
+            "stream s.csv --target class {settings} --batches 5 --out m.hedgerow --report r.html"
+        ));
+        assert_eq!((&result["rows"], &result["rows_learnt"]), (&json!(1500), &json!(1500)));
+        assert_eq!(result["batches"].as_array().unwrap().len(), 5);
+        assert!(number(&result["prequential"]["accuracy"]) > 0.75, "{result}");
+        holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Learning curve", "by a forest with"]);
+        let columns = program.json("info m.hedgerow")["schema"]["columns"].clone();
+        let names: Vec<String> =
+            columns.as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap().to_string()).collect();
+        program.write("new.csv", format!("{},class\n5,5,1,new\n5.1,5,1,new\n5,5.1,2,new\n", names.join(",")));
+        let result = program.json("update m.hedgerow new.csv --out m2.hedgerow");
+        assert_eq!((&result["new_classes"], &result["rows_learnt"]), (&json!(["new"]), &json!(1503)));
+        program.ok("predict m2.hedgerow s.csv --out p.csv");
+    }
+}
+
+#[test]
+fn limits_end_the_work_with_a_model() {
+    let program = Program::new();
+    for model in ["leaf-gp", "forest-ivm"] {
+        let line = format!(
+            "fit {{data}}/digits.csv.gz --target digit --model {model} --max-seconds 1 --out m.hedgerow"
+        );
+        let result = program.json(&line);
+        assert!(["time", "done"].contains(&result["stop"].as_str().unwrap()), "{result}");
+        program.ok("predict m.hedgerow {data}/digits.csv.gz --out p.csv");
+    }
+    holds(&program.refused(&format!("fit {LEAF} --max-memory 1MB")), &["needs at least", "1.0 MB"]);
+}

@@ -1,0 +1,135 @@
+//! What a forest with machines promises.
+
+use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow_core::traits::most_probable;
+use hedgerow_core::{Budget, Features, LabelTable, Rows, Silent};
+use hedgerow_forest::ForestParams;
+use ndarray::s;
+
+use super::*;
+
+fn small() -> ForestIvmParams {
+    ForestIvmParams {
+        min_rows: 50,
+        forest: ForestParams { n_trees: 15, max_height: 4, ..ForestParams::default() },
+        ivm: IvmParams { n_active: 20, max_rows: 300, ..IvmParams::default() },
+        ..ForestIvmParams::default()
+    }
+}
+
+/// Three classes in stripes that lie across the axes.
+fn stripes(n: usize, seed: u64) -> Dataset {
+    let mut data = blobs(n, 2, 3, seed);
+    let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
+    let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
+    data.features = Features::from_view(x.view());
+    data.labels =
+        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect();
+    data
+}
+
+fn fit(data: &Dataset, params: ForestIvmParams, threads: usize) -> ForestIvm {
+    let par = Par::new(threads).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    ForestIvm::fit(data, &params.check().unwrap(), &training).unwrap().model
+}
+
+fn right(proba: &Array2<f64>, labels: &[ClassId]) -> usize {
+    most_probable(proba.view()).iter().zip(labels).filter(|(a, b)| a == b).count()
+}
+
+#[test]
+fn machines_settle_what_the_forest_is_unsure_of() {
+    let (train, test) = (stripes(600, 1), stripes(500, 2));
+    let par = Par::sequential();
+    let x = test.features.to_array(0..500);
+    for combine in [Combine::Pool, Combine::Gate, Combine::Route] {
+        let model = fit(&train, ForestIvmParams { combine, ..small() }, 1);
+        assert!(model.n_machines()[1] >= 1, "{combine:?}");
+        let (alone, both) =
+            (model.forest_answers(x.view(), &par).unwrap(), model.predict_proba(x.view(), &par).unwrap());
+        let (alone, both) = (right(&alone, &test.labels), right(&both, &test.labels));
+        assert!(both > alone + 10, "{combine:?}: {alone} alone, {both} with machines");
+        let account = model.account();
+        assert!(account.n_rows() > 100 && account.n_right()[1] > account.n_right()[0], "{account:?}");
+        let asked = x.slice(s![..40, ..]);
+        check_distributions(&model, asked);
+        check_prediction_is_pure(&model, asked);
+        check_shapes(&model);
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_easy_data_need_no_machine() {
+    let train = stripes(400, 3);
+    assert!(fit(&train, small(), 1) == fit(&train, small(), 3));
+    let deep = ForestParams { n_trees: 50, ..ForestParams::default() };
+    let easy = fit(&blobs(300, 8, 3, 1), ForestIvmParams { forest: deep, ..small() }, 1);
+    assert_eq!(easy.n_machines(), [0, 0]);
+    check_distributions(&easy, blobs(30, 8, 3, 2).features.to_array(0..30).view());
+    let wrong = |params: ForestIvmParams| params.check().unwrap_err().to_string();
+    assert!(wrong(ForestIvmParams { margin: 2.0, ..small() }).contains("margin"));
+    let all = ForestParams { bagging: hedgerow_forest::Bagging::All, ..ForestParams::default() };
+    assert!(wrong(ForestIvmParams { forest: all, ..small() }).contains("bagging"));
+}
+
+fn teach(model: &mut ForestIvm, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
+    let par = Par::new(threads).unwrap();
+    let budget = Budget::open();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let x = data.features.to_array(0..data.n_rows());
+    let mut answers = Array2::zeros((data.n_rows(), data.schema.n_classes()));
+    for first in (0..data.n_rows()).step_by(size) {
+        let end = data.n_rows().min(first + size);
+        let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+        let lesson = model.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(lesson.n_learnt, end - first);
+        answers.slice_mut(s![first..end, ..]).assign(&lesson.answers);
+    }
+    answers
+}
+
+fn new(data: &Dataset, params: ForestIvmParams) -> ForestIvm {
+    ForestIvm::new(&data.schema, &params.check().unwrap()).unwrap()
+}
+
+#[test]
+fn batches_and_threads_change_nothing_while_it_learns() {
+    let data = stripes(500, 4);
+    for combine in [Combine::Pool, Combine::Route] {
+        let params = ForestIvmParams { combine, ..small() };
+        let mut models: Vec<ForestIvm> = (0..3).map(|_| new(&data, params.clone())).collect();
+        let whole = teach(&mut models[0], &data, 500, 1);
+        assert_eq!(whole, teach(&mut models[1], &data, 11, 1));
+        assert_eq!(whole, teach(&mut models[2], &data, 100, 3));
+        assert!(models[0] == models[1] && models[0] == models[2]);
+        let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels[300..]);
+        assert!(right > 140, "{combine:?}: {right} of 200");
+        assert_eq!(models[0].n_seen(), 500);
+        assert!(models[0].account().n_rows() == 500);
+    }
+}
+
+#[test]
+fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
+    let all = stripes(700, 5);
+    let mut schema = all.schema.clone();
+    schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
+    let early: Vec<usize> = (0..400).filter(|row| all.labels[*row].0 < 2).collect();
+    let first = Dataset { schema, ..all.select(&early) };
+    let mut model = fit(&first, small(), 1);
+    let late = all.select(&(400..700).collect::<Vec<_>>());
+    let answers = teach(&mut model, &late, 60, 1);
+    let found = right(&answers.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
+    assert!(found > 65, "{found} of 100");
+    let (par, x) = (Par::sequential(), late.features.to_array(0..50));
+    check_distributions(&model, x.view());
+    let before = model.predict_proba(x.view(), &par).unwrap();
+    let mut frozen = model.clone().frozen();
+    assert_eq!(frozen.predict_proba(x.view(), &par).unwrap(), before);
+    assert!(!frozen.can_learn() && frozen.bytes() < model.bytes());
+    let rows = Rows { x: x.view(), labels: &late.labels[..50], weights: None };
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(Error::NoRows)));
+    check_distributions(&new(&all, small()), x.view());
+}

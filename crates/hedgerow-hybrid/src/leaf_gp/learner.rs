@@ -1,0 +1,225 @@
+//! What learns in a leaf: from covariances and labels to what each row counts.
+//!
+//! Whatever the learner, the latent value of a class at a row is `offset + k(x)ᵀ weights`, and its score is that brought between −1 and 1. Each also tells
+//! the scores that its rows would have without their own labels:
+//!
+//! ```text
+//! labels     f_i − α_i / ((K + σ²I)⁻¹)_ii                       exactly
+//! laplace    f_i − s_i α_i,   s_i = v_i/(1 − W_i v_i)             the peak without the row's own factor
+//! ivm        the same with the sites of active rows; others have had no say anyway
+//! ```
+
+use hedgerow_core::{Budget, Par, Result};
+use hedgerow_gp::ivm::{IvmOptions, train};
+use hedgerow_gp::linalg::Cholesky;
+use hedgerow_gp::{Given, Kernel, Laplace, Likelihood};
+use ndarray::{Array1, Array2, Axis};
+
+use super::params::LeafLearner;
+
+/// What was learnt in a leaf.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Learnt {
+    /// A row a training row, a column a class.
+    pub(super) weights: Array2<f64>,
+    /// A class each.
+    pub(super) offsets: Array1<f64>,
+    /// Scores of training rows as they would be without them.
+    pub(super) without_each: Array2<f64>,
+}
+
+impl LeafLearner {
+    /// Learns labels (±1, a column a class) of rows with such covariances. There is a row at least.
+    pub(super) fn learn(
+        self,
+        k: Array2<f64>,
+        noise: f64,
+        y: &Array2<f64>,
+        n_active: usize,
+        seed: u64,
+    ) -> Result<Learnt> {
+        match self {
+            Self::Labels => by_regression(k, noise, y),
+            Self::Laplace => each_class(y, &|y| by_laplace(&k, noise, y)),
+            Self::Ivm => {
+                let options = IvmOptions { n_active, seed, ..IvmOptions::default() };
+                each_class(y, &|y| by_ivm(&k, noise, y, &options))
+            }
+        }
+    }
+
+    /// The score for a latent value.
+    pub(super) fn score(self, latent: f64) -> f64 {
+        match self {
+            Self::Labels => latent,
+            Self::Laplace => Likelihood::Logistic.probability(latent, 0.0).mul_add(2.0, -1.0),
+            Self::Ivm => Likelihood::Probit.probability(latent, 0.0).mul_add(2.0, -1.0),
+        }
+    }
+}
+
+/// Regression on labels less their means (spec 003, A1).
+fn by_regression(mut k: Array2<f64>, noise: f64, y: &Array2<f64>) -> Result<Learnt> {
+    let par = Par::sequential();
+    let n = y.nrows().max(1) as f64;
+    let offsets = y.sum_axis(Axis(0)) / n;
+    k.diag_mut().iter_mut().for_each(|v| *v += noise);
+    let factor = Cholesky::robust_in_place(k, &par)?;
+    let mut weights = (y - &offsets).t().as_standard_layout().into_owned();
+    factor.forward_rows(&mut weights, &par);
+    factor.backward_rows(&mut weights, &par);
+    let weights = weights.t().as_standard_layout().into_owned();
+    let diagonal = factor.inverse_diagonal(&par).insert_axis(Axis(1));
+    let without_each = y - &(&weights / &diagonal);
+    Ok(Learnt { weights, offsets, without_each })
+}
+
+/// What one class against the rest makes of the rows: weights, offset, and latent values without each row.
+type OneClass = (Array1<f64>, f64, Array1<f64>);
+
+/// A machine a class; of two classes one is enough.
+fn each_class(y: &Array2<f64>, one: &dyn Fn(&[f64]) -> Result<OneClass>) -> Result<Learnt> {
+    let (n, n_classes) = y.dim();
+    let mut weights = Array2::zeros((n, n_classes));
+    let mut offsets = Array1::<f64>::zeros(n_classes);
+    let mut without_each = Array2::zeros((n, n_classes));
+    for class in 0..n_classes {
+        if class == 1 && n_classes == 2 {
+            let turned = |table: &mut Array2<f64>| {
+                let first = table.column(0).mapv(|v| -v);
+                table.column_mut(1).assign(&first);
+            };
+            turned(&mut weights);
+            turned(&mut without_each);
+            offsets[1] = -offsets[0];
+            break;
+        }
+        let (of_class, offset, without) = one(&y.column(class).to_vec())?;
+        weights.column_mut(class).assign(&of_class);
+        without_each.column_mut(class).assign(&without);
+        offsets[class] = offset;
+    }
+    Ok(Learnt { weights, offsets, without_each })
+}
+
+/// The kernel that has such a matrix, and the numbers of its rows.
+fn given(k: &Array2<f64>, noise: f64) -> Result<(Kernel, Array2<f64>)> {
+    let mut k = k.clone();
+    k.diag_mut().iter_mut().for_each(|v| *v += noise);
+    let rows = Array2::from_shape_fn((k.nrows(), 1), |(i, _)| i as f64);
+    Ok((Kernel::Given(Given::new(k)?), rows))
+}
+
+fn by_laplace(k: &Array2<f64>, noise: f64, y: &[f64]) -> Result<OneClass> {
+    let par = Par::sequential();
+    let (kernel, rows) = given(k, noise)?;
+    let model = Laplace::fit(kernel, Likelihood::Logistic, rows.view(), y, &par)?;
+    let latent = model.latent(rows.view(), &par)?;
+    let (weights, curvatures) = (model.weights().clone(), model.curvatures());
+    let without = (0..y.len()).map(|i| {
+        let variance = latent.variance[i] / (1.0 - curvatures[i] * latent.variance[i]).max(1e-6);
+        latent.mean[i] - variance * weights[i]
+    });
+    let without = without.collect();
+    Ok((weights, 0.0, without))
+}
+
+fn by_ivm(k: &Array2<f64>, noise: f64, y: &[f64], options: &IvmOptions) -> Result<OneClass> {
+    let par = Par::sequential();
+    let (kernel, rows) = given(k, noise)?;
+    let trained = train(&kernel, rows.view(), y, options, &par, &Budget::open())?;
+    let mut weights = Array1::zeros(y.len());
+    let bias = trained.ivm.bias();
+    let mut without: Array1<f64> = trained.mean.iter().map(|m| f64::from(*m) + bias).collect();
+    let (means, precisions) = trained.ivm.sites();
+    for (place, &row) in trained.active.iter().enumerate() {
+        weights[row] = trained.ivm.weights()[place];
+        let (mean, variance) = (f64::from(trained.mean[row]), f64::from(trained.variance[row]).max(1e-9));
+        // The belief about the row less its own site.
+        let precision = (1.0 / variance - precisions[place]).max(1e-9);
+        without[row] = (mean / variance - precisions[place] * means[place]) / precision + bias;
+    }
+    Ok((weights, bias, without))
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::rng::{Purpose, Rng};
+    use hedgerow_gp::LabelRegression;
+    use ndarray::array;
+
+    use super::*;
+
+    fn rows(n: usize) -> (Array2<f64>, Array2<f64>) {
+        let mut rng = Rng::new(3, Purpose::Data, 0);
+        let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() - 2.0);
+        let class = |r: usize| if x[(r, 0)] > 0.7 { 0 } else { 1 + usize::from(x[(r, 1)] > x[(r, 0)]) };
+        let y = Array2::from_shape_fn((n, 3), |(r, c)| if class(r) == c { 1.0 } else { -1.0 });
+        (x, y)
+    }
+
+    /// Spec 003, section 10.
+    #[test]
+    fn the_four_rows_of_the_spec() {
+        let x = array![[0.0], [1.0], [2.0], [3.0]];
+        let y = array![[1.0], [1.0], [-1.0], [-1.0]];
+        let k = Kernel::rbf(1.0).matrix(x.view(), &Par::sequential());
+        let learnt = LeafLearner::Labels.learn(k, 0.1, &y, 1, 0).unwrap();
+        for (got, expected) in learnt.weights.iter().zip([0.070_642, 1.959_015, -1.959_015, -0.070_642]) {
+            assert!((got - expected).abs() < 1e-6, "{got}");
+        }
+        let k = Kernel::rbf(1.0).cross(array![[0.5]].view(), x.view(), &Par::sequential());
+        assert!((k.dot(&learnt.weights)[(0, 0)] + learnt.offsets[0] - 1.152_063).abs() < 1e-6);
+    }
+
+    #[test]
+    fn regression_is_that_of_the_exact_process() {
+        let par = Par::sequential();
+        let (x, y) = rows(60);
+        let kernel = Kernel::rbf(0.8);
+        let learnt = LeafLearner::Labels.learn(kernel.matrix(x.view(), &par), 0.05, &y, 1, 0).unwrap();
+        let exact = LabelRegression::fit(kernel, 0.05, x.view(), y.view(), &par).unwrap();
+        let close = |a: &Array2<f64>, b: &Array2<f64>| a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-9);
+        assert!(close(&learnt.weights, exact.weights()));
+        assert!(close(&learnt.without_each, &exact.without_each(y.view(), &par)));
+    }
+
+    #[test]
+    fn scores_without_a_row_are_nearly_those_of_a_fit_without_it() {
+        let par = Par::sequential();
+        let (x, y) = rows(60);
+        let kernel = Kernel::rbf(1.0).scaled(10.0);
+        let k = kernel.matrix(x.view(), &par);
+        for learner in [LeafLearner::Laplace, LeafLearner::Ivm] {
+            let learnt = learner.learn(k.clone(), 0.01, &y, 60, 0).unwrap();
+            for left in [0, 17, 42, 59] {
+                let others: Vec<usize> = (0..60).filter(|r| *r != left).collect();
+                let (x_rest, y_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
+                let k_rest = kernel.matrix(x_rest.view(), &par);
+                let naive = learner.learn(k_rest, 0.01, &y_rest, 60, 0).unwrap();
+                let cross = kernel.cross(x.select(Axis(0), &[left]).view(), x_rest.view(), &par);
+                let latent = cross.dot(&naive.weights) + &naive.offsets;
+                for class in 0..3 {
+                    let (a, b) = (latent[(0, class)], learnt.without_each[(left, class)]);
+                    let (a, b) = (learner.score(a), learner.score(b));
+                    assert!((a - b).abs() < 0.25, "{learner:?} {left} {class}: {a} {b}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_classes_one_machine_is_enough() {
+        let par = Par::sequential();
+        let (x, y) = rows(40);
+        let y = Array2::from_shape_fn((40, 2), |(r, c)| if c == 0 { y[(r, 0)] } else { -y[(r, 0)] });
+        let k = Kernel::rbf(1.0).scaled(5.0).matrix(x.view(), &par);
+        for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm] {
+            let learnt = learner.learn(k.clone(), 0.01, &y, 20, 0).unwrap();
+            let sum = learnt.weights.sum_axis(Axis(1));
+            assert!(sum.iter().all(|v| v.abs() < 1e-9), "{learner:?}");
+            let right = (0..40).filter(|&row| learnt.without_each[(row, 0)] * y[(row, 0)] > 0.0).count();
+            assert!(right > 32, "{learner:?}");
+        }
+    }
+}

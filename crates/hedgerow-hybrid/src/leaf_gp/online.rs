@@ -1,0 +1,321 @@
+//! Learning more: a new row changes the leaves it falls into, and no others.
+//!
+//! Rows are answered and wait. Every now and then those that wait are put into their leaves; leaves that have got rows learn anew, and one that has
+//! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, columns are prepared, trees grown and the kernel
+//! searched for anew. Answers given before a row was learnt calibrate those that follow.
+
+use hedgerow_core::{ClassId, Classifier as _, Dataset, Error, Lesson, Result, Rows, Schema, Training};
+use hedgerow_gp::calibration::Calibration;
+use ndarray::{Array2, s};
+
+use super::LeafGp;
+use super::stems::{self, End};
+
+/// Rows between two times that leaves learn: a share of the rows seen, at least and at most so many.
+const PAUSE_SHARE: u64 = 12;
+const PAUSE: [u64; 2] = [16, 2048];
+/// Answers that are remembered, and how many calibrate at least.
+const MOST_ANSWERS: usize = 2000;
+const LEAST_ANSWERS: usize = 300;
+
+/// What learning more needs beside rows and leaves.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Course {
+    /// Rows learnt so far, those that wait among them.
+    pub(super) n_seen: u64,
+    /// When leaves are to learn, in rows learnt.
+    pub(super) look_at: u64,
+    /// Rows learnt when columns, trees and kernel were last looked at.
+    pub(super) tuned_at: u64,
+    /// Rows that are in leaves.
+    pub(super) n_placed: usize,
+    /// Rows there were at the last look.
+    pub(super) n_known: usize,
+    /// The scores of the newest rows before they were learnt, and their classes.
+    pub(super) scores: Vec<Vec<f64>>,
+    pub(super) classes: Vec<ClassId>,
+}
+
+impl Course {
+    pub(super) fn new() -> Self {
+        Self::of_fitted(0)
+    }
+
+    /// After so many rows.
+    pub(super) fn of_fitted(n: usize) -> Self {
+        let mut course = Self {
+            n_seen: n as u64,
+            look_at: 0,
+            tuned_at: n as u64,
+            n_placed: 0,
+            n_known: 0,
+            scores: Vec::new(),
+            classes: Vec::new(),
+        };
+        course.look_at = course.n_seen + course.pause();
+        course
+    }
+
+    fn pause(&self) -> u64 {
+        (self.n_seen / PAUSE_SHARE).clamp(PAUSE[0], PAUSE[1])
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        self.scores.iter().map(|row| 8 * row.len() + 24).sum::<usize>() + 4 * self.classes.len()
+    }
+
+    fn remember(&mut self, scores: &[f64], class: ClassId) {
+        self.scores.push(scores.to_vec());
+        self.classes.push(class);
+        // Dropping them one by one would cost a move of all each time.
+        if self.scores.len() >= 2 * MOST_ANSWERS {
+            self.scores.drain(..MOST_ANSWERS);
+            self.classes.drain(..MOST_ANSWERS);
+        }
+    }
+
+    /// A table of the newest scores, −1 for classes that came later.
+    fn newest(&self, n_classes: usize) -> (Array2<f64>, &[ClassId]) {
+        let first = self.scores.len().saturating_sub(MOST_ANSWERS);
+        let scores = &self.scores[first..];
+        let value = |(row, class): (usize, usize)| scores[row].get(class).copied().unwrap_or(-1.0);
+        (Array2::from_shape_fn((scores.len(), n_classes), value), &self.classes[first..])
+    }
+}
+
+impl LeafGp {
+    /// Whether it can learn more.
+    pub fn can_learn(&self) -> bool {
+        self.course.is_some()
+    }
+
+    /// Rows learnt so far; 0 where that is not remembered.
+    pub fn n_seen(&self) -> u64 {
+        self.course.as_ref().map_or(0, |course| course.n_seen)
+    }
+
+    /// Rows remembered.
+    pub fn n_remembered(&self) -> usize {
+        if self.course.is_some() { self.features.n_rows() } else { 0 }
+    }
+
+    /// The rows remembered; none if they were left out.
+    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        self.course.as_ref().map(|_| self.dataset(schema)).transpose()
+    }
+
+    fn dataset(&self, schema: &Schema) -> Result<Dataset> {
+        Dataset::new(schema.clone(), self.features.clone(), self.labels.clone(), None)
+    }
+
+    /// Answers rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
+    /// grown by the classes and categories that have come since. Row weights are not looked at.
+    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
+        self.check(schema, rows)?;
+        self.n_classes = schema.n_classes();
+        let n = rows.labels.len();
+        let mut lesson = Lesson { answers: Array2::zeros((n, self.n_classes)), ..Lesson::default() };
+        while lesson.n_learnt < n {
+            let Some(course) = &self.course else { return Err(Error::NoRows) };
+            let room =
+                usize::try_from(course.look_at.saturating_sub(course.n_seen)).unwrap_or(usize::MAX).max(1);
+            let range = lesson.n_learnt..n.min(lesson.n_learnt.saturating_add(room));
+            let part = s![range.clone(), ..];
+            let x = rows.x.slice(part);
+            let scores = self.scores(x, training.par);
+            self.probabilities(scores.view(), lesson.answers.slice_mut(part));
+            self.features.extend(x);
+            self.labels.extend_from_slice(&rows.labels[range.clone()]);
+            let is_taught = self.kernel.is_some();
+            let Some(course) = &mut self.course else { return Err(Error::NoRows) };
+            if is_taught {
+                for (scores, &class) in scores.rows().into_iter().zip(&rows.labels[range.clone()]) {
+                    course.remember(&scores.to_vec(), class);
+                }
+            }
+            course.n_seen += range.len() as u64;
+            lesson.n_learnt = range.end;
+            if course.n_seen >= course.look_at {
+                self.look_around(schema, training, &mut lesson)?;
+            }
+            if training.budget.stop.is_stopped() {
+                break;
+            }
+        }
+        Ok(lesson)
+    }
+
+    fn check(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
+        if self.course.is_none() {
+            return Err(Error::NoRows);
+        }
+        let n = rows.x.nrows();
+        let shapes = [
+            ("feature columns", self.n_features(), rows.x.ncols()),
+            ("feature columns of the schema", self.n_features(), schema.n_features()),
+            ("labels", n, rows.labels.len()),
+            ("weights", n, rows.weights.map_or(n, <[f32]>::len)),
+        ];
+        for (what, expected, got) in shapes {
+            if expected != got {
+                return Err(Error::Shape { what, expected, got });
+            }
+        }
+        if schema.n_classes() < self.n_classes {
+            let (expected, got) = (self.n_classes, schema.n_classes());
+            return Err(Error::Shape { what: "classes (at least)", expected, got });
+        }
+        schema.check_sizes()?;
+        hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)
+    }
+
+    /// Lets leaves learn the rows that wait. If the time is up, they go on waiting.
+    fn look_around(&mut self, schema: &Schema, training: &Training<'_>, lesson: &mut Lesson) -> Result<()> {
+        let Some(course) = &mut self.course else { return Ok(()) };
+        course.look_at = course.n_seen + course.pause();
+        let is_over = training.budget.spent().is_some() && self.kernel.is_some();
+        let has_grown = self.kernel.is_none() || course.n_seen >= 2 * course.tuned_at;
+        let touched = self.forget(lesson);
+        if let Some(course) = &mut self.course {
+            course.n_known = self.labels.len();
+        }
+        if is_over || self.labels.iter().all(|label| *label == self.labels[0]) {
+            return Ok(());
+        }
+        if has_grown {
+            let data = self.dataset(schema)?;
+            self.relearn(&data, training)?;
+            lesson.n_tried += self.leaves.iter().filter(|leaf| !leaf.is_pure()).count();
+        } else {
+            self.place_rows(schema, touched, training, lesson)?;
+        }
+        self.recalibrate(training);
+        Ok(())
+    }
+
+    /// Forgets the oldest rows where there are too many. Returns the leaves that have lost some.
+    fn forget(&mut self, lesson: &mut Lesson) -> Vec<usize> {
+        let excess = self.labels.len().saturating_sub(self.params.most_rows());
+        if excess == 0 {
+            return Vec::new();
+        }
+        // Rows that wait have not been prepared yet.
+        let missing = self.features.n_rows() - self.x.nrows();
+        if missing > 0 {
+            let n = self.features.n_rows();
+            let waiting = self.preparation.map_narrow(self.features.to_array(n - missing..n).view());
+            if let Ok(all) = ndarray::concatenate(ndarray::Axis(0), &[self.x.view(), waiting.view()]) {
+                self.x = all;
+            }
+        }
+        let is_kept: Vec<bool> = (0..self.labels.len()).map(|row| row >= excess).collect();
+        let touched = self.keep_rows(&is_kept);
+        for &leaf in &touched {
+            self.leaves[leaf].count(&self.labels);
+        }
+        if let Some(course) = &mut self.course {
+            course.n_placed = course.n_placed.saturating_sub(excess);
+        }
+        lesson.n_forgotten += excess;
+        touched
+    }
+
+    /// Puts the rows that wait into their leaves, splits those that have become too large, and lets all that changed learn.
+    fn place_rows(
+        &mut self,
+        schema: &Schema,
+        mut touched: Vec<usize>,
+        training: &Training<'_>,
+        lesson: &mut Lesson,
+    ) -> Result<()> {
+        let Some(course) = &mut self.course else { return Ok(()) };
+        let waiting = std::mem::replace(&mut course.n_placed, self.labels.len())..self.labels.len();
+        let raw = self.features.to_array(waiting.clone());
+        let n_prepared = self.x.nrows();
+        if n_prepared < self.labels.len() {
+            let rest = self.features.to_array(n_prepared..self.labels.len());
+            let rest = self.preparation.map_narrow(rest.view());
+            self.x.append(ndarray::Axis(0), rest.view()).map_err(|_| Error::NoRows)?;
+        }
+        for tree in 0..self.stems.n_trees() {
+            for (row, values) in waiting.clone().zip(raw.rows()) {
+                if let Some(leaf) = self.stems.leaf(tree, &values.to_vec()) {
+                    self.leaves[leaf as usize].rows.push(row as u32);
+                    touched.push(leaf as usize);
+                }
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        for leaf in touched.clone() {
+            self.leaves[leaf].count(&self.labels);
+            let n = self.leaves[leaf].rows.len();
+            if n > self.params.leaf_rows && !self.leaves[leaf].is_pure() {
+                touched.extend(self.split(leaf, schema, training)?);
+                lesson.n_replaced += 1;
+            }
+        }
+        touched.sort_unstable();
+        touched.dedup();
+        lesson.n_tried += touched.iter().filter(|leaf| !self.leaves[**leaf].is_pure()).count();
+        self.train(&touched, training)?;
+        Ok(())
+    }
+
+    /// Makes a small tree of a leaf. Returns the leaves that are new.
+    fn split(&mut self, leaf: usize, schema: &Schema, training: &Training<'_>) -> Result<Vec<usize>> {
+        let rows = self.leaves[leaf].rows.clone();
+        let own: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+        let data = Dataset::new(
+            schema.clone(),
+            self.features.select(&own),
+            own.iter().map(|&row| self.labels[row]).collect(),
+            None,
+        )?;
+        let n_seen = self.course.as_ref().map_or(0, |course| course.n_seen);
+        let seed = self.params.seed ^ (n_seen << 24) ^ (leaf as u64 + 1);
+        let Some(tree) = stems::grow(&data, &self.params, 1, seed, training)?.pop() else {
+            return Ok(Vec::new());
+        };
+        let raw = data.features.to_array(0..own.len());
+        let places: Vec<u32> =
+            raw.rows().into_iter().map(|row| tree.place(&row.to_vec(), usize::MAX).0).collect();
+        let first_new = self.leaves.len();
+        let hangs_on = self.hangs_on(leaf);
+        let Some((bed, end)) = hangs_on.filter(|_| places.iter().any(|place| *place != places[0])) else {
+            // Nothing separates its rows.
+            return Ok(Vec::new());
+        };
+        let new = self.plant(tree, &rows, &places, Some(leaf as u32));
+        self.stems.beds[bed].ends[end].1 = End::Bed(new);
+        Ok((first_new..self.leaves.len()).collect())
+    }
+
+    /// The bed and the place in it that a leaf hangs on.
+    fn hangs_on(&self, leaf: usize) -> Option<(usize, usize)> {
+        let wanted = End::Leaf(leaf as u32);
+        self.stems.beds.iter().enumerate().find_map(|(number, bed)| {
+            bed.ends.iter().position(|(_, end)| *end == wanted).map(|at| (number, at))
+        })
+    }
+
+    /// Calibrates by what was said about the newest rows before they were learnt, if there are enough of them.
+    fn recalibrate(&mut self, training: &Training<'_>) {
+        let Some(course) = &self.course else { return };
+        let (scores, classes) = course.newest(self.n_classes);
+        if classes.len() >= LEAST_ANSWERS && classes.iter().any(|class| *class != classes[0]) {
+            self.calibration = Some(Calibration::fit(&scores, classes, training.par));
+        }
+    }
+
+    /// How many rows of each class there were at the last look.
+    pub(super) fn known_counts(&self) -> Vec<u64> {
+        let n =
+            self.course.as_ref().map_or(self.labels.len(), |course| course.n_known.min(self.labels.len()));
+        let mut counts = vec![0; self.n_classes];
+        for label in &self.labels[..n] {
+            counts[label.index()] += 1;
+        }
+        counts
+    }
+}

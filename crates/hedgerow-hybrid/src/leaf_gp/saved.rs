@@ -1,0 +1,352 @@
+//! A classifier as facts, trees, rows and tables, and back.
+
+use hedgerow_core::{ClassId, Error, Features, ModelProblem, Params as _, Result};
+use hedgerow_forest::tree::Tree;
+use hedgerow_gp::calibration::Calibration;
+use hedgerow_gp::prepare::Preparation;
+use ndarray::{Array1, Array2, CowArray, Ix2};
+use serde::{Deserialize, Serialize};
+
+use super::LeafGp;
+use super::kernel::LeafKernel;
+use super::leaf::{Leaf, Process};
+use super::online::Course;
+use super::params::LeafGpParams;
+use super::stems::{Bed, End, Stems};
+
+/// What a model file says of a [`LeafGp`] beside trees, rows and tables.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct LeafGpFacts {
+    params: LeafGpParams,
+    n_classes: usize,
+    preparation: Preparation,
+    kernel: Option<LeafKernel>,
+    roots: Vec<u32>,
+    ends: Vec<Vec<(u32, End)>>,
+    calibration: Option<Calibration>,
+    course: Option<CourseFacts>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct CourseFacts {
+    n_seen: u64,
+    look_at: u64,
+    tuned_at: u64,
+    n_placed: usize,
+    n_known: usize,
+}
+
+/// What is kept apart from facts and tables.
+#[derive(Debug, Clone)]
+pub struct Stored {
+    /// The pieces of trees.
+    pub trees: Vec<Tree>,
+    /// The rows as they came.
+    pub features: Features,
+    /// Their classes; none where they were left out.
+    pub labels: Vec<ClassId>,
+}
+
+impl LeafGp {
+    /// What is not a table.
+    pub fn facts(&self) -> LeafGpFacts {
+        LeafGpFacts {
+            params: self.params.clone(),
+            n_classes: self.n_classes,
+            preparation: self.preparation.clone(),
+            kernel: self.kernel,
+            roots: self.stems.roots.clone(),
+            ends: self.stems.beds.iter().map(|bed| bed.ends.clone()).collect(),
+            calibration: self.calibration.clone(),
+            course: self.course.as_ref().map(|course| CourseFacts {
+                n_seen: course.n_seen,
+                look_at: course.look_at,
+                tuned_at: course.tuned_at,
+                n_placed: course.n_placed,
+                n_known: course.n_known,
+            }),
+        }
+    }
+
+    /// Trees and rows.
+    pub fn stored(&self) -> Stored {
+        Stored {
+            trees: self.stems.beds.iter().map(|bed| bed.tree.clone()).collect(),
+            features: self.features.clone(),
+            labels: self.labels.clone(),
+        }
+    }
+
+    /// The tables, each with its name: lists of all leaves one after the other, and where that of each leaf ends.
+    pub fn tables(&self) -> Vec<(String, CowArray<'static, f64, Ix2>)> {
+        let mut lists = Lists::default();
+        for leaf in &self.leaves {
+            lists.add(leaf);
+        }
+        let mut tables: Vec<(String, CowArray<'static, f64, Ix2>)> =
+            NAMES.iter().zip(lists.0).map(|(name, values)| ((*name).to_string(), list(values))).collect();
+        if let Some(course) = &self.course {
+            let width = self.n_classes;
+            let value = |(row, class): (usize, usize)| {
+                let scores: &[f64] = &course.scores[row];
+                scores.get(class).copied().unwrap_or(-1.0)
+            };
+            let scores = Array2::from_shape_fn((course.scores.len(), width), value);
+            tables.push(("newest_scores".into(), CowArray::from(scores)));
+            tables.push((
+                "newest_classes".into(),
+                list(course.classes.iter().map(|c| f64::from(c.0)).collect()),
+            ));
+        }
+        tables
+    }
+
+    /// The classifier again. `table` finds a table by its name. Nothing is trusted: what does not fit together is an error.
+    pub fn restore(
+        facts: LeafGpFacts,
+        stored: Stored,
+        table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
+    ) -> Result<Self> {
+        let LeafGpFacts { params, n_classes, preparation, kernel, roots, ends, calibration, course } = facts;
+        let Stored { trees, features, labels } = stored;
+        params.rules().map_err(|error| wrong(error.to_string()))?;
+        preparation.check().map_err(wrong)?;
+        if kernel.is_some_and(|kernel| !kernel.is_valid()) {
+            return Err(wrong("a kernel of impossible numbers".into()));
+        }
+        let n = features.n_rows();
+        let has_labels = course.is_some();
+        if features.n_features() != preparation.n_features() || labels.len() != if has_labels { n } else { 0 }
+        {
+            return Err(wrong(format!(
+                "{n} rows of {} columns and {} labels",
+                features.n_features(),
+                labels.len()
+            )));
+        }
+        if labels.iter().any(|label| label.index() >= n_classes) || n_classes > 1 << 16 {
+            return Err(wrong("a label of no class".into()));
+        }
+        if calibration.as_ref().is_some_and(|c| !c.is_valid() || c.curves.len() > n_classes) {
+            return Err(wrong("impossible curves".into()));
+        }
+        let leaves = Lists::read(table)?.leaves(n, n_classes, !labels.is_empty())?;
+        let stems = stems(trees, ends, roots, leaves.len())?;
+        let course = course.map(|facts| read_course(facts, n, n_classes, table)).transpose()?;
+        // Rows that wait are prepared when they are learnt.
+        let n_prepared = course.as_ref().map_or(n, |course| course.n_placed);
+        let x = preparation.map_narrow(features.to_array(0..n_prepared).view());
+        let is_placed = |row: &u32| (*row as usize) < n_prepared;
+        for leaf in &leaves {
+            let process = leaf.process.as_ref().map_or(&[][..], |process| &process.rows);
+            if !leaf.rows.iter().chain(process).all(is_placed) {
+                return Err(wrong("a leaf has a row that only waits".into()));
+            }
+        }
+        Ok(Self {
+            params,
+            n_classes,
+            preparation,
+            kernel,
+            features,
+            labels,
+            x,
+            stems,
+            leaves,
+            calibration,
+            course,
+        })
+    }
+}
+
+fn stems(trees: Vec<Tree>, ends: Vec<Vec<(u32, End)>>, roots: Vec<u32>, n_leaves: usize) -> Result<Stems> {
+    let n = trees.len();
+    if ends.len() != n || roots.iter().any(|root| *root as usize >= n) {
+        return Err(wrong(format!("{n} pieces of trees with {} lists of ends", ends.len())));
+    }
+    for (number, ends) in ends.iter().enumerate() {
+        let leads_on = |end: &End| match end {
+            End::Leaf(leaf) => (*leaf as usize) < n_leaves,
+            End::Bed(bed) => (*bed as usize) < n && *bed as usize > number,
+        };
+        if !ends.iter().all(|(_, end)| leads_on(end)) || !ends.windows(2).all(|pair| pair[0].0 < pair[1].0) {
+            return Err(wrong(format!("the ends of piece {number} lead nowhere")));
+        }
+    }
+    let beds = trees.into_iter().zip(ends).map(|(tree, ends)| Bed { tree, ends }).collect();
+    Ok(Stems { beds, roots })
+}
+
+fn read_course(
+    facts: CourseFacts,
+    n: usize,
+    n_classes: usize,
+    table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
+) -> Result<Course> {
+    let CourseFacts { n_seen, look_at, tuned_at, n_placed, n_known } = facts;
+    let scores = table("newest_scores")?;
+    let classes = table("newest_classes")?;
+    let classes: Vec<ClassId> = classes.iter().map(|class| ClassId(*class as u32)).collect();
+    let fits = scores.nrows() == classes.len()
+        && scores.ncols() <= n_classes.max(1)
+        && scores.iter().all(|score| score.is_finite())
+        && classes.iter().all(|class| class.index() < n_classes)
+        && n_placed <= n
+        && n_known <= n
+        && n as u64 <= n_seen
+        && n_seen <= look_at.saturating_add(1 << 20)
+        && look_at <= n_seen.saturating_add(1 << 20)
+        && tuned_at <= n_seen;
+    if !fits {
+        return Err(wrong("what was said about the newest rows does not fit the rest".into()));
+    }
+    let scores = scores.rows().into_iter().map(|row| row.to_vec()).collect();
+    Ok(Course { n_seen, look_at, tuned_at, n_placed, n_known, scores, classes })
+}
+
+const NAMES: [&str; 12] = [
+    "leaf_rows",
+    "leaf_row_ends",
+    "leaf_classes",
+    "leaf_counts",
+    "leaf_class_ends",
+    "process_rows",
+    "process_row_ends",
+    "process_classes",
+    "process_class_ends",
+    "process_weights",
+    "process_offsets",
+    "process_lengths",
+];
+
+/// Lists of all leaves one after the other, in the order of names.
+#[derive(Default)]
+struct Lists([Vec<f64>; 12]);
+
+impl Lists {
+    fn add(&mut self, leaf: &Leaf) {
+        let [
+            rows,
+            row_ends,
+            classes,
+            counts,
+            class_ends,
+            p_rows,
+            p_row_ends,
+            p_classes,
+            p_class_ends,
+            weights,
+            offsets,
+            lengths,
+        ] = &mut self.0;
+        rows.extend(leaf.rows.iter().map(|row| f64::from(*row)));
+        row_ends.push(rows.len() as f64);
+        classes.extend(leaf.counts.iter().map(|(class, _)| f64::from(*class)));
+        counts.extend(leaf.counts.iter().map(|(_, n)| f64::from(*n)));
+        class_ends.push(classes.len() as f64);
+        if let Some(process) = &leaf.process {
+            p_rows.extend(process.rows.iter().map(|row| f64::from(*row)));
+            p_classes.extend(process.classes.iter().map(|class| f64::from(*class)));
+            weights.extend(process.weights.iter());
+            offsets.extend(process.offsets.iter());
+        }
+        p_row_ends.push(p_rows.len() as f64);
+        p_class_ends.push(p_classes.len() as f64);
+        lengths.push(leaf.process.as_ref().map_or(0.0, |process| process.length_scale));
+    }
+
+    fn read(table: &mut dyn FnMut(&str) -> Result<Array2<f64>>) -> Result<Self> {
+        let mut lists = Self::default();
+        for (list, name) in lists.0.iter_mut().zip(NAMES) {
+            *list = table(name)?.iter().copied().collect();
+        }
+        Ok(lists)
+    }
+
+    fn leaves(&self, n_rows: usize, n_classes: usize, has_rows: bool) -> Result<Vec<Leaf>> {
+        let [
+            rows,
+            row_ends,
+            classes,
+            counts,
+            class_ends,
+            p_rows,
+            p_row_ends,
+            p_classes,
+            p_class_ends,
+            weights,
+            offsets,
+            lengths,
+        ] = &self.0;
+        let n = row_ends.len();
+        for (ends, len) in
+            [(row_ends, rows), (class_ends, classes), (p_row_ends, p_rows), (p_class_ends, p_classes)]
+        {
+            let rises =
+                ends.windows(2).all(|pair| pair[0] <= pair[1]) && ends.first().is_none_or(|e| *e >= 0.0);
+            if ends.len() != n || !rises || ends.last().copied().unwrap_or(0.0) != len.len() as f64 {
+                return Err(wrong("lists of leaves do not end where they should".into()));
+            }
+        }
+        let below =
+            |values: &[f64], n: usize| values.iter().all(|v| *v >= 0.0 && v.fract() == 0.0 && *v < n as f64);
+        let is_sound = below(rows, n_rows)
+            && below(p_rows, n_rows)
+            && below(classes, n_classes)
+            && below(p_classes, n_classes)
+            && below(counts, u32::MAX as usize)
+            && counts.len() == classes.len()
+            && offsets.len() == p_classes.len()
+            && lengths.len() == n
+            && weights.iter().chain(offsets).all(|v| v.is_finite());
+        if !is_sound {
+            return Err(wrong("lists of leaves have impossible numbers".into()));
+        }
+        let span = |ends: &[f64], i: usize| (if i == 0 { 0 } else { ends[i - 1] as usize })..ends[i] as usize;
+        let mut leaves = Vec::with_capacity(n);
+        let mut at = 0;
+        for i in 0..n {
+            let of_classes = span(class_ends, i);
+            let pairs = classes[of_classes.clone()].iter().zip(&counts[of_classes]);
+            let counts: Vec<(u16, u32)> = pairs.map(|(class, n)| (*class as u16, *n as u32)).collect();
+            let (of_rows, of_classes) = (span(p_row_ends, i), span(p_class_ends, i));
+            let process = if lengths[i] > 0.0 {
+                let shape = (of_rows.len(), of_classes.len());
+                let values = weights.get(at..at + shape.0 * shape.1).unwrap_or(&[]).to_vec();
+                at += shape.0 * shape.1;
+                let weights = Array2::from_shape_vec(shape, values)
+                    .map_err(|_| wrong("weights of processes are missing".into()))?;
+                Some(Process {
+                    rows: p_rows[of_rows].iter().map(|row| *row as u32).collect(),
+                    classes: p_classes[of_classes.clone()].iter().map(|class| *class as u16).collect(),
+                    weights,
+                    offsets: Array1::from(offsets[of_classes].to_vec()),
+                    length_scale: lengths[i],
+                })
+            } else {
+                None
+            };
+            let rows: Vec<u32> = rows[span(row_ends, i)].iter().map(|row| *row as u32).collect();
+            let total: u64 = counts.iter().map(|(_, n)| u64::from(*n)).sum();
+            if has_rows && total != rows.len() as u64
+                || process.as_ref().is_some_and(|p| !p.length_scale.is_finite())
+            {
+                return Err(wrong(format!("leaf {i} counts {total} rows and has {}", rows.len())));
+            }
+            leaves.push(Leaf { rows, counts, process });
+        }
+        if at != weights.len() {
+            return Err(wrong("there are more weights than processes have".into()));
+        }
+        Ok(leaves)
+    }
+}
+
+fn list(values: Vec<f64>) -> CowArray<'static, f64, Ix2> {
+    let n = values.len();
+    CowArray::from(Array2::from_shape_vec((1, n), values).unwrap_or_else(|_| Array2::zeros((1, 0))))
+}
+
+fn wrong(detail: String) -> Error {
+    Error::model(ModelProblem::Inconsistent { detail })
+}

@@ -1,0 +1,237 @@
+//! What trees with processes in their leaves promise.
+
+use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow_core::traits::most_probable;
+use hedgerow_core::{
+    Budget, ClassId, Classifier as _, Dataset, Error, Features, LabelTable, Par, Params as _, Rows, Silent,
+    StopReason, Training,
+};
+use ndarray::{Array2, s};
+
+use super::*;
+
+fn small() -> LeafGpParams {
+    LeafGpParams { n_trees: 3, leaf_rows: 40, ..LeafGpParams::default() }
+}
+
+fn fit_with(data: &Dataset, params: LeafGpParams, threads: usize, budget: &Budget) -> FittedLeafGp {
+    let par = Par::new(threads).unwrap();
+    let training = Training { par: &par, budget, observer: &Silent };
+    LeafGp::fit(data, &params.check().unwrap(), &training).unwrap()
+}
+
+fn fit(data: &Dataset, params: LeafGpParams) -> LeafGp {
+    fit_with(data, params, 1, &Budget::open()).model
+}
+
+fn right(model: &LeafGp, data: &Dataset) -> usize {
+    let said = model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
+    said.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+}
+
+/// Three classes in stripes that lie across the axes, which stumps follow badly and processes well.
+fn stripes(n: usize, seed: u64) -> Dataset {
+    let mut data = blobs(n, 2, 3, seed);
+    let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
+    let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
+    data.features = Features::from_view(x.view());
+    data.labels =
+        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.1).floor() as u32 % 3)).collect();
+    data
+}
+
+#[test]
+fn processes_in_leaves_answer_better_than_the_leaves() {
+    let (train, test) = (stripes(900, 1), stripes(600, 2));
+    for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm] {
+        let params = LeafGpParams { learner, ..small() };
+        let model = fit(&train, params.clone());
+        let size = model.size();
+        assert!(size.n_trees == 3 && size.n_processes > 10 && size.largest <= 40, "{size:?}");
+        let with = right(&model, &test);
+        let mut without = model.clone();
+        without.leaves.iter_mut().for_each(|leaf| leaf.process = None);
+        let without = right(&without, &test);
+        assert!(with > 540 && with > without + 30, "{learner:?}: {with} with, {without} without");
+        check_distributions(&model, test.features.to_array(0..50).view());
+        check_prediction_is_pure(&model, test.features.to_array(0..50).view());
+        check_shapes(&model);
+    }
+}
+
+#[test]
+fn larger_leaves_are_better_and_one_leaf_is_the_exact_process() {
+    let (train, test) = (stripes(400, 3), stripes(600, 4));
+    let with_leaves =
+        |leaf_rows| right(&fit(&train, LeafGpParams { leaf_rows, n_trees: 2, ..small() }), &test);
+    let found: Vec<usize> = [5, 40, 400].map(with_leaves).to_vec();
+    assert!(found[0] < found[1] && found[1] <= found[2] + 6, "{found:?}");
+    let params =
+        LeafGpParams { leaf_rows: 400, n_trees: 1, length_scale: 0.5, noise_variance: 0.01, ..small() };
+    let model = fit(&train, params);
+    assert_eq!(model.size().n_leaves, 1);
+    let x = model.x.mapv(f64::from);
+    let y = leaf::signs(&(0..400).collect::<Vec<_>>(), &[0, 1, 2], &train.labels);
+    let kernel = hedgerow_gp::Kernel::rbf(0.5);
+    let exact =
+        hedgerow_gp::LabelRegression::fit(kernel, 0.01, x.view(), y.view(), &Par::sequential()).unwrap();
+    let asked = test.features.to_array(0..50);
+    let prepared = model.preparation.map(asked.view());
+    let expected = exact.scores(prepared.view(), &Par::sequential()).unwrap();
+    let got = model.scores(asked.view(), &Par::sequential());
+    for (a, b) in expected.iter().zip(&got) {
+        assert!((a - b).abs() < 2e-3, "{a} {b}");
+    }
+}
+
+#[test]
+fn threads_change_nothing_and_fusion_rules_agree_nearly() {
+    let (train, test) = (stripes(500, 5), stripes(300, 6));
+    let one = fit(&train, small());
+    assert!(one == fit_with(&train, small(), 3, &Budget::open()).model);
+    for fusion in [Fusion::Vote, Fusion::Clipped, Fusion::Normalized] {
+        let other = fit(&train, LeafGpParams { fusion, ..small() });
+        let (a, b) = (right(&one, &test), right(&other, &test));
+        assert!(a.abs_diff(b) < 20, "{fusion:?}: {a} {b}");
+    }
+    let own = fit(&train, LeafGpParams { sharing: Sharing::Leaf, ..small() });
+    assert!(right(&own, &test) + 15 > right(&one, &test));
+    let lengths = |model: &LeafGp| {
+        let each = model.leaves.iter().filter_map(|leaf| leaf.process.as_ref().map(|p| p.length_scale));
+        each.fold([f64::INFINITY, 0.0_f64], |[low, high], l| [low.min(l), high.max(l)])
+    };
+    assert!(lengths(&one)[0] == lengths(&one)[1] && lengths(&own)[0] < lengths(&own)[1]);
+}
+
+#[test]
+fn limits_are_kept() {
+    let train = stripes(600, 7);
+    let budget = Budget::open();
+    budget.stop.stop();
+    let cut = fit_with(&train, small(), 1, &budget);
+    assert_eq!(cut.stop, StopReason::Interrupted);
+    assert!(right(&cut.model, &train) > 300, "leaves without a process answer with shares");
+    let few = Budget::open().with_bytes(90_000);
+    let fitted = fit_with(&train, small(), 2, &few).model;
+    assert!(fitted.size().largest < 40 && fitted.size().n_processes > 0, "{:?}", fitted.size());
+    let par = Par::sequential();
+    let none = Budget::open().with_bytes(1_000);
+    let training = Training { par: &par, budget: &none, observer: &Silent };
+    let error = LeafGp::fit(&train, &small().check().unwrap(), &training).unwrap_err();
+    assert!(matches!(error, Error::BudgetTooSmall { .. }), "{error}");
+    let wrong = |params: LeafGpParams| params.check().unwrap_err().to_string();
+    assert!(wrong(LeafGpParams { leaf_rows: 1, ..small() }).contains("leaf_rows"));
+    assert!(wrong(LeafGpParams { n_trees: 0, ..small() }).contains("n_trees"));
+    assert!(wrong(LeafGpParams { length_scale: -1.0, ..small() }).contains("length_scale"));
+}
+
+fn teach(model: &mut LeafGp, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
+    let par = Par::new(threads).unwrap();
+    let budget = Budget::open();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let x = data.features.to_array(0..data.n_rows());
+    let mut answers = Array2::zeros((data.n_rows(), data.schema.n_classes()));
+    for first in (0..data.n_rows()).step_by(size) {
+        let end = data.n_rows().min(first + size);
+        let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+        let lesson = model.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(lesson.n_learnt, end - first);
+        answers.slice_mut(s![first..end, ..]).assign(&lesson.answers);
+    }
+    answers
+}
+
+fn new(data: &Dataset, params: LeafGpParams) -> LeafGp {
+    LeafGp::new(&data.schema, &params.check().unwrap()).unwrap()
+}
+
+#[test]
+fn batches_and_threads_change_nothing_while_it_learns() {
+    let data = stripes(700, 8);
+    let mut models: Vec<LeafGp> = (0..3).map(|_| new(&data, small())).collect();
+    let whole = teach(&mut models[0], &data, 700, 1);
+    assert_eq!(whole, teach(&mut models[1], &data, 7, 1));
+    assert_eq!(whole, teach(&mut models[2], &data, 100, 3));
+    assert!(models[0] == models[1] && models[0] == models[2]);
+    let said = most_probable(whole.slice(s![400.., ..]));
+    let right = said.iter().zip(&data.labels[400..]).filter(|(a, b)| a == b).count();
+    assert!(right > 250, "{right} of 300");
+    assert_eq!((models[0].n_seen(), models[0].n_remembered()), (700, 700));
+    check_distributions(&models[0], data.features.to_array(0..40).view());
+    check_prediction_is_pure(&models[0], data.features.to_array(0..40).view());
+}
+
+#[test]
+fn a_row_changes_only_the_leaves_it_falls_into_and_large_ones_are_split() {
+    let data = stripes(500, 9);
+    let first = data.select(&(0..400).collect::<Vec<_>>());
+    let mut model = fit(&first, small());
+    let before = model.clone();
+    // Fewer than it takes to double, more than it waits for.
+    let more = data.select(&(400..440).collect::<Vec<_>>());
+    teach(&mut model, &more, 40, 1);
+    let changed = before.leaves.iter().zip(&model.leaves).filter(|(a, b)| a != b).count();
+    let n_placed = model.course.as_ref().unwrap().n_placed;
+    assert!(n_placed > 400, "some have been learnt");
+    assert!(changed > 0 && changed <= 3 * (n_placed - 400), "{changed} of {}", before.leaves.len());
+    assert!(model.leaves.len() > before.leaves.len(), "some have been split");
+    let sizes = model.leaves.iter().filter(|leaf| !leaf.is_pure()).map(|leaf| leaf.rows.len());
+    assert!(sizes.max().unwrap() <= 40);
+    for tree in 0..3 {
+        let mut rows: Vec<u32> = Vec::new();
+        let x = model.features.to_array(0..n_placed);
+        for (row, values) in x.rows().into_iter().enumerate() {
+            let leaf = model.stems.leaf(tree, &values.to_vec()).unwrap();
+            assert!(model.leaves[leaf as usize].rows.contains(&(row as u32)));
+            rows.push(row as u32);
+        }
+        assert_eq!(rows.len(), n_placed);
+    }
+}
+
+#[test]
+fn late_classes_forgetting_and_hard_rows() {
+    let all = stripes(600, 10);
+    let params = LeafGpParams { max_rows: 250, ..small() };
+    let mut schema = all.schema.clone();
+    schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
+    let early: Vec<usize> = (0..300).filter(|row| all.labels[*row].0 < 2).collect();
+    let first = Dataset { schema, ..all.select(&early) };
+    let mut model = new(&first, params);
+    teach(&mut model, &first, 50, 1);
+    let late = all.select(&(300..600).collect::<Vec<_>>());
+    let answers = teach(&mut model, &late, 50, 1);
+    assert!(answers.row(0)[2] > 0.0 && answers.row(0)[2] < 0.05);
+    let last = most_probable(answers.slice(s![200.., ..]));
+    let right = last.iter().zip(&late.labels[200..]).filter(|(a, b)| a == b).count();
+    assert!(right > 70, "{right} of 100");
+    assert!(model.n_remembered() <= 250 + 50 && model.n_seen() == early.len() as u64 + 300);
+    let mut hard = blobs(120, 2, 3, 4);
+    let x = Array2::from_shape_fn((120, 2), |(row, _)| match row % 4 {
+        0 => f32::NAN,
+        1 => 1e30,
+        2 => -1e-30,
+        _ => 1.0,
+    });
+    hard.features = Features::from_view(x.view());
+    teach(&mut model, &hard, 50, 1);
+    check_distributions(&model, x.view());
+    check_distributions(&fit(&hard, small()), x.view());
+    let frozen = &mut model.clone().frozen();
+    let asked = late.features.to_array(0..100);
+    let par = Par::sequential();
+    assert_eq!(
+        frozen.predict_proba(asked.view(), &par).unwrap(),
+        model.predict_proba(asked.view(), &par).unwrap(),
+        "the same answers"
+    );
+    assert!(frozen.bytes() < model.bytes() && !frozen.can_learn());
+    let rows = Rows { x: x.view(), labels: &hard.labels, weights: None };
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(Error::NoRows)));
+    let mut single = new(&hard, small());
+    check_distributions(&single, x.view());
+    hard.labels.fill(ClassId(1));
+    teach(&mut single, &hard, 50, 1);
+    assert!(single.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
+}

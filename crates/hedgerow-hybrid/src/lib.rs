@@ -1,0 +1,23 @@
+//! Forests with Gaussian processes in them.
+//!
+//! A forest is quick and coarse, a Gaussian process slow and fine. [`LeafGp`] grows a few trees with large leaves and puts a process into every
+//! leaf that holds more than one class. [`ForestIvm`] lets a forest answer first, and Informative Vector Machines settle what it is unsure of.
+//!
+//! ```
+//! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
+//! use hedgerow_hybrid::{LeafGp, LeafGpParams};
+//!
+//! let data = blobs(300, 4, 3, 1);
+//! let params = LeafGpParams { n_trees: 3, leaf_rows: 50, ..Default::default() }.check()?;
+//! let par = Par::sequential();
+//! let fitted = LeafGp::fit(&data, &params, &Training { par: &par, budget: &Budget::open(), observer: &Silent })?;
+//! let proba = fitted.model.predict_proba(data.features.to_array(0..5).view(), &par)?;
+//! assert_eq!(proba.dim(), (5, 3));
+//! # Ok::<(), hedgerow_core::Error>(())
+//! ```
+
+pub mod forest_ivm;
+pub mod leaf_gp;
+
+pub use forest_ivm::{Account, Blend, Combine, FittedForestIvm, ForestIvm, ForestIvmParams};
+pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafLearner, Sharing};
