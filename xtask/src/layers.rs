@@ -10,7 +10,9 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-io", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
-    ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest", "hedgerow-gp"]),
+    // A method that builds on another: the same kernels and factors. See ARCHITECTURE.md.
+    ("hedgerow-rvm", &["hedgerow-core", "hedgerow-gp"]),
+    ("hedgerow", &["hedgerow-core", "hedgerow-io", "hedgerow-forest", "hedgerow-gp", "hedgerow-rvm"]),
     ("hedgerow-cli", &["hedgerow"]),
 ];
 
