@@ -48,8 +48,10 @@ pub enum WaterMark {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowsUsed {
-    /// All.
+    /// All, but a sample where there are more rows than that has.
     #[default]
+    Auto,
+    /// All.
     All,
     /// Those that are candidates: least work and memory, at the price of accuracy.
     Active,
@@ -91,8 +93,8 @@ impl Options {
             partition: 0,
             heuristic: Heuristic::default(),
             water_mark: WaterMark::Current,
-            rows: RowsUsed::All,
-            sample_rows: 2000,
+            rows: RowsUsed::Auto,
+            sample_rows: 8000,
             bias: true,
             noise_every: 10,
             alpha_max: 1e9,

@@ -72,8 +72,8 @@ pub(super) fn solve(
     let mut since_refresh = 0;
     while n_iterations < rules.max_iterations && budget.spent().is_none() {
         let best = state.best(rules);
-        let is_noise_due = rules.noise_every > 0
-            && (best.is_none() || (n_iterations + 1).is_multiple_of(rules.noise_every));
+        let is_noise_due =
+            rules.noise_every > 0 && (best.is_none() || (n_iterations + 1).is_multiple_of(rules.noise_every));
         if let Some(action) = best {
             state.apply(action);
             n_iterations += 1;
@@ -162,23 +162,24 @@ impl State<'_> {
                 offer(gain, Action::Take { candidate, alpha: alpha.max(1e-12) });
             }
         }
-        for (place, &candidate) in self.active.iter().enumerate() {
-            let old = self.alpha[place];
-            // With the column itself taken out: s = αS/(α − S), q = αQ/(α − S).
-            let (whole_s, whole_q) = (self.sparsity[candidate].max(0.0), self.quality[candidate]);
-            let left = (old - whole_s).max(1e-12 * old);
-            let (s, q) = (old * whole_s / left, old * whole_q / left);
+        for (place, &old) in self.alpha.iter().enumerate() {
+            // With the column itself taken out, s = 1/Σ_jj − α and q = μ/Σ_jj. From S and Q the same would be a difference of
+            // numbers that are nearly equal when there are many rows.
+            let (variance, mean) = (self.covariance[(place, place)], self.mean[place]);
+            let gamma = (1.0 - old * variance).clamp(0.0, 1.0);
+            let (s, q) = (gamma / variance, mean / variance);
             let rest = q * q - s;
             let alpha = if rest > 0.0 { (s * s / rest).max(1e-12) } else { f64::INFINITY };
             if alpha <= rules.alpha_max {
                 let delta = 1.0 / alpha - 1.0 / old;
                 if (libm::log(alpha) - libm::log(old)).abs() > 1e-6 {
-                    let gain = 0.5
-                        * (whole_q * whole_q / (whole_s + 1.0 / delta) - libm::log1p(whole_s * delta));
+                    let (whole_s, whole_q) = (old * gamma, old * mean);
+                    let gain =
+                        0.5 * (whole_q * whole_q / (whole_s + 1.0 / delta) - libm::log1p(whole_s * delta));
                     offer(gain, Action::Change { place, alpha });
                 }
             } else {
-                let gain = 0.5 * (whole_q * whole_q / (whole_s - old) - libm::log(left / old));
+                let gain = 0.5 * (-mean * mean / variance - libm::log(old * variance));
                 // One that is no good is dropped even if that gains nothing worth mentioning.
                 offer(gain.max(2.0 * rules.min_gain), Action::Drop { place });
             }

@@ -10,14 +10,11 @@ fn problem(n: usize, m: usize, seed: u64) -> (Array2<f64>, Array1<f64>, Quadrati
     let t: Array1<f64> =
         x.mapv(|v| if v == 0.0 { 1.0 } else { libm::sin(v) / v }).mapv(|v| v + 0.1 * rng.normal());
     let step = n as f64 / m as f64;
-    let phi =
-        Array2::from_shape_fn((n, m), |(i, j)| libm::exp(-(x[i] - x[(j as f64 * step) as usize]).powi(2) / 9.0));
-    let quadratic = Quadratic {
-        gram: phi.t().dot(&phi),
-        moment: phi.t().dot(&t),
-        energy: t.dot(&t),
-        n_rows: n as f64,
-    };
+    let phi = Array2::from_shape_fn((n, m), |(i, j)| {
+        libm::exp(-(x[i] - x[(j as f64 * step) as usize]).powi(2) / 9.0)
+    });
+    let quadratic =
+        Quadratic { gram: phi.t().dot(&phi), moment: phi.t().dot(&t), energy: t.dot(&t), n_rows: n as f64 };
     (phi, t, quadratic)
 }
 
@@ -59,8 +56,7 @@ fn evidence_is_that_of_the_definition() {
     let active: Vec<usize> = vec![0, 2, 3, 6];
     let (alpha, beta) = (vec![0.5, 2.0, 10.0, 0.01], 30.0);
     let posterior = Posterior::new(&quadratic, &active, &alpha, beta, &par).unwrap();
-    let fast =
-        quadratic.log_evidence(&active, &alpha, beta, &posterior.mean, posterior.factor.log_det());
+    let fast = quadratic.log_evidence(&active, &alpha, beta, &posterior.mean, posterior.factor.log_det());
     let (slow, _) = naive(&phi.select(Axis(1), &active), &t, &alpha, beta);
     assert!((fast - slow).abs() < 1e-9 * slow.abs(), "{fast} {slow}");
     let residual = &t - &phi.select(Axis(1), &active).dot(&posterior.mean);
@@ -70,9 +66,14 @@ fn evidence_is_that_of_the_definition() {
 #[test]
 fn the_basic_solver_follows_the_formulae() {
     let (phi, t, quadratic) = problem(60, 9, 2);
-    let found =
-        solve(&quadratic, &outside(9), &Rules { max_iterations: 5, ..rules(false) }, &Budget::open(), &Par::sequential())
-            .unwrap();
+    let found = solve(
+        &quadratic,
+        &outside(9),
+        &Rules { max_iterations: 5, ..rules(false) },
+        &Budget::open(),
+        &Par::sequential(),
+    )
+    .unwrap();
     // The same five iterations by plain inverses.
     let par = Par::sequential();
     let (mut alpha, mut beta) = (vec![1.0 / 3600.0; 9], 100.0);

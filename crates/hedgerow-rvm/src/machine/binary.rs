@@ -10,11 +10,11 @@
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::Array1;
 
-use super::values::sample;
+use super::values::rows_of;
 use super::{Profile, Run, Sparse, Task, timed};
-use crate::design::{Design, RowValues};
+use crate::design::{Design, RowValues, Table};
 use crate::evidence::{Posterior, Quadratic, Start, solve};
-use crate::options::{Options, RowsUsed};
+use crate::options::Options;
 
 /// Times that all candidates are looked at, linearised anew, when nothing is known yet.
 const FIRST_PASSES: usize = 3;
@@ -38,19 +38,45 @@ pub(crate) struct Binary<'a> {
     pub(crate) options: &'a Options,
 }
 
-/// Weights in training: those of the columns, and what they make of each row.
+/// The rows that a run looks at: their classes, and what is added to their scores.
+struct Seen<'a> {
+    is_one: std::borrow::Cow<'a, [bool]>,
+    offsets: Option<std::borrow::Cow<'a, [f64]>>,
+}
+
+/// Weights in training: those of columns, and what they make of each row that is seen.
 struct Weights {
     columns: Vec<usize>,
     values: Array1<f64>,
     scores: Vec<f64>,
 }
 
+impl<'a> Binary<'a> {
+    fn seen(&self, rows: Option<&[usize]>) -> Seen<'a> {
+        match rows {
+            None => Seen { is_one: self.is_one.into(), offsets: self.offsets.map(Into::into) },
+            Some(rows) => Seen {
+                is_one: rows.iter().map(|&row| self.is_one[row]).collect(),
+                offsets: self.offsets.map(|all| rows.iter().map(|&row| all[row]).collect()),
+            },
+        }
+    }
+}
+
 impl Binary<'_> {
+    /// The table of some of a table's columns.
+    fn narrowed<'t>(&self, table: &Table<'t>, candidates: &[usize], columns: &[usize]) -> Table<'t> {
+        let places: Vec<usize> = columns.iter().filter_map(|c| candidates.binary_search(c).ok()).collect();
+        table.narrow(&places)
+    }
+}
+
+impl Seen<'_> {
     fn offset(&self, row: usize) -> f64 {
-        self.offsets.map_or(0.0, |offsets| offsets[row])
+        self.offsets.as_ref().map_or(0.0, |offsets| offsets[row])
     }
 
-    /// The probability of the class of a row, minus what it is: t − p, and the curvature p(1 − p).
+    /// t − p and p(1 − p), the slope and the curvature of the log likelihood of each row.
     fn slopes(&self, scores: &[f64]) -> (Vec<f64>, Vec<f64>) {
         let of = |(row, score): (usize, &f64)| {
             let p = sigmoid(score + self.offset(row));
@@ -59,68 +85,48 @@ impl Binary<'_> {
         scores.iter().enumerate().map(of).unzip()
     }
 
-    /// log P(t | scores), over all rows or some.
-    fn log_likelihood(&self, scores: &[f64], rows: Option<&[usize]>) -> f64 {
-        let of = |row: usize| {
-            let z = scores[row] + self.offset(row);
+    /// log P(t | scores).
+    fn log_likelihood(&self, scores: &[f64]) -> f64 {
+        let of = |(row, score): (usize, &f64)| {
+            let z = score + self.offset(row);
             -softplus(if self.is_one[row] { -z } else { z })
         };
-        match rows {
-            Some(rows) => rows.iter().map(|&row| of(row)).sum(),
-            None => (0..scores.len()).map(of).sum(),
-        }
+        scores.iter().enumerate().map(of).sum()
     }
 
-    fn rows(&self, run: &Run<'_>) -> Option<Vec<usize>> {
-        let bias = self.design.bias();
-        match self.options.rows {
-            RowsUsed::All => None,
-            RowsUsed::Active => Some(run.candidates.iter().copied().filter(|c| *c != bias).collect()),
-            RowsUsed::Sample if run.is_last => None,
-            RowsUsed::Sample => Some(sample(bias, self.options.sample_rows, self.options.seed)),
-        }
-    }
-
-    /// The problem of some candidates, linearised at scores.
-    fn linearized(&self, candidates: &[usize], scores: &[f64], rows: Option<&[usize]>, par: &Par) -> Quadratic {
+    /// The problem of the columns of a table, linearised at scores.
+    fn linearized(&self, table: &Table<'_>, scores: &[f64], par: &Par) -> Quadratic {
         let (slopes, curvatures) = self.slopes(scores);
         let values: Vec<f64> =
             slopes.iter().zip(&curvatures).zip(scores).map(|((g, b), f)| b * f + g).collect();
-        let of = RowValues { weights: Some(&curvatures), values: &values };
-        let sums = self.design.sums(candidates, rows, of, par);
-        let n_rows = rows.map_or(scores.len(), <[usize]>::len) as f64;
-        Quadratic { gram: sums.gram, moment: sums.moment, energy: 0.0, n_rows }
+        let sums = table.sums(RowValues { weights: Some(&curvatures), values: &values }, par);
+        Quadratic { gram: sums.gram, moment: sums.moment, energy: 0.0, n_rows: scores.len() as f64 }
     }
 
     /// Goes from one set of weights towards another until the posterior no longer falls; returns how far scores moved.
-    fn go(
-        &self,
-        from: &Weights,
-        to: Weights,
-        alpha: &[f64],
-        rows: Option<&[usize]>,
-    ) -> (Weights, f64) {
+    fn go(&self, from: &Weights, to: Weights, alpha: &[f64]) -> (Weights, f64) {
         let old: Array1<f64> = to
             .columns
             .iter()
             .map(|c| from.columns.binary_search(c).map_or(0.0, |place| from.values[place]))
             .collect();
-        let dropped = from.columns.iter().any(|c| to.columns.binary_search(c).is_err());
+        let has_dropped = from.columns.iter().any(|c| to.columns.binary_search(c).is_err());
         let cost = |values: &Array1<f64>, scores: &[f64]| {
             let penalty: f64 = alpha.iter().zip(values).map(|(a, w)| a * w * w).sum();
-            0.5 * penalty - self.log_likelihood(scores, rows)
+            0.5 * penalty - self.log_likelihood(scores)
+        };
+        // Weights that were dropped have no cost any more to compare with: then a step is good unless it makes rows much less
+        // likely.
+        let limit = if has_dropped {
+            -self.log_likelihood(&from.scores)
+                + 0.5 * alpha.iter().zip(&to.values).map(|(a, w)| a * w * w).sum::<f64>()
+                + 0.1 * from.scores.len() as f64
+        } else {
+            cost(&old, &from.scores)
         };
         let mut step = 1.0;
-        // Weights that were dropped have no cost any more to compare with; Newton's full step is taken then unless it is a
-        // disaster, which a bound on the likelihood tells.
-        let before = if dropped { f64::INFINITY } else { cost(&old, &from.scores) };
-        let limit = if before.is_finite() { before } else { cost(&to.values, &from.scores).max(0.0) * 2.0 + 1e3 };
         let mut moved = to;
-        loop {
-            let now = cost(&moved.values, &moved.scores);
-            if now <= limit + 1e-9 * limit.abs() || step < LEAST_STEP {
-                break;
-            }
+        while cost(&moved.values, &moved.scores) > limit + 1e-9 * limit.abs() && step > LEAST_STEP {
             step /= 2.0;
             moved.values = (&moved.values + &old) * 0.5;
             moved.scores.iter_mut().zip(&from.scores).for_each(|(to, from)| *to = 0.5 * (*to + from));
@@ -129,25 +135,26 @@ impl Binary<'_> {
         (moved, furthest)
     }
 
-    /// The mode for fixed `α`, and the posterior around it.
+    /// The mode for fixed `α`, as near as so many steps come to it, and the posterior around it.
     fn mode(
         &self,
+        table: &Table<'_>,
         mut at: Weights,
         alpha: &[f64],
-        rows: Option<&[usize]>,
+        most_steps: usize,
         par: &Par,
     ) -> Result<(Weights, Posterior)> {
         let places: Vec<usize> = (0..at.columns.len()).collect();
         let mut n_steps = 0;
         loop {
-            let problem = self.linearized(&at.columns, &at.scores, rows, par);
+            let problem = self.linearized(table, &at.scores, par);
             let posterior = Posterior::new(&problem, &places, alpha, 1.0, par)?;
-            let scores = self.design.multiply(&at.columns, &posterior.mean, par);
+            let scores = table.multiply(&posterior.mean, par);
             let to = Weights { columns: at.columns.clone(), values: posterior.mean.clone(), scores };
-            let (moved, furthest) = self.go(&at, to, alpha, rows);
+            let (moved, furthest) = self.go(&at, to, alpha);
             at = moved;
             n_steps += 1;
-            if furthest < STILL || n_steps >= MOST_STEPS {
+            if furthest < STILL || n_steps >= most_steps {
                 return Ok((at, posterior));
             }
         }
@@ -163,54 +170,67 @@ impl Task for Binary<'_> {
         self.options
     }
 
+    fn problem(&self, candidates: &[usize], model: &Sparse, par: &Par) -> Quadratic {
+        self.seen(None).linearized(&self.design.passing(candidates, None), &model.scores, par)
+    }
+
     fn empty(&self) -> Sparse {
         Sparse::empty(self.design.n_rows(), 1.0)
     }
 
     fn solve(&self, run: Run<'_>, budget: &Budget, par: &Par, profile: &mut Profile) -> Result<Sparse> {
-        let rows = self.rows(&run);
+        let rows = rows_of(&self.design, &run, self.options);
         let rows = rows.as_deref();
+        let seen = self.seen(rows);
         let rules = self.rules(&run, false);
         let mut at = Weights {
             columns: run.from.columns.clone(),
             values: run.from.mean.clone(),
-            scores: run.from.scores.clone(),
+            scores: match rows {
+                Some(rows) => rows.iter().map(|&row| run.from.scores[row]).collect(),
+                None => run.from.scores.clone(),
+            },
         };
-        let mut candidates = run.candidates.to_vec();
+        let wide = timed(&mut profile.sums, || self.design.table(run.candidates, rows, par));
+        let mut narrow: Option<(Vec<usize>, Table<'_>)> = None;
         let mut model = run.from.clone();
         let n_wide = if run.from.columns.is_empty() { FIRST_PASSES } else { 1 };
         let n_passes = n_wide + PASSES[usize::from(run.is_last)];
+        let still = if run.is_last { STILL.max(0.01) } else { 0.05 };
         let mut is_converged = false;
         let mut n_iterations = 0;
         let mut jitter = 0.0_f64;
         for pass in 0..n_passes {
-            if pass >= n_wide {
-                candidates.clone_from(&model.columns);
+            // All candidates at first, then those that were found relevant.
+            if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != model.columns) {
+                let table = self.narrowed(&wide, run.candidates, &model.columns);
+                narrow = Some((model.columns.clone(), table));
             }
-            let problem =
-                timed(&mut profile.sums, || self.linearized(&candidates, &at.scores, rows, par));
-            let start = Start { alpha: model.alpha_of(&candidates), beta: 1.0 };
+            let (candidates, table) = narrow
+                .as_ref()
+                .map_or((run.candidates, &wide), |(columns, table)| (columns.as_slice(), table));
+            let problem = timed(&mut profile.sums, || seen.linearized(table, &at.scores, par));
+            let start = Start { alpha: model.alpha_of(candidates), beta: 1.0 };
             let found = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
             n_iterations += found.n_iterations;
             let has_converged = found.is_converged;
-            let next = Sparse::from_found(found, &candidates);
+            let places = found.active.clone();
+            let next = Sparse::from_found(found, candidates);
             jitter = jitter.max(next.jitter);
             let has_same = next.columns == model.columns;
-            let change = if has_same {
-                let logs = next.alpha.iter().zip(&model.alpha).map(|(a, b)| (libm::log(*a) - libm::log(*b)).abs());
-                logs.fold(0.0, f64::max)
-            } else {
-                f64::INFINITY
-            };
+            let change = if has_same { largest_change(&next.alpha, &model.alpha) } else { f64::INFINITY };
             let furthest = timed(&mut profile.mode, || {
-                let scores = self.design.multiply(&next.columns, &next.mean, par);
+                let mut weights = Array1::zeros(candidates.len());
+                places.iter().zip(&next.mean).for_each(|(&place, w)| weights[place] = *w);
+                let scores = table.multiply(&weights, par);
                 let to = Weights { columns: next.columns.clone(), values: next.mean.clone(), scores };
-                let (moved, furthest) = self.go(&at, to, &next.alpha, rows);
+                let (moved, furthest) = seen.go(&at, to, &next.alpha);
                 at = moved;
                 furthest
             });
             model = next;
-            if has_same && has_converged && furthest < STILL.max(0.01) && change < 0.02 && pass >= n_wide {
+            let is_still = has_same && furthest < still && (change < 0.02 || !run.is_last);
+            if is_still && has_converged && pass >= n_wide {
                 is_converged = true;
                 break;
             }
@@ -218,25 +238,33 @@ impl Task for Binary<'_> {
                 break;
             }
         }
-        let (at, posterior) =
-            timed(&mut profile.mode, || self.mode(at, &model.alpha, rows, par))?;
-        model.log_evidence = self.log_likelihood(&at.scores, rows)
+        let steps = if run.is_last { MOST_STEPS } else { 1 };
+        let (at, posterior) = timed(&mut profile.mode, || {
+            let table = self.narrowed(&wide, run.candidates, &model.columns);
+            seen.mode(&table, at, &model.alpha, steps, par)
+        })?;
+        model.log_evidence = seen.log_likelihood(&at.scores)
             - 0.5 * model.alpha.iter().zip(&at.values).map(|(a, w)| a * w * w).sum::<f64>()
             + 0.5 * model.alpha.iter().map(|a| libm::log(*a)).sum::<f64>()
             - 0.5 * posterior.factor.log_det();
-        model.covariance = posterior.factor.inverse(par);
+        if run.is_last {
+            model.covariance = posterior.factor.inverse(par);
+        }
         model.mean = at.values;
-        model.scores = at.scores;
+        model.scores = match rows {
+            Some(_) => timed(&mut profile.errors, || self.design.multiply(&model.columns, &model.mean, par)),
+            None => at.scores,
+        };
         (model.is_converged, model.n_iterations, model.jitter) = (is_converged, n_iterations, jitter);
         Ok(model)
     }
 
     fn errors(&self, model: &Sparse) -> Vec<f64> {
-        self.slopes(&model.scores).0.iter().map(|g| g.abs()).collect()
+        self.seen(None).slopes(&model.scores).0.iter().map(|g| g.abs()).collect()
     }
 
     fn error(&self, model: &Sparse) -> f64 {
-        let wrong = self.slopes(&model.scores).0.iter().filter(|g| g.abs() > 0.5).count();
+        let wrong = self.seen(None).slopes(&model.scores).0.iter().filter(|g| g.abs() > 0.5).count();
         wrong as f64 / model.scores.len().max(1) as f64
     }
 
@@ -244,6 +272,11 @@ impl Task for Binary<'_> {
         let of = |wanted: bool| (0..self.is_one.len()).filter(|&row| self.is_one[row] == wanted).collect();
         vec![of(false), of(true)]
     }
+}
+
+/// The largest change of a logarithm.
+fn largest_change(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (libm::log(*a) - libm::log(*b)).abs()).fold(0.0, f64::max)
 }
 
 /// 1/(1 + e^−z).

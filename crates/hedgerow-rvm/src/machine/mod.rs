@@ -9,11 +9,11 @@ use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2};
 
 use crate::design::Design;
-use crate::evidence::{Found, HyperPriors, Rules};
+use crate::evidence::{Found, HyperPriors, Quadratic, Rules};
 use crate::options::{Options, Solver};
 
-pub(crate) use binary::Binary;
-pub(crate) use values::Values;
+pub(crate) use binary::{Binary, sigmoid};
+pub(crate) use values::{Values, sample};
 
 /// Relevant columns and their weights.
 #[derive(Debug, Clone, PartialEq)]
@@ -128,6 +128,9 @@ pub(crate) trait Task: Sync {
 
     /// Raises the evidence of some candidates.
     fn solve(&self, run: Run<'_>, budget: &Budget, par: &Par, profile: &mut Profile) -> Result<Sparse>;
+
+    /// What all rows say about candidates, at the weights of a model.
+    fn problem(&self, candidates: &[usize], model: &Sparse, par: &Par) -> Quadratic;
 
     /// Nothing is known yet.
     fn empty(&self) -> Sparse;

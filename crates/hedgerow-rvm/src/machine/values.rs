@@ -28,16 +28,28 @@ impl Values<'_> {
         if variance > 1e-300 { variance } else { self.mean_square().max(1e-12) }
     }
 
-    /// The rows that a run looks at; none for all.
-    fn rows(&self, run: &Run<'_>) -> Option<Vec<usize>> {
-        let bias = self.design.bias();
-        match self.options.rows {
-            RowsUsed::All => None,
-            RowsUsed::Active => Some(run.candidates.iter().copied().filter(|c| *c != bias).collect()),
-            RowsUsed::Sample if run.is_last => None,
-            RowsUsed::Sample => Some(sample(bias, self.options.sample_rows, self.options.seed)),
-        }
+    /// What all rows, or some, say about candidates.
+    fn summed(&self, candidates: &[usize], rows: Option<&[usize]>, par: &Par) -> Quadratic {
+        let some: Option<Vec<f64>> = rows.map(|rows| rows.iter().map(|&row| self.targets[row]).collect());
+        let targets = some.as_deref().unwrap_or(self.targets);
+        // Summed over once, so that nothing need be kept.
+        let table = self.design.passing(candidates, rows);
+        let sums = table.sums(RowValues { weights: None, values: targets }, par);
+        let energy = targets.iter().map(|t| t * t).sum();
+        Quadratic { gram: sums.gram, moment: sums.moment, energy, n_rows: targets.len() as f64 }
     }
+}
+
+/// The rows that a run looks at; none for all.
+pub(crate) fn rows_of(design: &Design<'_>, run: &Run<'_>, options: &Options) -> Option<Vec<usize>> {
+    let n = design.n_rows();
+    let wants_sample = match options.rows {
+        RowsUsed::All => false,
+        RowsUsed::Active => return Some(run.candidates.iter().copied().filter(|c| *c != n).collect()),
+        RowsUsed::Auto => n > options.sample_rows,
+        RowsUsed::Sample => true,
+    };
+    (wants_sample && !run.is_last).then(|| sample(n, options.sample_rows, options.seed))
 }
 
 /// Rows drawn at random, in order.
@@ -64,27 +76,18 @@ impl Task for Values<'_> {
         Sparse::empty(self.design.n_rows(), self.options.first_noise * self.variance())
     }
 
+    fn problem(&self, candidates: &[usize], _: &Sparse, par: &Par) -> Quadratic {
+        self.summed(candidates, None, par)
+    }
+
     fn solve(&self, run: Run<'_>, budget: &Budget, par: &Par, profile: &mut Profile) -> Result<Sparse> {
-        let rows = self.rows(&run);
-        let rows = rows.as_deref();
-        let of = RowValues { weights: None, values: self.targets };
-        let sums = timed(&mut profile.sums, || self.design.sums(run.candidates, rows, of, par));
-        let square = |row: usize| self.targets[row] * self.targets[row];
-        let problem = Quadratic {
-            gram: sums.gram,
-            moment: sums.moment,
-            energy: match rows {
-                Some(rows) => rows.iter().map(|&row| square(row)).sum(),
-                None => (0..self.targets.len()).map(square).sum(),
-            },
-            n_rows: rows.map_or(self.targets.len(), <[usize]>::len) as f64,
-        };
+        let rows = rows_of(&self.design, &run, self.options);
+        let problem = timed(&mut profile.sums, || self.summed(run.candidates, rows.as_deref(), par));
         let start = Start { alpha: run.from.alpha_of(run.candidates), beta: 1.0 / run.from.noise };
         let rules = self.rules(&run, true);
         let found = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
         let mut model = Sparse::from_found(found, run.candidates);
-        model.scores =
-            timed(&mut profile.errors, || self.design.multiply(&model.columns, &model.mean, par));
+        model.scores = timed(&mut profile.errors, || self.design.multiply(&model.columns, &model.mean, par));
         Ok(model)
     }
 

@@ -5,6 +5,7 @@
 //! side. All three give the model of the last run, which goes to convergence.
 
 mod parts;
+mod reinsert;
 mod split_merge;
 #[cfg(test)]
 mod tests;
@@ -15,6 +16,8 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Par, Result, StopReason};
 
 use crate::machine::{Profile, Run, Sparse, Task};
+pub(crate) use reinsert::{gains, reinsert};
+
 use crate::options::{Heuristic, Options, Trainer, WaterMark};
 
 /// Up to so many rows all are candidates at once.
@@ -56,6 +59,14 @@ pub(crate) struct Trained {
     /// The most candidates of a run.
     pub(crate) largest_run: usize,
     pub(crate) stop: StopReason,
+}
+
+impl Trained {
+    /// What a single run gave.
+    pub(crate) fn of_one_run(model: Sparse, profile: Profile, largest_run: usize) -> Self {
+        let (trace, stop) = (Vec::new(), StopReason::Done);
+        Self { model, trace, profile, partition: 0, probe_share: None, largest_run, stop }
+    }
 }
 
 /// What all trainers write down as they go.
@@ -135,8 +146,7 @@ fn whole<T: Task>(
     let n = task.design().n_rows();
     let candidates: Vec<usize> = (0..n + usize::from(task.options().bias)).collect();
     let empty = task.empty();
-    let run =
-        Run { candidates: &candidates, from: from.unwrap_or(&empty), water_mark: 0, is_last: true };
+    let run = Run { candidates: &candidates, from: from.unwrap_or(&empty), water_mark: 0, is_last: true };
     let model = task.solve(run, budget, par, &mut log.profile)?;
     log.n_tried = n;
     log.note(&model, candidates.len());

@@ -41,7 +41,8 @@ fn every_trainer_fits_sinc_with_few_rows() {
                 continue; // The same path with more candidates, and slow.
             }
             let options = Options { trainer, solver, partition: 25, patience: 0, ..options() };
-            let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
+            let task =
+                Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
             let one = train(&task, None, &Budget::open(), &Par::sequential()).unwrap();
             let two = train(&task, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
             assert_eq!(one.model, two.model, "threads change nothing");
@@ -63,7 +64,11 @@ fn rows_can_be_all_a_sample_or_the_candidates() {
         let options =
             Options { trainer: Trainer::WorkingSet, partition: 30, rows, sample_rows: 150, ..options() };
         let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
-        clean_error(x.view(), &kernel, &train(&task, None, &Budget::open(), &Par::sequential()).unwrap().model)
+        clean_error(
+            x.view(),
+            &kernel,
+            &train(&task, None, &Budget::open(), &Par::sequential()).unwrap().model,
+        )
     };
     let [all, sample, active] = [RowsUsed::All, RowsUsed::Sample, RowsUsed::Active].map(error);
     assert!(all < 0.02 && sample < 0.03, "{all} {sample}");
@@ -142,8 +147,7 @@ fn the_mode_is_where_the_posterior_is_flat() {
     // Laplace's evidence by the definition.
     let log_p: f64 = s.iter().zip(&is_one).map(|(p, one)| if *one { p.ln() } else { (1.0 - p).ln() }).sum();
     let factor = hedgerow_gp::linalg::Cholesky::new(precision, &Par::sequential()).unwrap();
-    let expected = log_p - 0.5 * (&alpha * &model.mean).dot(&model.mean)
-        + 0.5 * alpha.mapv(f64::ln).sum()
+    let expected = log_p - 0.5 * (&alpha * &model.mean).dot(&model.mean) + 0.5 * alpha.mapv(f64::ln).sum()
         - 0.5 * factor.log_det();
     assert!((model.log_evidence - expected).abs() < 1e-3, "{} {expected}", model.log_evidence);
 }
@@ -158,7 +162,10 @@ fn odd_data_do_not_break_it() {
         (Array2::ones((30, 2)), vec![1.0; 30]),
         (Array2::ones((30, 2)), (0..30).map(f64::from).collect()),
         (Array2::zeros((2, 1)), vec![0.0, 0.0]),
-        (Array2::from_shape_fn((50, 1), |(i, _)| i as f64 * 1e9), (0..50).map(|i| f64::from(i) * 1e-9).collect()),
+        (
+            Array2::from_shape_fn((50, 1), |(i, _)| i as f64 * 1e9),
+            (0..50).map(|i| f64::from(i) * 1e-9).collect(),
+        ),
         (Array2::from_shape_fn((50, 1), |(i, _)| i as f64), vec![1e12; 50]),
     ] {
         let design = Design { x: x.view(), kernel: &kernel };
@@ -167,7 +174,8 @@ fn odd_data_do_not_break_it() {
         assert!(model.scores.iter().all(|v| v.is_finite()) && model.noise.is_finite());
         let is_one: Vec<bool> = (0..t.len()).map(|i| i % 3 == 0).collect();
         for is_one in [is_one, vec![true; t.len()]] {
-            let task = Binary { design: design.borrowed(), is_one: &is_one, offsets: None, options: &options };
+            let task =
+                Binary { design: design.borrowed(), is_one: &is_one, offsets: None, options: &options };
             let model = train(&task, None, &Budget::open(), &par).unwrap().model;
             assert!(model.scores.iter().all(|v| v.is_finite()));
         }
