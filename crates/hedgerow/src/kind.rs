@@ -9,6 +9,7 @@ use std::str::FromStr;
 use hedgerow_core::{Error, ParamInfo, Result, describe};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
+use hedgerow_rvm::RvmParams;
 use serde::{Serialize, Serializer};
 
 /// A kind of model.
@@ -22,11 +23,13 @@ pub enum Kind {
     Ivm,
     /// A Gaussian process that keeps all rows.
     Gp,
+    /// The Relevance Vector Machine.
+    Rvm,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp];
+    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp, Self::Rvm];
 
     /// Its name, on the command line and in model files.
     pub fn name(self) -> &'static str {
@@ -34,6 +37,7 @@ impl Kind {
             Self::Forest => "forest",
             Self::Ivm => "ivm",
             Self::Gp => "gp",
+            Self::Rvm => "rvm",
         }
     }
 
@@ -45,6 +49,9 @@ impl Kind {
                 "The Informative Vector Machine: a Gaussian process that keeps the rows that tell most"
             }
             Self::Gp => "A Gaussian process with all rows: for a few thousand of them",
+            Self::Rvm => {
+                "The Relevance Vector Machine: few rows, found by the evidence; for classes and for values"
+            }
         }
     }
 
@@ -52,14 +59,14 @@ impl Kind {
     pub fn work(self) -> &'static str {
         match self {
             Self::Forest => "growing trees",
-            Self::Ivm | Self::Gp => "searching for a kernel",
+            Self::Ivm | Self::Gp | Self::Rvm => "searching for a kernel",
         }
     }
 
     /// Whether it can learn row by row.
     pub fn learns(self) -> bool {
         match self {
-            Self::Forest | Self::Ivm => true,
+            Self::Forest | Self::Ivm | Self::Rvm => true,
             Self::Gp => false,
         }
     }
@@ -74,12 +81,18 @@ impl Kind {
         matches!(self, Self::Forest)
     }
 
+    /// Whether it can be fitted to values as well as to classes.
+    pub fn answers_values(self) -> bool {
+        matches!(self, Self::Rvm)
+    }
+
     /// The name of its parameters' type.
     pub fn params_name(self) -> &'static str {
         match self {
             Self::Forest => "ForestParams",
             Self::Ivm => "IvmParams",
             Self::Gp => "GpParams",
+            Self::Rvm => "RvmParams",
         }
     }
 
@@ -89,6 +102,7 @@ impl Kind {
             Self::Forest => describe::<ForestParams>(),
             Self::Ivm => describe::<IvmParams>(),
             Self::Gp => describe::<GpParams>(),
+            Self::Rvm => describe::<RvmParams>(),
         }
     }
 
@@ -135,7 +149,7 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
         let message = "oracle".parse::<Kind>().unwrap_err().to_string();
-        assert!(message.contains("oracle") && message.contains("forest, ivm, gp"), "{message}");
+        assert!(message.contains("oracle") && message.contains("forest, ivm, gp, rvm"), "{message}");
         let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();
         assert_eq!(message, "models of kind ivm cannot be merged; kinds that can: forest");
     }

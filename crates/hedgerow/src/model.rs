@@ -7,6 +7,7 @@ use hedgerow_core::{
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use hedgerow_gp::{GpClassifier, IvmClassifier};
+use hedgerow_rvm::RvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::file;
@@ -38,6 +39,8 @@ pub enum Learner {
     Ivm(Box<IvmClassifier>),
     /// A Gaussian process with all rows.
     Gp(Box<GpClassifier>),
+    /// A Relevance Vector Machine, which keeps learning unless it was frozen.
+    Rvm(Box<RvmClassifier>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -51,6 +54,8 @@ pub struct Fitted {
     pub log_evidence: Option<f64>,
     /// Why training ended.
     pub stop: StopReason,
+    /// What a user should know about the fit, in words; empty if all is well.
+    pub notes: Vec<String>,
 }
 
 impl Model {
@@ -68,6 +73,12 @@ impl Model {
                 let model = Self::fitted(data, Learner::Gp(Box::new(fitted.classifier)), fitted.stop);
                 Ok(Fitted { log_evidence, ..model })
             }
+            ModelParams::Rvm(params) => {
+                let fitted = RvmClassifier::fit(data, &params.clone().check()?, training)?;
+                let (log_evidence, notes) = (Some(fitted.log_evidence), fitted.notes);
+                let model = Self::fitted(data, Learner::Rvm(Box::new(fitted.classifier)), fitted.stop);
+                Ok(Fitted { log_evidence, notes, ..model })
+            }
         }
     }
 
@@ -83,7 +94,7 @@ impl Model {
 
     fn fitted(data: &Dataset, learner: Learner, stop: StopReason) -> Fitted {
         let model = Self { schema: data.schema.clone(), learner };
-        Fitted { model, oob: None, log_evidence: None, stop }
+        Fitted { model, oob: None, log_evidence: None, stop, notes: Vec::new() }
     }
 
     /// A model that knows nothing yet and learns what it is given; fails for kinds that do not learn row by row.
@@ -92,6 +103,9 @@ impl Model {
             ModelParams::Forest(params) => return Self::new_forest(schema, &params.clone().check()?),
             ModelParams::Ivm(params) => {
                 Learner::Ivm(Box::new(IvmClassifier::new(&schema, &params.clone().check()?)?))
+            }
+            ModelParams::Rvm(params) => {
+                Learner::Rvm(Box::new(RvmClassifier::new(&schema, &params.clone().check()?)?))
             }
             ModelParams::Gp(_) => return Err(Kind::Gp.unable("learn row by row", Kind::learns)),
         };
@@ -112,7 +126,9 @@ impl Model {
             Learner::Forest(forest) => {
                 Learner::OnlineForest(Box::new(OnlineForest::from_fitted(forest, data)))
             }
-            learner @ (Learner::OnlineForest(_) | Learner::Ivm(_) | Learner::Gp(_)) => learner,
+            learner @ (Learner::OnlineForest(_) | Learner::Ivm(_) | Learner::Gp(_) | Learner::Rvm(_)) => {
+                learner
+            }
         };
         Self { schema: self.schema, learner }
     }
@@ -126,6 +142,7 @@ impl Model {
                 Learner::Forest(online.into_forest())
             }
             Learner::Ivm(ivm) => Learner::Ivm(Box::new(ivm.frozen())),
+            Learner::Rvm(rvm) => Learner::Rvm(Box::new(rvm.frozen())),
             learner @ (Learner::Forest(_) | Learner::Gp(_)) => learner,
         };
         Self { schema: self.schema, learner }
@@ -139,6 +156,7 @@ impl Model {
         let lesson = match &mut self.learner {
             Learner::OnlineForest(online) => online.learn(schema, rows, training)?,
             Learner::Ivm(ivm) => ivm.learn(schema, rows, training)?,
+            Learner::Rvm(rvm) => rvm.learn(schema, rows, training)?,
             Learner::Forest(_) | Learner::Gp(_) => return Err(Error::NoRows),
         };
         if self.schema != *schema {
@@ -152,6 +170,7 @@ impl Model {
         let can = match &self.learner {
             Learner::OnlineForest(_) => true,
             Learner::Ivm(ivm) => ivm.can_learn(),
+            Learner::Rvm(rvm) => rvm.can_learn(),
             Learner::Forest(_) | Learner::Gp(_) => false,
         };
         match (can, self.kind().learns()) {
@@ -166,6 +185,7 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => online.remembered(&self.schema).map(Some),
             Learner::Ivm(ivm) => ivm.remembered(&self.schema),
+            Learner::Rvm(rvm) => rvm.remembered(&self.schema),
             Learner::Forest(_) | Learner::Gp(_) => Ok(None),
         }
     }
@@ -176,6 +196,7 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => Some(online.n_seen()),
             Learner::Ivm(ivm) => Some(ivm.n_seen()),
+            Learner::Rvm(rvm) => Some(rvm.n_seen()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -186,6 +207,7 @@ impl Model {
         match &self.learner {
             Learner::OnlineForest(online) => Some(online.n_remembered()),
             Learner::Ivm(ivm) => Some(ivm.n_remembered()),
+            Learner::Rvm(rvm) => Some(rvm.n_remembered()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -196,6 +218,7 @@ impl Model {
             Learner::Forest(_) | Learner::OnlineForest(_) => Kind::Forest,
             Learner::Ivm(_) => Kind::Ivm,
             Learner::Gp(_) => Kind::Gp,
+            Learner::Rvm(_) => Kind::Rvm,
         }
     }
 
@@ -206,6 +229,7 @@ impl Model {
             Learner::OnlineForest(online) => online.forest().params().clone().into(),
             Learner::Ivm(ivm) => ivm.params().clone().into(),
             Learner::Gp(gp) => gp.params().clone().into(),
+            Learner::Rvm(rvm) => rvm.params().clone().into(),
         }
     }
 
@@ -214,7 +238,7 @@ impl Model {
         match &self.learner {
             Learner::Forest(forest) => Some(forest),
             Learner::OnlineForest(online) => Some(online.forest()),
-            Learner::Ivm(_) | Learner::Gp(_) => None,
+            Learner::Ivm(_) | Learner::Gp(_) | Learner::Rvm(_) => None,
         }
     }
 
@@ -233,6 +257,11 @@ impl Model {
         if let Learner::Gp(gp) = &self.learner { Some(gp) } else { None }
     }
 
+    /// The Relevance Vector Machine, if it is one.
+    pub fn as_rvm(&self) -> Option<&RvmClassifier> {
+        if let Learner::Rvm(rvm) = &self.learner { Some(rvm) } else { None }
+    }
+
     /// The parameters of the kernel by name, where the model has one.
     pub fn kernel(&self) -> Vec<(String, f64)> {
         match &self.learner {
@@ -246,6 +275,7 @@ impl Model {
                 let plain = |log: f64| format!("{:.12e}", log.exp()).parse().unwrap_or(f64::NAN);
                 kernel.parameter_names().into_iter().zip(kernel.parameters().into_iter().map(plain)).collect()
             }
+            Learner::Rvm(rvm) => crate::values::named_lengths(&rvm.lengths()),
             Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
         }
     }
@@ -254,6 +284,7 @@ impl Model {
     pub fn active_rows(&self) -> Option<Array2<f32>> {
         match &self.learner {
             Learner::Ivm(ivm) => Some(ivm.active_rows()),
+            Learner::Rvm(rvm) => Some(rvm.relevant_rows()),
             Learner::Forest(_) | Learner::OnlineForest(_) | Learner::Gp(_) => None,
         }
     }
@@ -265,6 +296,7 @@ impl Model {
             Learner::OnlineForest(online) => online.bytes(),
             Learner::Ivm(ivm) => ivm.bytes(),
             Learner::Gp(gp) => gp.bytes(),
+            Learner::Rvm(rvm) => rvm.bytes(),
         }
     }
 
@@ -309,6 +341,7 @@ impl Classifier for Model {
             Learner::OnlineForest(online) => online.predict_proba_impl(x, par, out),
             Learner::Ivm(ivm) => ivm.predict_proba_impl(x, par, out),
             Learner::Gp(gp) => gp.predict_proba_impl(x, par, out),
+            Learner::Rvm(rvm) => rvm.predict_proba_impl(x, par, out),
         }
     }
 }

@@ -3,6 +3,7 @@
 use hedgerow_core::{Params, Result};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
+use hedgerow_rvm::RvmParams;
 use serde::Serialize;
 
 use crate::kind::Kind;
@@ -27,6 +28,8 @@ pub enum ModelParams {
     Ivm(IvmParams),
     /// Those of a Gaussian process.
     Gp(GpParams),
+    /// Those of a Relevance Vector Machine.
+    Rvm(RvmParams),
 }
 
 impl ModelParams {
@@ -36,6 +39,7 @@ impl ModelParams {
             Kind::Forest => Self::Forest(ForestParams::default()),
             Kind::Ivm => Self::Ivm(IvmParams::default()),
             Kind::Gp => Self::Gp(GpParams::default()),
+            Kind::Rvm => Self::Rvm(RvmParams::default()),
         }
     }
 
@@ -45,6 +49,7 @@ impl ModelParams {
             Self::Forest(_) => Kind::Forest,
             Self::Ivm(_) => Kind::Ivm,
             Self::Gp(_) => Kind::Gp,
+            Self::Rvm(_) => Kind::Rvm,
         }
     }
 
@@ -54,6 +59,7 @@ impl ModelParams {
             Self::Forest(params) => Self::Forest(params.with_settings(settings)?),
             Self::Ivm(params) => Self::Ivm(params.with_settings(settings)?),
             Self::Gp(params) => Self::Gp(params.with_settings(settings)?),
+            Self::Rvm(params) => Self::Rvm(params.with_settings(settings)?),
         })
     }
 
@@ -64,6 +70,7 @@ impl ModelParams {
             Self::Forest(params) => params.seed = seed,
             Self::Ivm(params) => params.seed = seed,
             Self::Gp(params) => params.seed = seed,
+            Self::Rvm(params) => params.seed = seed,
         }
         self
     }
@@ -74,6 +81,7 @@ impl ModelParams {
             Self::Forest(params) => params.seed,
             Self::Ivm(params) => params.seed,
             Self::Gp(params) => params.seed,
+            Self::Rvm(params) => params.seed,
         }
     }
 
@@ -83,6 +91,7 @@ impl ModelParams {
             Self::Forest(params) => params.rules(),
             Self::Ivm(params) => params.rules(),
             Self::Gp(params) => params.rules(),
+            Self::Rvm(params) => params.rules(),
         }
     }
 }
@@ -102,6 +111,12 @@ impl From<ForestParams> for ModelParams {
 impl From<GpParams> for ModelParams {
     fn from(params: GpParams) -> Self {
         Self::Gp(params)
+    }
+}
+
+impl From<RvmParams> for ModelParams {
+    fn from(params: RvmParams) -> Self {
+        Self::Rvm(params)
     }
 }
 

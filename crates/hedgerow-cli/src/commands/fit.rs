@@ -88,7 +88,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
     }
     let fit_start = Instant::now();
-    let Fitted { model, oob, log_evidence, stop } = train(&data, &params, &par, &budget)?;
+    let Fitted { model, oob, log_evidence, stop, notes } = train(&data, &params, &par, &budget)?;
     let seconds = Seconds { read: read_seconds, fit: fit_start.elapsed().as_secs_f64(), predict: 0.0 };
 
     let mut page = args.report.as_ref().map(|_| Page::default());
@@ -132,6 +132,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     result.peak_memory_bytes = machine::peak_memory();
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
+    notes.iter().for_each(|text| output::note(text));
     Ok(Verdict::Done)
 }
 
@@ -269,6 +270,7 @@ fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
         _ if is_frozen || !params.kind().learns() => None,
         ModelParams::Forest(params) => Some(params.pool_rows),
         ModelParams::Ivm(params) => Some(params.pool_rows()),
+        ModelParams::Rvm(params) => Some(params.max_rows),
         _ => Some(0),
     }
 }

@@ -44,6 +44,7 @@ pub(super) fn a_kind(model: &Model) -> &'static str {
         Kind::Forest => "a forest",
         Kind::Ivm => "an Informative Vector Machine",
         Kind::Gp => "a Gaussian process",
+        Kind::Rvm => "a Relevance Vector Machine",
         other => other.name(),
     }
 }

@@ -144,7 +144,7 @@ impl RvmClassifier {
             }
             candidates.sort_unstable();
             candidates.dedup();
-            let run = Run { candidates: &candidates, from, water_mark: 0, is_last: true };
+            let run = Run { candidates: &candidates, from, water_mark: 0, rows: None, is_last: true };
             let mut profile = Profile::default();
             let model = binary.solve(run, training.budget, par, &mut profile)?;
             Ok(Trained::of_one_run(model, profile, candidates.len()))

@@ -84,6 +84,8 @@ pub(crate) struct Run<'a> {
     pub(crate) from: &'a Sparse,
     /// Of the basic solver: stop with fewer columns than this.
     pub(crate) water_mark: usize,
+    /// The rows to look at, where the options are not to decide that.
+    pub(crate) rows: Option<&'a [usize]>,
     /// The run that must converge.
     pub(crate) is_last: bool,
 }

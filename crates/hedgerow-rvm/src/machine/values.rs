@@ -43,6 +43,9 @@ impl Values<'_> {
 /// The rows that a run looks at; none for all.
 pub(crate) fn rows_of(design: &Design<'_>, run: &Run<'_>, options: &Options) -> Option<Vec<usize>> {
     let n = design.n_rows();
+    if let Some(rows) = run.rows {
+        return Some(rows.to_vec());
+    }
     let wants_sample = match options.rows {
         RowsUsed::All => false,
         RowsUsed::Active => return Some(run.candidates.iter().copied().filter(|c| *c != n).collect()),

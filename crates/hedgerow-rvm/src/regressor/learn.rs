@@ -129,7 +129,7 @@ impl RvmRegressor {
         }
         candidates.sort_unstable();
         candidates.dedup();
-        let run = Run { candidates: &candidates, from: &from, water_mark: 0, is_last: true };
+        let run = Run { candidates: &candidates, from: &from, water_mark: 0, rows: None, is_last: true };
         let model = task.solve(run, training.budget, training.par, &mut Profile::default())?;
         Ok(self.keep(&model, &basis, &task, &features, scale))
     }

@@ -21,7 +21,7 @@ pub(crate) use reinsert::{gains, reinsert};
 use crate::options::{Heuristic, Options, Trainer, WaterMark};
 
 /// Up to so many rows all are candidates at once.
-pub(crate) const WHOLE_ROWS: usize = 700;
+pub(crate) const WHOLE_ROWS: usize = 1000;
 /// The least number of candidates that are added at a time.
 const LEAST_PARTITION: usize = 16;
 /// Rows of a probe, at most: more would cost more than a wrong partition size.
@@ -146,7 +146,13 @@ fn whole<T: Task>(
     let n = task.design().n_rows();
     let candidates: Vec<usize> = (0..n + usize::from(task.options().bias)).collect();
     let empty = task.empty();
-    let run = Run { candidates: &candidates, from: from.unwrap_or(&empty), water_mark: 0, is_last: true };
+    let run = Run {
+        candidates: &candidates,
+        from: from.unwrap_or(&empty),
+        water_mark: 0,
+        rows: None,
+        is_last: true,
+    };
     let model = task.solve(run, budget, par, &mut log.profile)?;
     log.n_tried = n;
     log.note(&model, candidates.len());
@@ -167,10 +173,11 @@ fn partition<T: Task>(
     }
     let (n, d) = task.design().x.dim();
     let n_probe = Heuristic::probe_rows(n, d).min(MOST_PROBED);
-    let candidates = with_bias(drawn(task, n_probe), options, n);
+    let rows = drawn(task, n_probe);
+    let candidates = with_bias(rows.clone(), options, n);
     let empty = task.empty();
     // Only rows of the probe count: it is to say how sparse the model will be, not to be good.
-    let run = Run { candidates: &candidates, from: &empty, water_mark: 0, is_last: true };
+    let run = Run { candidates: &candidates, from: &empty, water_mark: 0, rows: Some(&rows), is_last: true };
     let model = task.solve(run, budget, par, &mut log.profile)?;
     let n_relevant = model.columns.len();
     let suggested = options.heuristic.partition(n, d, n_relevant);

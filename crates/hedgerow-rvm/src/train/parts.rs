@@ -51,6 +51,7 @@ pub(super) fn train<T: Task>(
             candidates: &candidates,
             from: &model,
             water_mark: mark(options, partition, candidates.len()),
+            rows: None,
             is_last,
         };
         let next = task.solve(run, budget, par, &mut log.profile)?;
@@ -74,7 +75,7 @@ pub(super) fn train<T: Task>(
     // The last run: what is relevant goes to convergence on all rows.
     let candidates = with_bias(model.columns.clone(), options, n);
     if !candidates.is_empty() && budget.spent().is_none() {
-        let run = Run { candidates: &candidates, from: &model, water_mark: 0, is_last: true };
+        let run = Run { candidates: &candidates, from: &model, water_mark: 0, rows: None, is_last: true };
         model = task.solve(run, budget, par, &mut log.profile)?;
         log.note(&model, candidates.len());
     }

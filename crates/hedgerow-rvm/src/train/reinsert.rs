@@ -53,7 +53,7 @@ pub(crate) fn reinsert<T: Task>(
         return Ok(model);
     }
     let candidates = with_bias(united(&model.columns, &united(&good, &[])), options, task.design().n_rows());
-    let run = Run { candidates: &candidates, from: &model, water_mark: 0, is_last: true };
+    let run = Run { candidates: &candidates, from: &model, water_mark: 0, rows: None, is_last: true };
     let better = task.solve(run, budget, par, profile)?;
     Ok(if better.log_evidence > model.log_evidence { better } else { model })
 }

@@ -45,6 +45,7 @@ pub(super) fn train<T: Task>(
                 candidates: &candidates,
                 from,
                 water_mark: mark(options, partition, candidates.len()),
+                rows: None,
                 is_last: false,
             };
             let mut profile = Profile::default();
@@ -70,7 +71,7 @@ pub(super) fn train<T: Task>(
     }
     let (part, from) = next.into_iter().next().unwrap_or((Vec::new(), empty));
     let candidates = with_bias(part, options, n);
-    let run = Run { candidates: &candidates, from: &from, water_mark: 0, is_last: true };
+    let run = Run { candidates: &candidates, from: &from, water_mark: 0, rows: None, is_last: true };
     let model = task.solve(run, budget, par, &mut log.profile)?;
     log.note(&model, candidates.len());
     Ok(log.finish(model, partition, budget.spent().unwrap_or(StopReason::Done)))
