@@ -46,6 +46,7 @@ mod scores;
 #[cfg(test)]
 mod tests;
 mod uncertain;
+mod value_curve;
 
 pub use answers::Answers;
 pub use class_bars::{ClassBars, Example};
@@ -61,3 +62,4 @@ pub use picture::Picture;
 pub use reliability::Reliability;
 pub use scores::Scores;
 pub use uncertain::{Look, UncertainRow};
+pub use value_curve::ValueCurve;
