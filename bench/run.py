@@ -1,6 +1,6 @@
 """Hedgerow beside its peers: one run, one machine; forests, streams and Gaussian processes. See README.md.
 
-    run.py [--forest | --streams | --gp] [--data DIR] [--sets mnist,usps] [--peers et,arf] [--threads 2] [--quick]
+    run.py [--forest | --streams | --gp | --rvm] [--data DIR] [--sets mnist,usps] [--peers et,arf] [--threads 2] [--quick]
            [--gp-only a,d] [--out FILE]
 
 This process stays small on purpose and loads no data: see datasets.py.
@@ -15,22 +15,24 @@ from pathlib import Path
 
 import forest
 import gp
+import rvm
 import stream
 from common import ROOT, say
 
 DOCS = ROOT / "docs"
-FOREST, STREAMS, GP = "forest", "streams", "gp"
+FOREST, STREAMS, GP, RVM = "forest", "streams", "gp", "rvm"
 # The document of each kind of table, its title for when it has to be made, and the places of tables in it.
 DOCUMENTS = {
     FOREST: (DOCS / "benchmarks.md", "Benchmarks", (forest.PLACE,)),
     STREAMS: (DOCS / "benchmarks-streams.md", "Benchmarks of streams", (stream.PLACE,)),
     GP: (DOCS / "benchmarks-gp.md", "Benchmarks of Gaussian processes", gp.PLACES),
+    RVM: (DOCS / "benchmarks-rvm.md", "Benchmarks of Relevance Vector Machines", rvm.PLACES),
 }
-SETS = {FOREST: forest.SETS, STREAMS: stream.SETS, GP: gp.SETS}
-PEERS = {FOREST: forest.PEERS, STREAMS: stream.PEERS, GP: gp.PEERS}
-QUICK_SETS = {FOREST: forest.QUICK_SETS, STREAMS: stream.QUICK_SETS, GP: gp.QUICK_SETS}
-QUICK_PEERS = {FOREST: forest.QUICK_PEERS, STREAMS: stream.QUICK_PEERS, GP: gp.QUICK_PEERS}
-RUN = {FOREST: forest.run, STREAMS: stream.run, GP: gp.run}
+SETS = {FOREST: forest.SETS, STREAMS: stream.SETS, GP: gp.SETS, RVM: rvm.SETS}
+PEERS = {FOREST: forest.PEERS, STREAMS: stream.PEERS, GP: gp.PEERS, RVM: rvm.PEERS}
+QUICK_SETS = {FOREST: forest.QUICK_SETS, STREAMS: stream.QUICK_SETS, GP: gp.QUICK_SETS, RVM: rvm.QUICK_SETS}
+QUICK_PEERS = {FOREST: forest.QUICK_PEERS, STREAMS: stream.QUICK_PEERS, GP: gp.QUICK_PEERS, RVM: rvm.QUICK_PEERS}
+RUN = {FOREST: forest.run, STREAMS: stream.run, GP: gp.run, RVM: rvm.run}
 
 
 def arguments() -> argparse.Namespace:
@@ -54,6 +56,7 @@ def arguments() -> argparse.Namespace:
     only.add_argument("--forest", dest="tables", action="store_const", const=[FOREST], help="only the table of forests")
     only.add_argument("--streams", dest="tables", action="store_const", const=[STREAMS], help="only that of streams")
     only.add_argument("--gp", dest="tables", action="store_const", const=[GP], help="only those of Gaussian processes")
+    only.add_argument("--rvm", dest="tables", action="store_const", const=[RVM], help="only Relevance Vector Machines")
     parser.add_argument("--data", type=Path, help="folder with the data sets (default: $HEDGEROW_DATA)")
     parser.add_argument("--sets", type=names(SETS), help=f"each table takes those it knows; default: {each(SETS)}")
     parser.add_argument("--peers", type=names(PEERS), help=f"likewise; may be empty; default: {each(PEERS)}")
@@ -70,10 +73,11 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--out", type=Path, help="Markdown file to write (default: the documents in docs)")
     parser.add_argument("--hedgerow", type=Path, default=target / "release" / "hedgerow", help="the program to measure")
     gp.add_arguments(parser)
+    rvm.add_arguments(parser)
     args = parser.parse_args()
     if args.data is None and os.environ.get("HEDGEROW_DATA"):
         args.data = Path(os.environ["HEDGEROW_DATA"])
-    args.tables = args.tables or ([GP] if args.gp_only else [FOREST, STREAMS, GP])
+    args.tables = args.tables or ([GP] if args.gp_only else [RVM] if args.rvm_only else [FOREST, STREAMS, GP, RVM])
     return args
 
 
