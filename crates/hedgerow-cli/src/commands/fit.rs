@@ -81,7 +81,9 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         if !args.model.answers_values() {
             bail!("--task regression: {}", args.model.unable("answer with values", Kind::answers_values));
         }
-        return values::fit::run(args, path, &params, start);
+        let budget = args.limits.budget(start);
+        interrupt::listen(&budget)?;
+        return values::fit::run(args, path, &params, start, budget);
     }
     let par = args.run.par()?;
     let mut budget = args.limits.budget(start);
@@ -96,7 +98,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
             output::note(
                 "the target looks like values: fitting a regression (--task classification for labels)",
             );
-            return values::fit::run(args, path, &params, start);
+            return values::fit::run(args, path, &params, start, budget);
         }
         other => other?,
     };

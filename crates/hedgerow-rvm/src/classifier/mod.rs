@@ -202,7 +202,7 @@ impl RvmClassifier {
                 labels,
                 n_classes: self.n_classes,
                 params: &self.params,
-                options: &options,
+                options: &self.params.search_options(),
                 budget: &search_budget,
             };
             let search = LengthSearch {

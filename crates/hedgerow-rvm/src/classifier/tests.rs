@@ -57,7 +57,12 @@ fn searches_and_solvers_agree_on_easy_data() {
     ] {
         let fitted = fit(&data, params.clone(), 2);
         let right = n_right(&fitted.classifier, &data);
-        assert!(right > 175 && fitted.log_evidence.is_finite(), "{right} {params:?} {:?} {:?}", fitted.notes, fitted.trace);
+        assert!(
+            right > 175 && fitted.log_evidence.is_finite(),
+            "{right} {params:?} {:?} {:?}",
+            fitted.notes,
+            fitted.trace
+        );
         assert!(fitted.classifier.n_relevant() < 20, "{}", fitted.classifier.n_relevant());
     }
 }

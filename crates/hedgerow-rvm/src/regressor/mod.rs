@@ -222,7 +222,7 @@ impl RvmRegressor {
                 x: &prepared,
                 targets: &scaled.targets,
                 params: &self.params,
-                options: &options,
+                options: &self.params.search_options(),
                 budget: &search_budget,
             };
             let search = LengthSearch {

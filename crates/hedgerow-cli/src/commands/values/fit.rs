@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hedgerow::core::metrics::ValueReport;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{StopReason, Training, ValueData};
+use hedgerow::core::{Budget, StopReason, Training, ValueData};
 use hedgerow::io::read_values;
 use hedgerow::report::Page;
 use hedgerow::{Kind, ModelParams, ValueModel};
@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::{Inside, Judged, judge, judge_rows, page};
 use crate::args::FitArgs;
 use crate::commands::fit::Seconds;
-use crate::commands::{Verdict, check_room, interrupt};
+use crate::commands::{Verdict, check_room};
 use crate::machine;
 use crate::output::{self, progress::Bar};
 
@@ -50,10 +50,9 @@ pub(crate) fn run(
     path: &Path,
     params: &ModelParams,
     start: Instant,
+    mut budget: Budget,
 ) -> anyhow::Result<Verdict> {
     let par = args.run.par()?;
-    let mut budget = args.limits.budget(start);
-    interrupt::listen(&budget)?;
     let mut data = read_values(path, &args.data_args.options(), check_room(&args.limits)?)?;
     let held_out = args.holdout.map(|share| take(&mut data, share, params.seed()));
     data.check_trainable()?;
