@@ -143,7 +143,7 @@ impl<'a> Table<'a> {
             out
         });
         Table {
-            design: Design { x: self.design.x.clone(), kernel: self.design.kernel },
+            design: Design { x: self.design.x, kernel: self.design.kernel },
             centers,
             rows: self.rows,
             phi,

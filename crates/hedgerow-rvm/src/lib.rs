@@ -47,8 +47,8 @@ pub use train::TracePoint;
 /// Fails if a limit on memory leaves no room for training.
 fn room(n_rows: usize, width: usize, n_classes: usize, params: &RvmParams, budget: &Budget) -> Result<()> {
     let Some(limit) = budget.bytes else { return Ok(()) };
-    let is_whole =
-        params.trainer == Trainer::Whole || (params.trainer == Trainer::Auto && n_rows <= train::WHOLE_ROWS);
+    let is_whole = params.trainer == Trainer::Whole
+        || (params.trainer == Trainer::Auto && n_rows <= train::WHOLE_ROWS[0]);
     let candidates = if is_whole { n_rows } else { n_rows.min(1200.max(2 * params.partition_size)) };
     let of_rows = n_rows * (8 * width + 4 * width + 48 * n_classes);
     let needed = (of_rows + 8 * 6 * candidates * candidates) as u64;

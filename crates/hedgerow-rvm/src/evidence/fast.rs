@@ -251,7 +251,7 @@ impl State<'_> {
         self.alpha.remove(place);
     }
 
-    /// What a larger `α` of one column, infinite if κ = 1/Σ_jj, does to everything else.
+    /// What a larger `α` of one column, infinite if `κ = 1/Σ_jj`, does to everything else.
     fn lessen(&mut self, place: usize, kappa: f64) {
         let column = self.covariance.column(place).to_owned();
         let mean = self.mean[place];

@@ -63,12 +63,10 @@ impl<'a> Binary<'a> {
     }
 }
 
-impl Binary<'_> {
-    /// The table of some of a table's columns.
-    fn narrowed<'t>(&self, table: &Table<'t>, candidates: &[usize], columns: &[usize]) -> Table<'t> {
-        let places: Vec<usize> = columns.iter().filter_map(|c| candidates.binary_search(c).ok()).collect();
-        table.narrow(&places)
-    }
+/// The table of some of a table's columns.
+fn narrowed<'t>(table: &Table<'t>, candidates: &[usize], columns: &[usize]) -> Table<'t> {
+    let places: Vec<usize> = columns.iter().filter_map(|c| candidates.binary_search(c).ok()).collect();
+    table.narrow(&places)
 }
 
 impl Seen<'_> {
@@ -203,7 +201,7 @@ impl Task for Binary<'_> {
         for pass in 0..n_passes {
             // All candidates at first, then those that were found relevant.
             if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != model.columns) {
-                let table = self.narrowed(&wide, run.candidates, &model.columns);
+                let table = narrowed(&wide, run.candidates, &model.columns);
                 narrow = Some((model.columns.clone(), table));
             }
             let (candidates, table) = narrow
@@ -240,7 +238,7 @@ impl Task for Binary<'_> {
         }
         let steps = if run.is_last { MOST_STEPS } else { 1 };
         let (at, posterior) = timed(&mut profile.mode, || {
-            let table = self.narrowed(&wide, run.candidates, &model.columns);
+            let table = narrowed(&wide, run.candidates, &model.columns);
             seen.mode(&table, at, &model.alpha, steps, par)
         })?;
         model.log_evidence = seen.log_likelihood(&at.scores)
@@ -266,6 +264,10 @@ impl Task for Binary<'_> {
     fn error(&self, model: &Sparse) -> f64 {
         let wrong = self.seen(None).slopes(&model.scores).0.iter().filter(|g| g.abs() > 0.5).count();
         wrong as f64 / model.scores.len().max(1) as f64
+    }
+
+    fn whole_rows(&self) -> usize {
+        crate::train::WHOLE_ROWS[1]
     }
 
     fn groups(&self) -> Vec<Vec<usize>> {

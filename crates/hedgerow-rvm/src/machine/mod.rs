@@ -143,6 +143,9 @@ pub(crate) trait Task: Sync {
     /// One number for all rows: the root mean square error, or the share of wrong answers.
     fn error(&self, model: &Sparse) -> f64;
 
+    /// Up to how many rows all are candidates at once, if the options leave that open.
+    fn whole_rows(&self) -> usize;
+
     /// Groups of rows that each chunk of candidates must hold its share of.
     fn groups(&self) -> Vec<Vec<usize>>;
 

@@ -103,6 +103,10 @@ impl Task for Values<'_> {
         libm::sqrt(squares / self.targets.len().max(1) as f64)
     }
 
+    fn whole_rows(&self) -> usize {
+        crate::train::WHOLE_ROWS[0]
+    }
+
     fn groups(&self) -> Vec<Vec<usize>> {
         vec![(0..self.design.n_rows()).collect()]
     }

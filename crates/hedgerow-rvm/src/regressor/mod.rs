@@ -393,7 +393,7 @@ impl Learnt {
         (mean, variance)
     }
 
-    /// What a column around each row itself would add to its variance: (k** − φᵀv)²/(α* + S), with v = βΣΦᵀφ*.
+    /// What a column around each row itself would add to its variance: `(k** − φᵀv)²/(α* + S)`, with `v = βΣΦᵀφ*`.
     fn healing(&self, x: ArrayView2<'_, f64>, phi: &Array2<f64>) -> Array1<f64> {
         let par = Par::sequential();
         let weight = self.weight / self.noise;

@@ -20,8 +20,8 @@ pub(crate) use reinsert::{gains, reinsert};
 
 use crate::options::{Heuristic, Options, Trainer, WaterMark};
 
-/// Up to so many rows all are candidates at once.
-pub(crate) const WHOLE_ROWS: usize = 1000;
+/// Up to so many rows all are candidates at once: rows with values, and rows with classes, each pass over which costs more.
+pub(crate) const WHOLE_ROWS: [usize; 2] = [1000, 200];
 /// The least number of candidates that are added at a time.
 const LEAST_PARTITION: usize = 16;
 /// Rows of a probe, at most: more would cost more than a wrong partition size.
@@ -117,7 +117,7 @@ pub(crate) fn train<T: Task>(task: &T, from: Option<&Sparse>, budget: &Budget, p
         largest_run: 0,
     };
     let trainer = match options.trainer {
-        Trainer::Auto if n <= WHOLE_ROWS => Trainer::Whole,
+        Trainer::Auto if n <= task.whole_rows() => Trainer::Whole,
         Trainer::Auto => Trainer::WorkingSet,
         chosen => chosen,
     };
