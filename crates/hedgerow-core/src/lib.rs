@@ -21,9 +21,9 @@ pub mod text;
 pub mod traits;
 
 pub use budget::{Budget, StopFlag, StopReason};
-pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema};
+pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, ValueData};
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result};
 pub use learn::{Drift, Lesson, Rows, Training};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
-pub use traits::{Classifier, Observer, Progress, Silent};
+pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};

@@ -51,6 +51,33 @@ pub trait Classifier: Send + Sync {
     }
 }
 
+/// What is known about values: a normal distribution for each row.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Normals {
+    /// The means.
+    pub mean: Vec<f64>,
+    /// The variances of what would be observed, noise included.
+    pub variance: Vec<f64>,
+}
+
+/// A model that answers with a value and how far it may be off.
+pub trait Regressor: Send + Sync {
+    /// Columns a row must have.
+    fn n_features(&self) -> usize;
+
+    /// The answer for rows of the right width. Implementers may rely on that.
+    fn predict_values_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Normals;
+
+    /// A value and its variance for every row.
+    fn predict_values(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Normals> {
+        let (expected, got) = (self.n_features(), x.ncols());
+        if expected != got {
+            return Err(Error::Shape { what: "feature columns", expected, got });
+        }
+        Ok(self.predict_values_impl(x, par))
+    }
+}
+
 /// The most probable class of every row of a probability table; of equals, the first.
 pub fn most_probable(proba: ArrayView2<'_, f64>) -> Vec<ClassId> {
     let best = |row: ndarray::ArrayView1<'_, f64>| ClassId(largest(row).unwrap_or(0) as u32);

@@ -5,7 +5,7 @@
 //! all others is bent first (asinh: straight near its middle, a logarithm far out), or these few would be all that distances
 //! see of it. What was found on the training rows is kept with the model.
 
-use hedgerow_core::{Dataset, Schema};
+use hedgerow_core::{Dataset, Features, Schema};
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -66,20 +66,26 @@ impl Spread {
 impl Preparation {
     /// Looks at the training rows.
     pub fn new(data: &Dataset) -> Self {
-        let kinds = &data.schema.columns;
+        Self::of(&data.schema, &data.features)
+    }
+
+    /// The same for rows that may have values instead of classes.
+    pub fn of(schema: &Schema, features: &Features) -> Self {
+        let kinds = &schema.columns;
+        let n_rows = features.n_rows();
         let mut spreads = vec![Spread::EMPTY; kinds.len()];
         let mut row = vec![0.0; kinds.len()];
-        for r in 0..data.n_rows() {
-            data.features.copy_rows(r..r + 1, &mut row);
+        for r in 0..n_rows {
+            features.copy_rows(r..r + 1, &mut row);
             for (spread, value) in spreads.iter_mut().zip(&row).filter(|(_, v)| !v.is_nan()) {
                 spread.add(f64::from(*value));
             }
         }
-        let common = common_scale(&data.schema, &spreads);
-        let step = data.n_rows().div_ceil(MOST_ROWS).max(1);
-        let mut sample = Array2::zeros((data.n_rows().div_ceil(step), kinds.len()));
+        let common = common_scale(schema, &spreads);
+        let step = n_rows.div_ceil(MOST_ROWS).max(1);
+        let mut sample = Array2::zeros((n_rows.div_ceil(step), kinds.len()));
         for (r, mut to) in sample.rows_mut().into_iter().enumerate() {
-            to.as_slice_mut().into_iter().for_each(|to| data.features.copy_rows(r * step..r * step + 1, to));
+            to.as_slice_mut().into_iter().for_each(|to| features.copy_rows(r * step..r * step + 1, to));
         }
         let part = |(column, spread): (usize, &Spread)| match kinds[column].kind.n_categories() {
             0 if common.is_none() => match bend(sample.column(column), spread) {
@@ -203,7 +209,7 @@ fn common_scale(schema: &Schema, spreads: &[Spread]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::{ClassId, Column, ColumnKind, Features, LabelTable};
+    use hedgerow_core::{ClassId, Column, ColumnKind, LabelTable};
     use ndarray::array;
 
     use super::*;

@@ -42,9 +42,11 @@ mod plan;
 mod reader;
 mod source;
 mod summary;
+mod values;
 
 pub use dataset::read_dataset;
 pub use format::Format;
 pub use options::{ColumnRef, ReadOptions};
 pub use reader::{Batch, RowReader};
 pub use summary::{CategoryCount, ClassCount, ColumnSummary, Summary, summarize};
+pub use values::{ValueBatch, ValueReader, read_values};

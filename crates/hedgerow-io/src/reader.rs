@@ -150,6 +150,13 @@ impl RowReader {
         Ok(())
     }
 
+    /// The name of a column that a user means.
+    pub(crate) fn column_name(&self, column: &crate::options::ColumnRef) -> Result<String> {
+        let columns = self.source.columns();
+        let place = column.resolve(columns).map_err(|e| e.in_file(&self.shown))?;
+        Ok(columns[place].name.clone())
+    }
+
     /// The path as it should stand in messages.
     pub(crate) fn shown(&self) -> &Path {
         &self.shown

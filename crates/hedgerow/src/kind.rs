@@ -10,6 +10,7 @@ use hedgerow_core::{Error, ParamInfo, Result, describe};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
 use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow_rvm::RvmParams;
 use serde::{Serialize, Serializer};
 
 /// A kind of model.
@@ -27,11 +28,14 @@ pub enum Kind {
     LeafGp,
     /// A forest, and Informative Vector Machines for what it is unsure of.
     ForestIvm,
+    /// The Relevance Vector Machine.
+    Rvm,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: &'static [Self] = &[Self::Forest, Self::Ivm, Self::Gp, Self::LeafGp, Self::ForestIvm];
+    pub const ALL: &'static [Self] =
+        &[Self::Forest, Self::Ivm, Self::Gp, Self::LeafGp, Self::ForestIvm, Self::Rvm];
 
     /// Its name, on the command line and in model files.
     pub fn name(self) -> &'static str {
@@ -41,6 +45,7 @@ impl Kind {
             Self::Gp => "gp",
             Self::LeafGp => "leaf-gp",
             Self::ForestIvm => "forest-ivm",
+            Self::Rvm => "rvm",
         }
     }
 
@@ -56,6 +61,9 @@ impl Kind {
             Self::LeafGp => {
                 "A few trees with large leaves and a Gaussian process in each: nearly as good, for many more rows"
             }
+            Self::Rvm => {
+                "The Relevance Vector Machine: few rows, found by the evidence; for classes and for values"
+            }
         }
     }
 
@@ -63,7 +71,7 @@ impl Kind {
     pub fn work(self) -> &'static str {
         match self {
             Self::Forest => "growing trees",
-            Self::Ivm | Self::Gp => "searching for a kernel",
+            Self::Ivm | Self::Gp | Self::Rvm => "searching for a kernel",
             Self::LeafGp => "training leaves",
             Self::ForestIvm => "growing trees, then a kernel",
         }
@@ -72,7 +80,7 @@ impl Kind {
     /// Whether it can learn row by row.
     pub fn learns(self) -> bool {
         match self {
-            Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm => true,
+            Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm | Self::Rvm => true,
             Self::Gp => false,
         }
     }
@@ -87,6 +95,11 @@ impl Kind {
         matches!(self, Self::Forest)
     }
 
+    /// Whether it can be fitted to values as well as to classes.
+    pub fn answers_values(self) -> bool {
+        matches!(self, Self::Rvm)
+    }
+
     /// The name of its parameters' type.
     pub fn params_name(self) -> &'static str {
         match self {
@@ -95,6 +108,7 @@ impl Kind {
             Self::Gp => "GpParams",
             Self::LeafGp => "LeafGpParams",
             Self::ForestIvm => "ForestIvmParams",
+            Self::Rvm => "RvmParams",
         }
     }
 
@@ -106,6 +120,7 @@ impl Kind {
             Self::Gp => describe::<GpParams>(),
             Self::LeafGp => describe::<LeafGpParams>(),
             Self::ForestIvm => describe::<ForestIvmParams>(),
+            Self::Rvm => describe::<RvmParams>(),
         }
     }
 
@@ -152,7 +167,7 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
         let message = "oracle".parse::<Kind>().unwrap_err().to_string();
-        assert!(message.contains("oracle") && message.contains("forest, ivm, gp"), "{message}");
+        assert!(message.contains("oracle") && message.contains("forest, ivm, gp, rvm"), "{message}");
         let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();
         assert_eq!(message, "models of kind ivm cannot be merged; kinds that can: forest");
     }

@@ -6,6 +6,7 @@ mod merge;
 mod model;
 mod params;
 pub mod report;
+mod values;
 
 pub use hedgerow_core as core;
 pub use hedgerow_forest as forest;
@@ -13,9 +14,11 @@ pub use hedgerow_gp as gp;
 pub use hedgerow_hybrid as hybrid;
 #[cfg(feature = "io")]
 pub use hedgerow_io as io;
+pub use hedgerow_rvm as rvm;
 
 pub use file::{FORMAT_VERSION, is_model_file};
 pub use kind::Kind;
 pub use merge::merge;
 pub use model::{Fitted, Learner, Model};
 pub use params::ModelParams;
+pub use values::{AnyModel, FittedValues, ValueModel};

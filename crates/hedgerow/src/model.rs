@@ -8,6 +8,7 @@ use hedgerow_core::{
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use hedgerow_gp::{GpClassifier, IvmClassifier};
 use hedgerow_hybrid::{ForestIvm, ForestIvmParams, LeafGp};
+use hedgerow_rvm::RvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::file;
@@ -43,6 +44,8 @@ pub enum Learner {
     LeafGp(Box<LeafGp>),
     /// A forest with machines that help it, which keeps learning unless it was frozen.
     ForestIvm(Box<ForestIvm>),
+    /// A Relevance Vector Machine, which keeps learning unless it was frozen.
+    Rvm(Box<RvmClassifier>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -56,6 +59,8 @@ pub struct Fitted {
     pub log_evidence: Option<f64>,
     /// Why training ended.
     pub stop: StopReason,
+    /// What a user should know about the fit, in words; empty if all is well.
+    pub notes: Vec<String>,
 }
 
 impl Model {
@@ -81,6 +86,12 @@ impl Model {
                 let fitted = ForestIvm::fit(data, &ForestIvmParams::clone(params).check()?, training)?;
                 Ok(Self::fitted(data, Learner::ForestIvm(Box::new(fitted.model)), fitted.stop))
             }
+            ModelParams::Rvm(params) => {
+                let fitted = RvmClassifier::fit(data, &params.clone().check()?, training)?;
+                let (log_evidence, notes) = (Some(fitted.log_evidence), fitted.notes);
+                let model = Self::fitted(data, Learner::Rvm(Box::new(fitted.classifier)), fitted.stop);
+                Ok(Fitted { log_evidence, notes, ..model })
+            }
         }
     }
 
@@ -96,7 +107,7 @@ impl Model {
 
     fn fitted(data: &Dataset, learner: Learner, stop: StopReason) -> Fitted {
         let model = Self { schema: data.schema.clone(), learner };
-        Fitted { model, oob: None, log_evidence: None, stop }
+        Fitted { model, oob: None, log_evidence: None, stop, notes: Vec::new() }
     }
 
     /// A model that knows nothing yet and learns what it is given; fails for kinds that do not learn row by row.
@@ -112,6 +123,9 @@ impl Model {
             ModelParams::ForestIvm(params) => {
                 let params = ForestIvmParams::clone(params).check()?;
                 Learner::ForestIvm(Box::new(ForestIvm::new(&schema, &params)?))
+            }
+            ModelParams::Rvm(params) => {
+                Learner::Rvm(Box::new(RvmClassifier::new(&schema, &params.clone().check()?)?))
             }
             ModelParams::Gp(_) => return Err(Kind::Gp.unable("learn row by row", Kind::learns)),
         };
@@ -148,6 +162,7 @@ impl Model {
             Learner::Ivm(ivm) => Learner::Ivm(Box::new(ivm.frozen())),
             Learner::LeafGp(model) => Learner::LeafGp(Box::new(model.frozen())),
             Learner::ForestIvm(model) => Learner::ForestIvm(Box::new(model.frozen())),
+            Learner::Rvm(rvm) => Learner::Rvm(Box::new(rvm.frozen())),
             learner @ (Learner::Forest(_) | Learner::Gp(_)) => learner,
         };
         Self { schema: self.schema, learner }
@@ -163,6 +178,7 @@ impl Model {
             Learner::Ivm(ivm) => ivm.learn(schema, rows, training)?,
             Learner::LeafGp(model) => model.learn(schema, rows, training)?,
             Learner::ForestIvm(model) => model.learn(schema, rows, training)?,
+            Learner::Rvm(rvm) => rvm.learn(schema, rows, training)?,
             Learner::Forest(_) | Learner::Gp(_) => return Err(Error::NoRows),
         };
         if self.schema != *schema {
@@ -178,6 +194,7 @@ impl Model {
             Learner::Ivm(ivm) => ivm.can_learn(),
             Learner::LeafGp(model) => model.can_learn(),
             Learner::ForestIvm(model) => model.can_learn(),
+            Learner::Rvm(rvm) => rvm.can_learn(),
             Learner::Forest(_) | Learner::Gp(_) => false,
         };
         match (can, self.kind().learns()) {
@@ -194,6 +211,7 @@ impl Model {
             Learner::Ivm(ivm) => ivm.remembered(&self.schema),
             Learner::LeafGp(model) => model.remembered(&self.schema),
             Learner::ForestIvm(model) => model.remembered(&self.schema),
+            Learner::Rvm(rvm) => rvm.remembered(&self.schema),
             Learner::Forest(_) | Learner::Gp(_) => Ok(None),
         }
     }
@@ -206,6 +224,7 @@ impl Model {
             Learner::Ivm(ivm) => Some(ivm.n_seen()),
             Learner::LeafGp(model) => Some(model.n_seen()),
             Learner::ForestIvm(model) => Some(model.n_seen()),
+            Learner::Rvm(rvm) => Some(rvm.n_seen()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -218,6 +237,7 @@ impl Model {
             Learner::Ivm(ivm) => Some(ivm.n_remembered()),
             Learner::LeafGp(model) => Some(model.n_remembered()),
             Learner::ForestIvm(model) => Some(model.n_remembered()),
+            Learner::Rvm(rvm) => Some(rvm.n_remembered()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -230,6 +250,7 @@ impl Model {
             Learner::Gp(_) => Kind::Gp,
             Learner::LeafGp(_) => Kind::LeafGp,
             Learner::ForestIvm(_) => Kind::ForestIvm,
+            Learner::Rvm(_) => Kind::Rvm,
         }
     }
 
@@ -242,6 +263,7 @@ impl Model {
             Learner::Gp(gp) => gp.params().clone().into(),
             Learner::LeafGp(model) => model.params().clone().into(),
             Learner::ForestIvm(model) => model.params().clone().into(),
+            Learner::Rvm(rvm) => rvm.params().clone().into(),
         }
     }
 
@@ -279,6 +301,11 @@ impl Model {
         if let Learner::ForestIvm(model) = &self.learner { Some(model) } else { None }
     }
 
+    /// The Relevance Vector Machine, if it is one.
+    pub fn as_rvm(&self) -> Option<&RvmClassifier> {
+        if let Learner::Rvm(rvm) = &self.learner { Some(rvm) } else { None }
+    }
+
     /// The parameters of the kernel by name, where the model has one.
     pub fn kernel(&self) -> Vec<(String, f64)> {
         match &self.learner {
@@ -298,6 +325,7 @@ impl Model {
                 ];
                 named.map(|(name, value)| (name.to_string(), value)).to_vec()
             }),
+            Learner::Rvm(rvm) => crate::values::named_lengths(&rvm.lengths()),
             Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
         }
     }
@@ -306,6 +334,7 @@ impl Model {
     pub fn active_rows(&self) -> Option<Array2<f32>> {
         match &self.learner {
             Learner::Ivm(ivm) => Some(ivm.active_rows()),
+            Learner::Rvm(rvm) => Some(rvm.relevant_rows()),
             _ => None,
         }
     }
@@ -319,6 +348,7 @@ impl Model {
             Learner::Gp(gp) => gp.bytes(),
             Learner::LeafGp(model) => model.bytes(),
             Learner::ForestIvm(model) => model.bytes(),
+            Learner::Rvm(rvm) => rvm.bytes(),
         }
     }
 
@@ -365,6 +395,7 @@ impl Classifier for Model {
             Learner::Gp(gp) => gp.predict_proba_impl(x, par, out),
             Learner::LeafGp(model) => model.predict_proba_impl(x, par, out),
             Learner::ForestIvm(model) => model.predict_proba_impl(x, par, out),
+            Learner::Rvm(rvm) => rvm.predict_proba_impl(x, par, out),
         }
     }
 }

@@ -4,6 +4,7 @@ use hedgerow_core::{Params, Result};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
 use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow_rvm::RvmParams;
 use serde::Serialize;
 
 use crate::kind::Kind;
@@ -32,6 +33,8 @@ pub enum ModelParams {
     LeafGp(LeafGpParams),
     /// Those of a forest with machines that help it.
     ForestIvm(Box<ForestIvmParams>),
+    /// Those of a Relevance Vector Machine.
+    Rvm(RvmParams),
 }
 
 impl ModelParams {
@@ -43,6 +46,7 @@ impl ModelParams {
             Kind::Gp => Self::Gp(GpParams::default()),
             Kind::LeafGp => Self::LeafGp(LeafGpParams::default()),
             Kind::ForestIvm => ForestIvmParams::default().into(),
+            Kind::Rvm => Self::Rvm(RvmParams::default()),
         }
     }
 
@@ -54,6 +58,7 @@ impl ModelParams {
             Self::Gp(_) => Kind::Gp,
             Self::LeafGp(_) => Kind::LeafGp,
             Self::ForestIvm(_) => Kind::ForestIvm,
+            Self::Rvm(_) => Kind::Rvm,
         }
     }
 
@@ -65,6 +70,7 @@ impl ModelParams {
             Self::Gp(params) => Self::Gp(params.with_settings(settings)?),
             Self::LeafGp(params) => Self::LeafGp(params.with_settings(settings)?),
             Self::ForestIvm(params) => params.with_settings(settings)?.into(),
+            Self::Rvm(params) => Self::Rvm(params.with_settings(settings)?),
         })
     }
 
@@ -77,6 +83,7 @@ impl ModelParams {
             Self::Gp(params) => params.seed = seed,
             Self::LeafGp(params) => params.seed = seed,
             Self::ForestIvm(params) => params.seed = seed,
+            Self::Rvm(params) => params.seed = seed,
         }
         self
     }
@@ -89,6 +96,7 @@ impl ModelParams {
             Self::Gp(params) => params.seed,
             Self::LeafGp(params) => params.seed,
             Self::ForestIvm(params) => params.seed,
+            Self::Rvm(params) => params.seed,
         }
     }
 
@@ -100,6 +108,7 @@ impl ModelParams {
             Self::Gp(params) => params.rules(),
             Self::LeafGp(params) => params.rules(),
             Self::ForestIvm(params) => params.rules(),
+            Self::Rvm(params) => params.rules(),
         }
     }
 }
@@ -119,6 +128,12 @@ impl From<ForestParams> for ModelParams {
 impl From<GpParams> for ModelParams {
     fn from(params: GpParams) -> Self {
         Self::Gp(params)
+    }
+}
+
+impl From<RvmParams> for ModelParams {
+    fn from(params: RvmParams) -> Self {
+        Self::Rvm(params)
     }
 }
 

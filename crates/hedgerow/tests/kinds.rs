@@ -9,6 +9,7 @@ use hedgerow::core::{Classifier as _, Error, Par};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow::rvm::RvmParams;
 use hedgerow::{Kind, Model, ModelParams};
 use models::{changed, edited, fit_any, more_rows, random_rows, teach};
 
@@ -20,6 +21,7 @@ fn params(kind: Kind) -> ModelParams {
         Kind::Gp => gp(),
         Kind::LeafGp => leaf_gp(),
         Kind::ForestIvm => forest_ivm(),
+        Kind::Rvm => rvm(),
         other => ModelParams::new(other),
     }
 }
@@ -47,6 +49,10 @@ fn leaf_gp() -> ModelParams {
         .into()
 }
 
+fn rvm() -> ModelParams {
+    RvmParams { length_scale: 1.0, partition_size: 20, max_rows: 120, ..Default::default() }.into()
+}
+
 fn ivm() -> ModelParams {
     IvmParams { n_active: 12, length_scale: 1.0, signal_variance: 8.0, ..Default::default() }.into()
 }
@@ -67,6 +73,7 @@ fn every_kind_keeps_the_contract_of_a_classifier() {
         assert_eq!(model.as_forest().is_some(), kind == Kind::Forest);
         assert_eq!(model.as_ivm().is_some(), kind == Kind::Ivm);
         assert_eq!(model.as_gp().is_some(), kind == Kind::Gp);
+        assert_eq!(model.as_rvm().is_some(), kind == Kind::Rvm);
     }
 }
 
@@ -116,6 +123,7 @@ fn a_loaded_model_is_the_saved_one() {
 #[test]
 fn a_loaded_machine_is_the_saved_one() {
     check_saved(Kind::Ivm);
+    check_saved(Kind::Rvm);
 }
 
 fn check_saved(kind: Kind) {
@@ -142,6 +150,7 @@ fn a_changed_file_of_a_process_never_panics() {
 fn a_changed_file_of_a_machine_never_panics() {
     check_changed(&fit_any(&ivm(), 1), 1_000);
     check_changed(&fit_any(&ivm(), 1).without_rows(), 1_000);
+    check_changed(&fit_any(&rvm(), 1), 1_000);
 }
 
 fn check_changed(model: &Model, rounds: u64) {
@@ -180,7 +189,10 @@ fn a_changed_file_of_a_forest_with_machines_never_panics() {
 fn a_process_learns_nothing_row_by_row() {
     let mut model = fit_any(&gp(), 1);
     let message = teach(&mut model, &more_rows()).unwrap_err().to_string();
-    assert!(message.contains("gp cannot learn row by row") && message.contains("forest, ivm"), "{message}");
+    assert!(
+        message.contains("gp cannot learn row by row") && message.contains("forest, ivm, rvm"),
+        "{message}"
+    );
     assert_eq!((model.n_seen(), model.n_remembered()), (None, None));
     assert!(matches!(Model::new(more_rows().schema, &gp()), Err(Error::Unable { .. })));
     assert_eq!(model.kernel().iter().find(|(name, _)| name == "length_scale").unwrap().1, 1.0);

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use hedgerow::Kind;
 
 use super::kind::kind;
@@ -14,6 +14,7 @@ use super::{DataArgs, RunArgs};
 #[command(after_help = "Examples:\n  \
     hedgerow fit iris.csv --target species --out iris.hedgerow\n  \
     hedgerow fit train.csv --target 0 --no-header --test test.csv --set n_trees=500\n  \
+    hedgerow fit houses.csv --target price --model rvm --task regression --holdout 0.1\n  \
     hedgerow fit train.csv --target label --model ivm --set n_active=200 --holdout 0.2\n  \
     hedgerow fit train-images-idx3-ubyte.gz --max-seconds 10 --set n_trees=0 --out digits.hedgerow\n\n\
     Ctrl-C ends the training early; the model so far is saved if --out was given.")]
@@ -24,6 +25,10 @@ pub(crate) struct FitArgs {
     /// Kind of model
     #[arg(long, value_parser = kind(), default_value_t = Kind::Forest, value_name = "KIND")]
     pub(crate) model: Kind,
+    /// What the target is: `classification` for labels, or `regression` for values. Without this, classes, unless the kind of model can answer with
+    /// values and the target looks like some: numbers, most of them different
+    #[arg(long, value_enum, value_name = "TASK")]
+    pub(crate) task: Option<Task>,
     /// Set a parameter of the model (may be repeated); --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
@@ -60,6 +65,17 @@ pub(crate) struct FitArgs {
     pub(crate) limits: LimitArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Task {
+    /// Labels
+    #[value(alias = "classes")]
+    Classification,
+    /// Numbers
+    #[value(alias = "values")]
+    Regression,
 }
 
 fn share(text: &str) -> Result<f64, String> {

@@ -22,6 +22,9 @@ pub(crate) struct PredictArgs {
     /// Write the probability of every class too
     #[arg(long)]
     pub(crate) proba: bool,
+    /// Of a model that answers with values, write the ends of the interval that should hold this share of them too, such as 0.9
+    #[arg(long, value_name = "SHARE", value_parser = inner_share)]
+    pub(crate) interval: Option<f64>,
     /// Measure how long one row takes on one thread, on up to 1,000 rows of the first batch
     #[arg(long)]
     pub(crate) latency: bool,
@@ -84,6 +87,13 @@ pub(crate) struct MergeArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) run: RunArgs,
+}
+
+fn inner_share(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
+        _ => Err("expected a share between 0 and 1".into()),
+    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

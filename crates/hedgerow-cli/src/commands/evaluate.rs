@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::fit::Seconds;
 use super::judge::{Judged, LeftOut, judge};
-use super::{Verdict, check_writable, page};
+use super::{Verdict, check_writable, page, values};
 use crate::args::EvaluateArgs;
 use crate::machine;
 use crate::output;
@@ -35,6 +35,9 @@ pub(crate) struct EvaluateResult {
 pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
     if let Some(path) = &args.report {
         check_writable(path)?;
+    }
+    if let Some(model) = values::load(&args.model)? {
+        return values::evaluate::run(args, &model);
     }
     let mut model = Model::load(&args.model)?;
     let par = args.run.par()?;

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 use hedgerow::core::metrics::Report;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, Dataset, Error, Par, StopReason, Training};
+use hedgerow::core::{Budget, DataProblem, Dataset, Error, Par, StopReason, Training};
 use hedgerow::forest::OutOfBag;
 use hedgerow::io::read_dataset;
 use hedgerow::report::{LeastSure, Page};
@@ -14,8 +14,8 @@ use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::Serialize;
 
 use super::judge::{Judged, LeftOut, judge, judge_answers, judge_dataset};
-use super::{Inside, Verdict, check_room, check_writable, interrupt, page, params};
-use crate::args::FitArgs;
+use super::{Inside, Verdict, check_room, check_writable, interrupt, page, params, values};
+use crate::args::{FitArgs, Task};
 use crate::machine;
 use crate::output::{self, progress::Bar};
 
@@ -77,18 +77,38 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         check_writable(path)?;
     }
     let Some(path) = &args.data else { return Ok(Verdict::Done) };
+    if args.task == Some(Task::Regression) {
+        if !args.model.answers_values() {
+            bail!("--task regression: {}", args.model.unable("answer with values", Kind::answers_values));
+        }
+        let budget = args.limits.budget(start);
+        interrupt::listen(&budget)?;
+        return values::fit::run(args, path, &params, start, budget);
+    }
     let par = args.run.par()?;
     let mut budget = args.limits.budget(start);
     interrupt::listen(&budget)?;
 
-    let mut data = read_dataset(path, &args.data_args.options(), check_room(&args.limits)?)?;
+    let mut data = match read_dataset(path, &args.data_args.options(), check_room(&args.limits)?) {
+        // A target that looks continuous is one of values for a model that can answer with them.
+        Err(error) if args.task.is_none() && args.model.answers_values() && is_continuous(&error) => {
+            if path.as_os_str() == "-" {
+                bail!("{error}; if these are values, say --task regression");
+            }
+            output::note(
+                "the target looks like values: fitting a regression (--task classification for labels)",
+            );
+            return values::fit::run(args, path, &params, start, budget);
+        }
+        other => other?,
+    };
     let held_out = args.holdout.map(|share| HeldOut::take(&mut data, share, params.seed())).transpose()?;
     let read_seconds = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {
         budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
     }
     let fit_start = Instant::now();
-    let Fitted { model, oob, log_evidence, stop } = train(&data, &params, &par, &budget)?;
+    let Fitted { model, oob, log_evidence, stop, notes } = train(&data, &params, &par, &budget)?;
     let seconds = Seconds { read: read_seconds, fit: fit_start.elapsed().as_secs_f64(), predict: 0.0 };
 
     let mut page = args.report.as_ref().map(|_| Page::default());
@@ -132,7 +152,13 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     result.peak_memory_bytes = machine::peak_memory();
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
+    notes.iter().for_each(|text| output::note(text));
     Ok(Verdict::Done)
+}
+
+/// Whether labels were refused because they look like values.
+fn is_continuous(error: &Error) -> bool {
+    matches!(error, Error::Data(data) if matches!(data.problem, DataProblem::ContinuousTarget { .. }))
 }
 
 /// Rows kept out of the training, with their numbers in the file.
@@ -272,6 +298,7 @@ fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
         ModelParams::Ivm(params) => Some(params.pool_rows()),
         ModelParams::LeafGp(params) => Some(params.max_rows),
         ModelParams::ForestIvm(params) => Some(params.forest.pool_rows),
+        ModelParams::Rvm(params) => Some(params.max_rows),
         _ => Some(0),
     }
 }

@@ -74,6 +74,11 @@ pub(crate) struct DataInfo {
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
     let named_like_a_model = args.file.extension().is_some_and(|e| e == "hedgerow");
     if named_like_a_model || is_model_file(&args.file) {
+        if let Some(model) = super::values::load(&args.file)? {
+            let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
+            output::show(&super::values::info::ValueModelInfo::new(&model, bytes), args.run.json)?;
+            return Ok(Verdict::Done);
+        }
         output::show(&model_info(args)?, args.run.json)?;
     } else {
         let summary = summarize(&args.file, &args.data_args.options())?;

@@ -130,7 +130,11 @@ impl Inside {
         if let Some(gp) = model.as_gp() {
             return Self::All { rows_kept: gp.n_rows(), kernel };
         }
-        let active_rows = model.as_ivm().map_or(0, hedgerow::gp::IvmClassifier::n_active);
+        let active_rows = match (model.as_ivm(), model.as_rvm()) {
+            (Some(ivm), _) => ivm.n_active(),
+            (_, Some(rvm)) => rvm.n_relevant(),
+            _ => 0,
+        };
         Self::Rows { active_rows, kernel }
     }
 

@@ -50,6 +50,7 @@ pub(super) fn a_kind(model: &Model) -> &'static str {
         Kind::Gp => "a Gaussian process",
         Kind::ForestIvm => "a forest with Informative Vector Machines",
         Kind::LeafGp => "a forest with Gaussian processes in its leaves",
+        Kind::Rvm => "a Relevance Vector Machine",
         other => other.name(),
     }
 }

@@ -13,7 +13,7 @@ use ndarray::{Array2, ArrayView2, s};
 use serde::Serialize;
 
 use super::fit::Seconds;
-use super::{Verdict, check_writable};
+use super::{Verdict, check_writable, values};
 use crate::args::PredictArgs;
 use crate::machine;
 use crate::output;
@@ -48,6 +48,14 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Verdict> {
                 bail!("{}: the answers would overwrite what they are made from", out.display());
             }
         }
+    }
+    if let Some(model) = values::load(&args.model)? {
+        return values::predict::run(args, &model);
+    }
+    if args.interval.is_some() {
+        bail!(
+            "--interval is about values, and this model answers with classes; --proba tells how sure it is"
+        );
     }
     let model = Model::load(&args.model)?;
     let par = args.run.par()?;

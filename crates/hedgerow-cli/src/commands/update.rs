@@ -22,6 +22,9 @@ pub(crate) fn run(args: &UpdateArgs) -> anyhow::Result<Verdict> {
         check_writable(path)?;
     }
     super::check_room(&args.limits)?;
+    if let Some(model) = super::values::load(&args.model)? {
+        return super::values::update::run(args, model);
+    }
     let model = Model::load(&args.model)?;
     let par = args.run.par()?;
     let budget = args.limits.budget(start);

@@ -4,8 +4,10 @@ mod dataset;
 mod features;
 mod labels;
 mod schema;
+mod values;
 
 pub use dataset::{Dataset, check_rows};
 pub use features::Features;
 pub use labels::{ClassId, LabelTable, canonical_label};
 pub use schema::{Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Schema};
+pub use values::ValueData;

@@ -13,6 +13,7 @@ mod confidence;
 mod ranking;
 mod running;
 mod scores;
+mod values;
 
 use ndarray::ArrayView2;
 use serde::Serialize;
@@ -25,6 +26,7 @@ pub use confidence::{ReliabilityBin, ece, normalized_entropy, overconfidence, re
 pub use ranking::{auc, binary_auc};
 pub use running::{ClassTally, Running};
 pub use scores::{accuracy, balanced_accuracy, brier, confusion, log_loss};
+pub use values::ValueReport;
 
 /// Classes beyond which figures whose cost grows with their square are left out.
 const MOST_CLASSES: usize = 1_000;

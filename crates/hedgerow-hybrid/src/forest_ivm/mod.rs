@@ -102,7 +102,7 @@ impl ForestIvm {
         let fitted = Forest::fit(data, &params.forest_params().check()?, training)?;
         let answers = fitted.oob.as_ref().map_or_else(
             || Array2::from_elem((data.n_rows(), data.schema.n_classes()), f64::NAN),
-            |oob| oob.probabilities(fitted.forest.calibration()),
+            |oob| oob.probabilities(&fitted.forest),
         );
         let is_honest: Vec<bool> =
             answers.rows().into_iter().map(|row| row.iter().all(|p| p.is_finite())).collect();

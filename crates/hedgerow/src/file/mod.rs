@@ -13,6 +13,7 @@ mod layout;
 mod leaf_gp;
 mod online;
 mod rows;
+mod values;
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -24,6 +25,7 @@ use serde::de::DeserializeOwned;
 
 use crate::kind::Kind;
 use crate::model::{Learner, Model};
+use crate::values::{AnyModel, ValueModel};
 use layout::{Parts, Plan};
 
 /// The version of the format that this program writes.
@@ -56,8 +58,46 @@ pub(crate) fn load(path: &Path) -> Result<Model> {
 }
 
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
+    match any_from_bytes(bytes)? {
+        AnyModel::Classes(model) => Ok(model),
+        AnyModel::Values(_) => Err(Error::model(ModelProblem::Values)),
+    }
+}
+
+pub(crate) fn any_from_bytes(bytes: &[u8]) -> Result<AnyModel> {
     let parts = Parts::open(bytes)?;
-    let schema: Schema = json(&parts, "schema")?;
+    if values::is_there(&parts) {
+        values::read(&parts).map(AnyModel::Values)
+    } else {
+        classes(&parts).map(AnyModel::Classes)
+    }
+}
+
+pub(crate) fn load_any(path: &Path) -> Result<AnyModel> {
+    let bytes = disk::read(path)?;
+    any_from_bytes(&bytes).map_err(|error| error.in_file(path))
+}
+
+pub(crate) fn save_values(model: &ValueModel, path: &Path) -> Result<u64> {
+    let plan = values::plan(model)?;
+    disk::replace(path, |out| plan.write(out)).map_err(|source| Error::io(path, source))?;
+    Ok(plan.len())
+}
+
+pub(crate) fn values_len(model: &ValueModel) -> Result<u64> {
+    Ok(values::plan(model)?.len())
+}
+
+pub(crate) fn values_to_bytes(model: &ValueModel) -> Result<Vec<u8>> {
+    let plan = values::plan(model)?;
+    let mut bytes = Vec::with_capacity(plan.len() as usize);
+    plan.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
+    Ok(bytes)
+}
+
+/// A model of classes.
+fn classes(parts: &Parts<'_>) -> Result<Model> {
+    let schema: Schema = json(parts, "schema")?;
     check_schema(&schema)?;
     let kind = parts.text("kind")?;
     let Ok(kind) = kind.parse() else {
@@ -65,22 +105,23 @@ pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
     };
     let learner = match kind {
         Kind::Forest => {
-            let forest = forest::read(&parts, &schema)?;
-            if forest.trees().is_empty() && !online::is_there(&parts) {
+            let forest = forest::read(parts, &schema)?;
+            if forest.trees().is_empty() && !online::is_there(parts) {
                 return Err(malformed("trees.roots", "there are no trees"));
             }
-            if online::is_there(&parts) {
-                Learner::OnlineForest(Box::new(online::read(&parts, &schema, forest)?))
+            if online::is_there(parts) {
+                Learner::OnlineForest(Box::new(online::read(parts, &schema, forest)?))
             } else {
                 Learner::Forest(forest)
             }
         }
-        Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
-        Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(&parts)?, &schema)?)),
+        Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
+        Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(parts)?, &schema)?)),
         Kind::ForestIvm => {
-            Learner::ForestIvm(Box::new(fitting(forest_ivm::read(&parts, &schema)?, &schema)?))
+            Learner::ForestIvm(Box::new(fitting(forest_ivm::read(parts, &schema)?, &schema)?))
         }
-        Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(&parts, &schema)?, &schema)?)),
+        Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(parts, &schema)?, &schema)?)),
+        Kind::Rvm => Learner::Rvm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
     };
     Ok(Model { schema, learner })
 }
@@ -118,7 +159,9 @@ impl<'a> Contents<'a> {
             Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
             Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
             Learner::ForestIvm(model) => forest_ivm::trees(model),
-            Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) => (Cow::Borrowed([].as_slice()), None),
+            Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) | Learner::Rvm(_) => {
+                (Cow::Borrowed([].as_slice()), None)
+            }
         };
         let stored = model.as_leaf_gp().map(leaf_gp::Whole::new);
         Self { model, trees, saved, stored }
@@ -138,6 +181,7 @@ impl<'a> Contents<'a> {
                     leaf_gp::plan(model, stored, &mut plan)?;
                 }
             }
+            Learner::Rvm(rvm) => kernel::plan(&**rvm, &mut plan)?,
         }
         if let Some(saved) = &self.saved {
             online::plan(saved, &mut plan)?;

@@ -47,6 +47,7 @@ mod takeover;
 #[cfg(test)]
 mod tests;
 mod uncertain;
+mod value_curve;
 
 pub use answers::Answers;
 pub use class_bars::{ClassBars, Example};
@@ -63,3 +64,4 @@ pub use reliability::Reliability;
 pub use scores::Scores;
 pub use takeover::Takeover;
 pub use uncertain::{Look, UncertainRow};
+pub use value_curve::ValueCurve;

@@ -14,6 +14,7 @@ use super::reliability::Reliability;
 use super::scores::Scores;
 use super::takeover::Takeover;
 use super::uncertain::{self, UncertainRow};
+use super::value_curve::ValueCurve;
 
 const STYLE: &str = include_str!("style.css");
 /// The colors of the dark page, wanted in two places.
@@ -33,6 +34,8 @@ pub struct Page {
     pub scores: Option<Scores>,
     /// How the model got better.
     pub curve: Option<LearningCurve>,
+    /// The curve of a model of values, where rows have one column.
+    pub values: Option<ValueCurve>,
     /// What the model answers everywhere, where rows have two columns.
     pub map: Option<DecisionMap>,
     /// Which classes are taken for which.
@@ -78,6 +81,7 @@ impl Page {
         let mut blocks = Vec::new();
         blocks.extend(self.scores.as_ref().map(Scores::block));
         blocks.extend(self.curve.as_ref().map(LearningCurve::block));
+        blocks.extend(self.values.as_ref().map(ValueCurve::block));
         blocks.extend(self.map.as_ref().map(DecisionMap::block));
         blocks.extend(self.confusion.as_ref().map(Confusion::block));
         blocks.extend(self.reliability.as_ref().map(Reliability::block));

@@ -25,6 +25,7 @@ pub(super) fn learner_bytes(limit: u64, model: &Model, par: &Par, beside: u64) -
             (n_trees as u64, "trees")
         }
         ModelParams::Ivm(params) => (params.n_active as u64, "active rows a class"),
+        ModelParams::Rvm(_) => (50, "candidates at a time"),
         _ => (1, "parts"),
     };
     let values = 4 * model.schema.n_features() as u64;

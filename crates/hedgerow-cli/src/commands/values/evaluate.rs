@@ -1,0 +1,66 @@
+//! `evaluate` for a model of values.
+
+use hedgerow::core::metrics::ValueReport;
+use hedgerow::report::Page;
+use hedgerow::{Kind, ModelParams, ValueModel};
+use serde::Serialize;
+
+use super::{judge, page};
+use crate::args::EvaluateArgs;
+use crate::commands::Verdict;
+use crate::commands::fit::Seconds;
+use crate::machine;
+use crate::output;
+
+/// What `evaluate` tells of a model of values.
+#[derive(Debug, Serialize)]
+pub(crate) struct EvaluateValuesResult {
+    pub(crate) model: Kind,
+    pub(crate) task: &'static str,
+    pub(crate) params: ModelParams,
+    pub(crate) target: Option<String>,
+    pub(crate) rows: usize,
+    pub(crate) features: usize,
+    pub(crate) seconds: Seconds,
+    pub(crate) bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    pub(crate) metrics: ValueReport,
+    pub(crate) rows_without_value: u64,
+}
+
+pub(crate) fn run(args: &EvaluateArgs, model: &ValueModel) -> anyhow::Result<Verdict> {
+    if args.importances || args.at_least.is_some() {
+        anyhow::bail!("--importances and --at-least are about accuracy, and this model answers with values");
+    }
+    let par = args.run.par()?;
+    let judged = judge(model, &args.data, &args.data_args.options(), &par)?;
+    let bytes = model.file_len()?;
+    if let Some(path) = &args.report {
+        let mut about = Page::default();
+        let rows = output::count(judged.rows as u64);
+        page::describe(&mut about, model, &args.data, &format!("{rows} rows answered"), bytes);
+        page::judged(&mut about, &judged.report);
+        if let Some(data) = &judged.drawn {
+            page::fit(&mut about, model, data, "The dots are the rows it was judged on", &par)?;
+        }
+        crate::commands::page::write(&about, path)?;
+    }
+    let result = EvaluateValuesResult {
+        model: model.kind(),
+        task: "regression",
+        params: model.params(),
+        target: model.schema.target.clone(),
+        rows: judged.rows,
+        features: model.schema.n_features(),
+        seconds: Seconds { read: judged.read_seconds, fit: 0.0, predict: judged.predict_seconds },
+        bytes,
+        peak_memory_bytes: machine::peak_memory(),
+        metrics: judged.report,
+        rows_without_value: judged.without_value,
+    };
+    output::show(&result, args.run.json)?;
+    if result.rows_without_value > 0 {
+        output::note(&format!("{} rows without a value were left out", result.rows_without_value));
+    }
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,109 @@
+//! What verbs do with models that answer with values.
+
+pub(crate) mod evaluate;
+pub(crate) mod fit;
+pub(crate) mod info;
+mod page;
+pub(crate) mod predict;
+pub(crate) mod update;
+
+use std::path::Path;
+use std::time::Instant;
+
+use hedgerow::core::metrics::ValueReport;
+use hedgerow::core::{DataProblem, Error, Features, Normals, Par, Regressor as _, Result, ValueData};
+use hedgerow::io::{ReadOptions, ValueReader};
+use hedgerow::{AnyModel, ValueModel};
+
+use super::batch_rows;
+
+/// The model of values in a file, if that is what it holds.
+pub(crate) fn load(path: &Path) -> Result<Option<ValueModel>> {
+    Ok(match AnyModel::load(path)? {
+        AnyModel::Values(model) => Some(model),
+        AnyModel::Classes(_) => None,
+    })
+}
+
+/// Answers with the true values, and the rows where a picture of them can be drawn.
+pub(crate) struct Judged {
+    pub(crate) rows: usize,
+    pub(crate) read_seconds: f64,
+    pub(crate) predict_seconds: f64,
+    pub(crate) report: ValueReport,
+    /// Rows without a value.
+    pub(crate) without_value: u64,
+    /// The rows and values, kept where there is one column.
+    pub(crate) drawn: Option<ValueData>,
+}
+
+/// Judges a model by a file.
+fn judge(model: &ValueModel, path: &Path, options: &ReadOptions, par: &Par) -> Result<Judged> {
+    let start = Instant::now();
+    let mut reader = ValueReader::open_with(path, options, &model.schema)?;
+    let (mut answers, mut truth) = (Normals::default(), Vec::new());
+    let (mut predict_seconds, mut without_value) = (0.0, 0);
+    let is_drawn = model.n_features() == 1;
+    let mut rows = Features::new(model.n_features());
+    while let Some(batch) = reader.next_batch(batch_rows(model.n_features()))? {
+        let before = Instant::now();
+        let found = model.predict_values(batch.x.view(), par)?;
+        predict_seconds += before.elapsed().as_secs_f64();
+        for (i, target) in batch.targets.into_iter().enumerate() {
+            if target.is_nan() {
+                without_value += 1;
+                continue;
+            }
+            answers.mean.push(found.mean[i]);
+            answers.variance.push(found.variance[i]);
+            truth.push(target);
+            if is_drawn {
+                rows.push(&batch.x.row(i).to_vec());
+            }
+        }
+    }
+    if truth.is_empty() {
+        return Err(Error::from(DataProblem::MissingLabel).in_file(path));
+    }
+    Ok(Judged {
+        rows: truth.len(),
+        read_seconds: start.elapsed().as_secs_f64() - predict_seconds,
+        predict_seconds,
+        report: ValueReport::new(&answers, &truth)?,
+        without_value,
+        drawn: if is_drawn { ValueData::new(model.schema.clone(), rows, truth).ok() } else { None },
+    })
+}
+
+/// Judges a model by rows in memory.
+fn judge_rows(model: &ValueModel, data: ValueData, par: &Par) -> Result<Judged> {
+    let start = Instant::now();
+    let answers = model.predict_values(data.features.to_array(0..data.n_rows()).view(), par)?;
+    Ok(Judged {
+        rows: data.n_rows(),
+        read_seconds: 0.0,
+        predict_seconds: start.elapsed().as_secs_f64(),
+        report: ValueReport::new(&answers, &data.targets)?,
+        without_value: 0,
+        drawn: (model.n_features() == 1).then_some(data),
+    })
+}
+
+/// What is told of a model of values: its relevant rows, kernel and noise.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct Inside {
+    pub(crate) active_rows: usize,
+    pub(crate) kernel: std::collections::BTreeMap<String, f64>,
+    /// The deviation of the noise, in units of the target.
+    pub(crate) noise_deviation: Option<f64>,
+}
+
+impl Inside {
+    pub(crate) fn new(model: &ValueModel) -> Self {
+        Self {
+            active_rows: model.regressor.n_relevant(),
+            kernel: model.kernel().into_iter().collect(),
+            noise_deviation: model.regressor.noise_deviation(),
+        }
+    }
+}

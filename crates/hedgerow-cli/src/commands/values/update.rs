@@ -1,0 +1,83 @@
+//! `update` for a model of values: rows are answered, judged and learnt.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use hedgerow::core::metrics::ValueReport;
+use hedgerow::core::{Normals, Regressor as _, Silent, Training};
+use hedgerow::io::ValueReader;
+use hedgerow::{Kind, ModelParams, ValueModel};
+use serde::Serialize;
+
+use super::{Inside, judge};
+use crate::args::UpdateArgs;
+use crate::commands::{Verdict, batch_rows, interrupt};
+use crate::machine;
+use crate::output;
+
+/// What `update` tells of a model of values.
+#[derive(Debug, Serialize)]
+pub(crate) struct UpdateValuesResult {
+    pub(crate) model: Kind,
+    pub(crate) task: &'static str,
+    pub(crate) params: ModelParams,
+    pub(crate) rows: u64,
+    pub(crate) seconds: f64,
+    pub(crate) bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+    #[serde(flatten)]
+    pub(crate) inside: Inside,
+    pub(crate) rows_remembered: usize,
+    /// Answers given before each row was learnt.
+    pub(crate) prequential: Option<ValueReport>,
+    pub(crate) metrics: Option<ValueReport>,
+    pub(crate) out: PathBuf,
+}
+
+pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Verdict> {
+    if args.report.is_some() {
+        anyhow::bail!(
+            "--report of update is about classes, and this model answers with values: use evaluate --report"
+        );
+    }
+    let start = Instant::now();
+    let par = args.run.par()?;
+    let budget = args.limits.budget(start);
+    interrupt::listen(&budget)?;
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let mut reader = ValueReader::open_with(&args.data, &args.data_args.options(), &model.schema)?;
+    let (mut answers, mut truth) = (Normals::default(), Vec::new());
+    while let Some(batch) = reader.next_batch(batch_rows(model.n_features()).min(1024))? {
+        let known: Vec<usize> = (0..batch.targets.len()).filter(|&i| !batch.targets[i].is_nan()).collect();
+        let x = batch.x.select(ndarray::Axis(0), &known);
+        let targets: Vec<f64> = known.iter().map(|&i| batch.targets[i]).collect();
+        let lesson = model.learn(x.view(), &targets, &training)?;
+        truth.extend_from_slice(&targets[..lesson.n_learnt]);
+        answers.mean.extend_from_slice(&lesson.answers.mean[..lesson.n_learnt]);
+        answers.variance.extend_from_slice(&lesson.answers.variance[..lesson.n_learnt]);
+        if budget.spent().is_some() {
+            break;
+        }
+    }
+    let out = args.out.clone().unwrap_or_else(|| args.model.clone());
+    let bytes = model.save(&out)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let tested =
+        args.test.as_ref().map(|test| judge(&model, test, &args.data_args.options(), &par)).transpose()?;
+    let result = UpdateValuesResult {
+        model: model.kind(),
+        task: "regression",
+        params: model.params(),
+        rows: truth.len() as u64,
+        seconds,
+        bytes,
+        peak_memory_bytes: machine::peak_memory(),
+        inside: Inside::new(&model),
+        rows_remembered: model.regressor.n_remembered(),
+        prequential: if truth.is_empty() { None } else { Some(ValueReport::new(&answers, &truth)?) },
+        metrics: tested.map(|judged| judged.report),
+        out,
+    };
+    output::show(&result, args.run.json)?;
+    Ok(Verdict::Done)
+}

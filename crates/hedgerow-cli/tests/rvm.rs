@@ -1,0 +1,103 @@
+//! The Relevance Vector Machine on the command line, for classes and for values.
+#![allow(clippy::unwrap_used)]
+
+mod program;
+
+use program::{Program, holds};
+use serde_json::{Value, json};
+
+const RIPLEY: &str = "{data}/ripley_train.csv.gz --target yc --model rvm";
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap()
+}
+
+/// sin(x)/x at even places with a little noise that is always the same.
+fn sinc(n: usize) -> String {
+    let mut text = String::from("x,y\n");
+    for i in 0..n {
+        let x = 20.0 * i as f64 / n as f64 - 10.01;
+        let noise = 0.1 * (12.9898 * i as f64).sin() * (78.233 * i as f64).cos();
+        text.push_str(&format!("{x:.4},{:.5}\n", x.sin() / x + noise));
+    }
+    text
+}
+
+#[test]
+fn classes_are_told_from_few_rows() {
+    let program = Program::new();
+    let line =
+        format!("fit {RIPLEY} --test {{data}}/ripley_test.csv.gz --seed 3 --out m.hedgerow --report r.html");
+    let result = program.json(&line);
+    assert_eq!((&result["model"], &result["params"]["seed"]), (&json!("rvm"), &json!(3)));
+    assert!(number(&result["metrics"]["accuracy"]) > 0.88, "{result}");
+    assert!(number(&result["active_rows"]) <= 12.0, "{result}");
+    assert!(number(&result["kernel"]["length_scale"]) > 0.0 && result["log_evidence"].is_number());
+    holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Relevance Vector Machine", "Decision map"]);
+    holds(&program.ok(&line), &["rvm of", "active rows from 250 rows, 2 features, 2 classes"]);
+    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!(judged["metrics"], result["metrics"]);
+    holds(&program.ok("info m.hedgerow"), &["rvm of", "keeps learning: 250 rows"]);
+    let updated = program.json("update m.hedgerow {data}/ripley_test.csv.gz --out n.hedgerow");
+    assert_eq!(updated["rows"], 1000);
+    for threads in 1..=2 {
+        program.ok(&format!("fit {RIPLEY} --threads {threads} --out {threads}.hedgerow"));
+    }
+    assert!(program.read("1.hedgerow") == program.read("2.hedgerow"));
+    let streamed = program.json("stream {data}/ripley_train.csv.gz --target yc --model rvm --batches 3");
+    assert_eq!(streamed["rows"], 250);
+}
+
+#[test]
+fn values_are_answered_with_intervals() {
+    let program = Program::new();
+    program.write("sinc.csv", sinc(300));
+    let line = "fit sinc.csv --target y --model rvm --task regression --holdout 0.3 --out m.hedgerow --report r.html";
+    let result = program.json(line);
+    assert_eq!((&result["task"], &result["target"]), (&json!("regression"), &json!("y")));
+    for key in ["rmse", "mae", "nlpd", "coverage90"] {
+        assert!(result["metrics"][key].is_number(), "{key}");
+    }
+    assert!(number(&result["metrics"]["rmse"]) < 0.09, "{result}");
+    assert!(number(&result["metrics"]["coverage90"]) > 0.75, "{result}");
+    assert_eq!(result["metrics_rows"], 90);
+    let page = String::from_utf8(program.read("r.html")).unwrap();
+    holds(&page, &["Relevant rows", "class=\"band\"", "relevant rows, the band should hold"]);
+    let text = program.ok("predict m.hedgerow sinc.csv --interval 0.9");
+    assert_eq!((text.lines().next(), text.lines().count()), (Some("prediction,deviation,low,high"), 301));
+    let second: Vec<f64> = text.lines().nth(1).unwrap().split(',').map(|v| v.parse().unwrap()).collect();
+    assert!((second[3] - second[0] - 1.6449 * second[1]).abs() < 1e-3 && second[2] < second[0]);
+    let judged = program.json("evaluate m.hedgerow sinc.csv --report e.html");
+    assert_eq!(judged["rows"], 300);
+    holds(&program.ok("evaluate m.hedgerow sinc.csv"), &["RMSE", "NLPD", "coverage"]);
+    holds(
+        &program.ok("info m.hedgerow"),
+        &["rvm of", "for values", "answers with y", "keeps learning: 210 rows"],
+    );
+    assert_eq!(program.json("info m.hedgerow")["task"], "regression");
+    let updated = program.json("update m.hedgerow sinc.csv --test sinc.csv");
+    assert_eq!(updated["rows"], 300);
+    assert!(number(&updated["prequential"]["rmse"]) < 0.2 && number(&updated["metrics"]["rmse"]) < 0.1);
+    program.ok("predict m.hedgerow sinc.csv --out p.csv");
+    // Rows without the value can be answered too.
+    program.write("bare.csv", "x\n0.5\n");
+    assert_eq!(program.ok("predict m.hedgerow bare.csv").lines().count(), 2);
+}
+
+#[test]
+fn the_task_follows_from_the_target_unless_it_is_said() {
+    let program = Program::new();
+    program.write("sinc.csv", sinc(200));
+    let output = program.output("fit sinc.csv --target y --model rvm --json --set length_scale=0.4");
+    assert!(output.status.success());
+    let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(result["task"], "regression");
+    holds(&String::from_utf8(output.stderr).unwrap(), &["looks like values"]);
+    let refused = program.refused("fit sinc.csv --target y --model rvm --task classification");
+    holds(&refused, &["continuous"]);
+    holds(&program.refused("fit sinc.csv --target y --model forest --task regression"), &["forest", "rvm"]);
+    holds(&program.refused("fit sinc.csv --target y --model ivm"), &["continuous"]);
+    holds(&program.refused("fit sinc.csv --target z --model rvm --task regression"), &["\"z\"", "x, y"]);
+    let words = "fit sinc.csv --target y --model rvm --task regression --set hyper_priors=[1,1,0,0]";
+    holds(&program.refused(words), &["hyper_priors", "solver=basic"]);
+}

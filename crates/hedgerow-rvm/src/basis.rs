@@ -1,0 +1,32 @@
+//! A kernel with its lengths, as it is used and saved.
+
+use hedgerow_gp::Kernel;
+use ndarray::{Array1, Array2};
+
+use crate::kernels::KernelName;
+
+/// A kernel with its lengths.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Basis {
+    pub(crate) name: KernelName,
+    /// One for all columns, or one for each.
+    pub(crate) lengths: Vec<f64>,
+    pub(crate) kernel: Kernel,
+}
+
+impl Basis {
+    pub(crate) fn new(name: KernelName, lengths: Vec<f64>) -> Self {
+        Self { kernel: name.kernel(&lengths), name, lengths }
+    }
+
+    /// Prepared rows as the kernel sees them.
+    pub(crate) fn map(&self, x: Array2<f64>) -> Array2<f64> {
+        if !self.name.is_of_products() {
+            return x;
+        }
+        match self.lengths.as_slice() {
+            [one] => x / *one,
+            each => x / &Array1::from(each.to_vec()),
+        }
+    }
+}

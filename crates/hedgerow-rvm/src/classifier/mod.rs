@@ -1,0 +1,307 @@
+//! Classes: machines for two of them each, and how their answers become probabilities.
+
+mod combine;
+mod learn;
+mod machines;
+mod saved;
+#[cfg(test)]
+mod tests;
+
+use hedgerow_core::{
+    Checked, ClassId, Classifier, Dataset, Features, Par, Result, Schema, StopReason, Training,
+};
+use hedgerow_gp::prepare::Preparation;
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+
+use crate::basis::Basis;
+use crate::diagnosis;
+use crate::machine::Profile;
+use crate::memory::Memory;
+use crate::params::RvmParams;
+use crate::search::{LengthSearch, half_of};
+use crate::train::TracePoint;
+use combine::Combination;
+use machines::{ClassJudge, ClassTask, Machine, Machines};
+
+pub use saved::ClassifierFacts;
+
+/// Rows that answers are computed for together.
+const BLOCK: usize = 256;
+
+/// A Relevance Vector Machine for any number of classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RvmClassifier {
+    params: RvmParams,
+    n_classes: usize,
+    preparation: Preparation,
+    /// None before anything was learnt.
+    learnt: Option<Learnt>,
+    /// What learning more needs; none if it was left out.
+    memory: Option<Memory>,
+}
+
+/// What was learnt.
+#[derive(Debug, Clone, PartialEq)]
+struct Learnt {
+    basis: Basis,
+    /// The rows that are relevant in any machine: as the kernel sees them, and as the table has them.
+    rows: Array2<f64>,
+    raw: Array2<f32>,
+    machines: Vec<Machine>,
+    combination: Combination,
+    log_evidence: f64,
+}
+
+/// A fitted classifier and how it came about.
+#[derive(Debug, Clone)]
+pub struct FittedRvm {
+    /// The classifier.
+    pub classifier: RvmClassifier,
+    /// Why fitting ended.
+    pub stop: StopReason,
+    /// The log evidence, summed over machines.
+    pub log_evidence: f64,
+    /// What is wrong, in words; empty if nothing is.
+    pub notes: Vec<String>,
+    /// How training went, machine after machine.
+    pub trace: Vec<TracePoint>,
+    /// Where the time went, summed over machines.
+    pub profile: Profile,
+    /// Rows tried at a time in the first machine; 0 for all at once.
+    pub partition_size: usize,
+}
+
+impl RvmClassifier {
+    /// Fits machines to a data set. Row weights are not looked at.
+    pub fn fit(data: &Dataset, params: &Checked<RvmParams>, training: &Training<'_>) -> Result<FittedRvm> {
+        data.check_trainable()?;
+        let params = params.get().clone();
+        let n_classes = data.schema.n_classes();
+        let preparation = Preparation::new(data);
+        crate::room(data.n_rows(), preparation.width(), n_classes, &params, training.budget)?;
+        let mut classifier = Self { params, n_classes, preparation, learnt: None, memory: None };
+        let (machines, relevant) = classifier.train(&data.features, &data.labels, training)?;
+        let targets = data.labels.iter().map(|label| f64::from(label.0)).collect();
+        let mut memory = Memory::of(&data.features, targets, &relevant);
+        memory.facts.counts = data.class_counts().iter().map(|n| *n as u64).collect();
+        memory.forget(classifier.params.max_rows, true, classifier.params.seed);
+        classifier.memory = Some(memory);
+        let mut notes: Vec<String> = Vec::new();
+        for trained in &machines.trained {
+            for note in diagnosis::notes(trained, data.n_rows()) {
+                if notes.len() < 3 && !notes.contains(&note) {
+                    notes.push(note);
+                }
+            }
+        }
+        let mut profile = Profile::default();
+        machines.trained.iter().for_each(|trained| profile.add(&trained.profile));
+        let stops = machines.trained.iter().map(|trained| trained.stop);
+        Ok(FittedRvm {
+            stop: training.budget.spent().or(stops.into_iter().next()).unwrap_or(StopReason::Done),
+            log_evidence: classifier.learnt.as_ref().map_or(f64::NAN, |learnt| learnt.log_evidence),
+            notes,
+            trace: machines.trained.iter().flat_map(|trained| trained.trace.clone()).collect(),
+            profile,
+            partition_size: machines.trained.first().map_or(0, |trained| trained.partition),
+            classifier,
+        })
+    }
+
+    /// A classifier that knows nothing yet, and learns what it is given.
+    pub fn new(schema: &Schema, params: &Checked<RvmParams>) -> Result<Self> {
+        schema.check_sizes()?;
+        Ok(Self {
+            params: params.get().clone(),
+            n_classes: schema.n_classes(),
+            preparation: Preparation::of(schema, &Features::new(schema.n_features())),
+            learnt: None,
+            memory: Some(Memory::new(schema.n_features())),
+        })
+    }
+
+    /// The same without what learning more needs.
+    #[must_use]
+    pub fn frozen(self) -> Self {
+        Self { memory: None, ..self }
+    }
+
+    /// Whether it can learn more.
+    pub fn can_learn(&self) -> bool {
+        self.memory.is_some()
+    }
+
+    /// Rows learnt so far; 0 where that is not remembered.
+    pub fn n_seen(&self) -> u64 {
+        self.memory.as_ref().map_or(0, |memory| memory.facts.n_seen)
+    }
+
+    /// Rows remembered.
+    pub fn n_remembered(&self) -> usize {
+        self.memory.as_ref().map_or(0, Memory::n_rows)
+    }
+
+    /// The rows remembered; none if they were left out.
+    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        let Some(memory) = &self.memory else { return Ok(None) };
+        Dataset::new(schema.clone(), memory.features.clone(), memory.labels(), None).map(Some)
+    }
+
+    /// How it was trained.
+    pub fn params(&self) -> &RvmParams {
+        &self.params
+    }
+
+    /// Rows that are relevant in any machine.
+    pub fn n_relevant(&self) -> usize {
+        self.learnt.as_ref().map_or(0, |learnt| learnt.rows.nrows())
+    }
+
+    /// Relevant rows of each machine, the bias not counted.
+    pub fn n_relevant_each(&self) -> Vec<usize> {
+        let Some(learnt) = &self.learnt else { return Vec::new() };
+        let bias = learnt.rows.nrows();
+        let of = |machine: &Machine| machine.columns.iter().filter(|c| **c < bias).count();
+        learnt.machines.iter().map(of).collect()
+    }
+
+    /// The rows that are relevant in any machine, as the table has them.
+    pub fn relevant_rows(&self) -> Array2<f32> {
+        self.learnt
+            .as_ref()
+            .map_or_else(|| Array2::zeros((0, self.preparation.n_features())), |learnt| learnt.raw.clone())
+    }
+
+    /// The kernel's lengths, on prepared columns: one for all, or one for each; none before anything was learnt.
+    pub fn lengths(&self) -> Vec<f64> {
+        self.learnt.as_ref().map(|learnt| learnt.basis.lengths.clone()).unwrap_or_default()
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        let of_learnt = self.learnt.as_ref().map_or(0, |learnt| {
+            let of_machines: usize = learnt.machines.iter().map(|m| 24 * m.columns.len()).sum();
+            8 * learnt.rows.len() + 4 * learnt.raw.len() + of_machines
+        });
+        size_of::<Self>() + of_learnt + self.memory.as_ref().map_or(0, Memory::bytes)
+    }
+
+    /// Looks for lengths where none are known, and trains on rows from scratch. Returns also which rows are relevant.
+    fn train(
+        &mut self,
+        features: &Features,
+        labels: &[ClassId],
+        training: &Training<'_>,
+    ) -> Result<(Machines, Vec<usize>)> {
+        let prepared = self.preparation.map(features.to_array(0..labels.len()).view());
+        let options = self.params.options();
+        let search_budget = half_of(training.budget);
+        let lengths = {
+            let judge = ClassJudge {
+                x: &prepared,
+                labels,
+                n_classes: self.n_classes,
+                params: &self.params,
+                options: &self.params.search_options(),
+                budget: &search_budget,
+            };
+            let search = LengthSearch {
+                judge: &judge,
+                params: &self.params,
+                budget: &search_budget,
+                observer: training.observer,
+                par: training.par,
+            };
+            search.find(&prepared)
+        };
+        let basis = Basis::new(self.params.kernel, lengths);
+        let x = basis.map(prepared);
+        let params = self.params.clone();
+        let task = ClassTask {
+            x: x.view(),
+            labels,
+            n_classes: self.n_classes,
+            basis: &basis,
+            params: &params,
+            options: &options,
+            budget: training.budget,
+        };
+        let machines = task.train(training.par)?;
+        let relevant = self.keep(&machines, &task, features);
+        Ok((machines, relevant))
+    }
+
+    /// Keeps what a training run has found. Returns which rows are relevant.
+    fn keep(&mut self, machines: &Machines, task: &ClassTask<'_>, features: &Features) -> Vec<usize> {
+        let relevant = machines.union(task.x.nrows());
+        self.learnt = Some(Learnt {
+            basis: task.basis.clone(),
+            rows: task.x.select(ndarray::Axis(0), &relevant),
+            raw: features.select(&relevant).to_array(0..relevant.len()),
+            machines: machines.over(&relevant, task.x.nrows()),
+            combination: machines.combination.clone(),
+            log_evidence: machines.trained.iter().map(|trained| trained.model.log_evidence).sum(),
+        });
+        relevant
+    }
+}
+
+impl Memory {
+    /// The classes of the rows.
+    fn labels(&self) -> Vec<ClassId> {
+        self.targets.iter().map(|t| ClassId(*t as u32)).collect()
+    }
+}
+
+impl Learnt {
+    /// The probabilities of rows as the kernel sees them.
+    fn answers(&self, x: ArrayView2<'_, f64>, n_classes: usize) -> Array2<f64> {
+        let n = self.rows.nrows();
+        let mut weights = Array2::zeros((n + 1, self.machines.len()));
+        for (m, machine) in self.machines.iter().enumerate() {
+            machine.columns.iter().zip(&machine.mean).for_each(|(&column, w)| weights[(column, m)] = *w);
+        }
+        let mut scores = if n == 0 {
+            Array2::zeros((x.nrows(), self.machines.len()))
+        } else {
+            let known = self.basis.kernel.cross(x, self.rows.view(), &Par::sequential());
+            known.dot(&weights.slice(s![..n, ..]))
+        };
+        scores += &weights.row(n);
+        self.combination.probabilities(&scores, n_classes)
+    }
+}
+
+impl Classifier for RvmClassifier {
+    fn n_features(&self) -> usize {
+        self.preparation.n_features()
+    }
+
+    fn n_classes(&self) -> usize {
+        self.n_classes
+    }
+
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+        let Some(learnt) = &self.learnt else {
+            // Nothing is known but how often each class came.
+            let mut shares = vec![1.0; self.n_classes];
+            let counts = self.memory.iter().flat_map(|memory| &memory.facts.counts);
+            shares.iter_mut().zip(counts).for_each(|(share, count)| *share += *count as f64);
+            let sum: f64 = shares.iter().sum();
+            out.rows_mut().into_iter().for_each(|mut row| {
+                row.iter_mut().zip(&shares).for_each(|(p, share)| *p = share / sum);
+            });
+            return;
+        };
+        // Blocks of one size, so that an answer does not depend on what else was asked.
+        let n = x.nrows();
+        let blocks = par.map(n.div_ceil(BLOCK), |block| {
+            let rows = s![block * BLOCK..((block + 1) * BLOCK).min(n), ..];
+            let prepared = learnt.basis.map(self.preparation.map(x.slice(rows)));
+            learnt.answers(prepared.view(), self.n_classes)
+        });
+        for (block, answers) in blocks.into_iter().enumerate() {
+            out.slice_mut(s![block * BLOCK..block * BLOCK + answers.nrows(), ..]).assign(&answers);
+        }
+    }
+}

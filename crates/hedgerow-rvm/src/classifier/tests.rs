@@ -1,0 +1,175 @@
+use std::collections::BTreeMap;
+
+use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow_core::{Budget, Error, LabelTable, Params as _, Rows, Silent};
+use hedgerow_gp::Saved as _;
+
+use super::*;
+use crate::params::{MultiClass, Search};
+use crate::regressor::malformed;
+use crate::{Solver, Trainer};
+
+fn fit(data: &Dataset, params: RvmParams, threads: usize) -> FittedRvm {
+    let par = Par::new(threads).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    RvmClassifier::fit(data, &params.check().unwrap(), &training).unwrap()
+}
+
+fn n_right(model: &RvmClassifier, data: &Dataset) -> usize {
+    let x = data.features.to_array(0..data.n_rows());
+    let said = model.predict(x.view(), &Par::sequential()).unwrap();
+    said.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+}
+
+#[test]
+fn all_ways_with_several_classes_keep_the_contract() {
+    let data = blobs(240, 3, 4, 1);
+    for multi_class in [MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax] {
+        let params = RvmParams { multi_class, length_scale: 1.0, ..Default::default() };
+        let model = fit(&data, params.clone(), 2).classifier;
+        assert!(model == fit(&data, params, 1).classifier, "threads change nothing");
+        let x = data.features.to_array(0..240);
+        check_distributions(&model, x.view());
+        check_prediction_is_pure(&model, x.view());
+        check_shapes(&model);
+        check_distributions(&model, Array2::from_elem((2, 3), 3e38_f32).view());
+        check_distributions(&model, Array2::from_elem((2, 3), f32::NAN).view());
+        assert!(n_right(&model, &data) > 220, "{multi_class:?}: {}", n_right(&model, &data));
+        assert_eq!(model.n_relevant_each().len(), if multi_class == MultiClass::Pairs { 6 } else { 4 });
+        assert!(model.n_relevant() < 60 && model.relevant_rows().ncols() == 3);
+    }
+}
+
+#[test]
+fn searches_and_solvers_agree_on_easy_data() {
+    let data = blobs(200, 2, 2, 3);
+    for params in [
+        RvmParams::default(),
+        RvmParams { search: Search::Evidence, ..Default::default() },
+        RvmParams { solver: Solver::Basic, length_scale: 1.0, ..Default::default() },
+        RvmParams {
+            trainer: Trainer::WorkingSet,
+            partition_size: 20,
+            length_scale: 1.0,
+            reinsert: true,
+            ..Default::default()
+        },
+    ] {
+        let fitted = fit(&data, params.clone(), 2);
+        let right = n_right(&fitted.classifier, &data);
+        assert!(
+            right > 175 && fitted.log_evidence.is_finite(),
+            "{right} {params:?} {:?} {:?}",
+            fitted.notes,
+            fitted.trace
+        );
+        assert!(fitted.classifier.n_relevant() < 20, "{}", fitted.classifier.n_relevant());
+    }
+}
+
+fn copy(model: &RvmClassifier) -> Result<RvmClassifier> {
+    let tables: BTreeMap<String, Array2<f64>> =
+        model.tables().into_iter().map(|(name, table)| (name, table.into_owned())).collect();
+    RvmClassifier::restore(model.facts(), &mut |name| {
+        tables.get(name).cloned().ok_or_else(|| malformed(name, "missing"))
+    })
+}
+
+#[test]
+fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
+    let data = blobs(360, 3, 3, 2);
+    let x = data.features.to_array(0..360);
+    let par = Par::new(2).unwrap();
+    let budget = Budget::open();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    for multi_class in [MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax] {
+        let params = RvmParams { multi_class, max_rows: 100, length_scale: 1.0, ..Default::default() };
+        let params = params.check().unwrap();
+        let mut whole = RvmClassifier::new(&data.schema, &params).unwrap();
+        check_distributions(&whole, x.view());
+        let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
+        let lesson = whole.learn(&data.schema, rows, &training).unwrap();
+        assert!(lesson.n_learnt == 360 && lesson.n_forgotten > 0 && lesson.n_replaced > 0);
+        let mut parts = RvmClassifier::new(&data.schema, &params).unwrap();
+        for start in (0..360).step_by(41) {
+            let range = start..(start + 41).min(360);
+            let rows = Rows {
+                x: x.slice(s![range.clone(), ..]),
+                labels: &data.labels[range.clone()],
+                weights: None,
+            };
+            let answers = parts.learn(&data.schema, rows, &training).unwrap().answers;
+            assert_eq!(answers, lesson.answers.slice(s![range, ..]));
+            parts = copy(&parts).unwrap();
+        }
+        assert!(parts == whole, "{multi_class:?}");
+        assert!(n_right(&whole, &data) > 310, "{}", n_right(&whole, &data));
+        let mut frozen = whole.frozen();
+        assert!(copy(&frozen).unwrap() == frozen);
+        assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(Error::NoRows)));
+    }
+}
+
+#[test]
+fn classes_may_come_late_and_one_alone_is_no_trouble() {
+    let data = blobs(200, 2, 3, 5);
+    let x = data.features.to_array(0..200);
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let params = RvmParams { length_scale: 1.0, ..Default::default() }.check().unwrap();
+    let mut schema = data.schema.clone();
+    schema.labels = LabelTable::from(vec!["0".to_string()]);
+    let mut model = RvmClassifier::new(&schema, &params).unwrap();
+    let first: Vec<usize> = (0..200).filter(|r| data.labels[*r].0 == 0).collect();
+    let alone = data.select(&first);
+    let only = alone.features.to_array(0..first.len());
+    let rows = Rows { x: only.view(), labels: &alone.labels, weights: None };
+    model.learn(&schema, rows, &training).unwrap();
+    let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
+    model.learn(&data.schema, rows, &training).unwrap();
+    assert!(n_right(&model, &data) > 170, "{}", n_right(&model, &data));
+    // A class of the schema that has no rows.
+    let mut wide = data.clone();
+    wide.schema.labels = LabelTable::from(["0", "1", "2", "3"].map(String::from).to_vec());
+    for multi_class in [MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax] {
+        let model =
+            fit(&wide, RvmParams { multi_class, length_scale: 1.0, ..Default::default() }, 1).classifier;
+        let proba = model.predict_proba(x.view(), &par).unwrap();
+        assert!(proba.column(3).iter().all(|p| *p > 0.0 && *p < 0.02));
+        assert_eq!(copy(&model).unwrap(), model);
+    }
+}
+
+#[test]
+fn what_does_not_fit_together_is_an_error() {
+    let model = fit(&blobs(90, 2, 3, 1), RvmParams { length_scale: 1.0, ..Default::default() }, 1).classifier;
+    for wrong in ["rows", "relevant", "machine.1", "memory.features", "memory.rows"] {
+        for change in 0..3 {
+            let restored = RvmClassifier::restore(model.facts(), &mut |name| {
+                let found = model.tables().into_iter().find(|(known, _)| known == name);
+                let mut table = found.ok_or_else(|| malformed(name, "missing"))?.1.into_owned();
+                if name == wrong {
+                    match change {
+                        0 => table = Array2::zeros((table.nrows(), table.ncols() + 1)),
+                        1 => table[(0, 0)] = f64::INFINITY,
+                        _ => table = Array2::from_elem((1, 1), -1.0),
+                    }
+                }
+                Ok(table)
+            });
+            assert!(restored.is_err(), "{wrong} {change}");
+        }
+    }
+}
+
+#[test]
+fn a_spent_budget_gives_a_classifier_all_the_same() {
+    let data = blobs(1500, 3, 3, 8);
+    let par = Par::sequential();
+    let budget = Budget::open();
+    budget.stop.stop();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let fitted = RvmClassifier::fit(&data, &RvmParams::default().check().unwrap(), &training).unwrap();
+    assert_eq!(fitted.stop, StopReason::Interrupted);
+    assert!(n_right(&fitted.classifier, &data) > 1200, "{}", n_right(&fitted.classifier, &data));
+}

@@ -1,0 +1,69 @@
+//! What is wrong with a training run, in words that say what to do.
+
+use crate::train::Trained;
+
+/// A share of relevant rows above which a model is not sparse.
+const NOT_SPARSE: f64 = 0.5;
+/// What may be added to a diagonal before the kernel is in doubt.
+const MUCH_JITTER: f64 = 1e-10;
+/// The ratio of precisions at which double precision ends.
+const MOST_RATIO: f64 = 1e15;
+
+/// What a user should know about a run over `n_rows` rows.
+pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
+    let mut notes = Vec::new();
+    let n = trained.model.columns.len();
+    let share = n as f64 / n_rows.max(1) as f64;
+    let of_probe = trained.probe_share.filter(|share| *share > 0.9);
+    if n > 20 && (share > NOT_SPARSE || of_probe.is_some()) {
+        let what = match of_probe {
+            Some(share) => format!("{:.0} % of the rows of a probe are relevant", 100.0 * share),
+            None => format!("{n} of {n_rows} rows are relevant"),
+        };
+        notes.push(format!(
+            "{what}: the model is not sparse. The kernel is probably too narrow or too rough for these data: try a \
+             larger length_scale, or kernel=matern3"
+        ));
+    }
+    if n == 0 {
+        notes.push(
+            "no row is relevant: nothing can be told from these columns with this kernel. Try another length_scale"
+                .into(),
+        );
+    }
+    if !trained.model.is_converged && trained.stop != hedgerow_core::StopReason::Time {
+        notes.push(format!(
+            "the last run ended after {} iterations without convergence. Compactly supported and very narrow kernels do \
+             that; otherwise raise max_iterations or tolerance",
+            trained.model.n_iterations
+        ));
+    }
+    if trained.model.jitter > MUCH_JITTER {
+        notes.push(
+            "the matrix of the candidates is nearly singular: the kernel is probably too wide. Try a smaller \
+             length_scale"
+                .into(),
+        );
+    }
+    let [low, high] = trained
+        .model
+        .alpha
+        .iter()
+        .fold([f64::INFINITY, 0.0_f64], |[low, high], a| [low.min(*a), high.max(*a)]);
+    if n > 0 && high / low > MOST_RATIO {
+        notes.push(format!(
+            "precisions of weights range from {low:.1e} to {high:.1e}, more than numbers can tell apart: the kernel is \
+             probably too wide. Try a smaller length_scale or alpha_max"
+        ));
+    }
+    let partition = trained.partition;
+    if partition > 0 && trained.largest_run > 3 * partition {
+        notes.push(format!(
+            "{} candidates had to be looked at together, more than three times the partition size: set \
+             partition_size={}, about twice the number of relevant rows",
+            trained.largest_run,
+            2 * n.max(1)
+        ));
+    }
+    notes
+}

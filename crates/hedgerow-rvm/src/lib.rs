@@ -1,0 +1,63 @@
+//! Relevance Vector Machines for values and classes, at any size.
+//!
+//! A machine is a sum of kernels around training rows, of which the evidence keeps few: the relevant ones. [`RvmRegressor`] answers with
+//! values and how far they may be off, [`RvmClassifier`] with probabilities of any number of classes. [`RvmParams`] says how they are
+//! trained; [`Trainer`] and [`Solver`] are the choices that matter for time.
+//!
+//! ```
+//! use hedgerow_core::{Budget, Features, Par, Params, Regressor, Schema, Silent, Training, ValueData};
+//! use hedgerow_rvm::{RvmParams, RvmRegressor};
+//! use ndarray::{Array2, array};
+//!
+//! let x = Array2::from_shape_fn((100, 1), |(i, _)| i as f32 / 10.0);
+//! let targets = x.iter().map(|v| f64::from(v.sin())).collect();
+//! let data = ValueData::new(Schema::unnamed(1), Features::from_view(x.view()), targets)?;
+//! let (par, budget) = (Par::sequential(), Budget::open());
+//! let training = Training { par: &par, budget: &budget, observer: &Silent };
+//! let fitted = RvmRegressor::fit(&data, &RvmParams::default().check()?, &training)?;
+//! let answer = fitted.regressor.predict_values(array![[2.05_f32]].view(), &par)?;
+//! assert!((answer.mean[0] - 2.05_f64.sin()).abs() < 0.01);
+//! # Ok::<(), hedgerow_core::Error>(())
+//! ```
+
+mod basis;
+mod classifier;
+mod design;
+mod diagnosis;
+mod evidence;
+mod kernels;
+mod machine;
+mod memory;
+mod options;
+mod params;
+mod regressor;
+mod search;
+mod train;
+
+use hedgerow_core::{Budget, Error, Result};
+
+pub use classifier::{ClassifierFacts, FittedRvm, RvmClassifier};
+pub use kernels::KernelName;
+pub use machine::Profile;
+pub use options::{Heuristic, RowsUsed, Solver, Trainer, WaterMark};
+pub use params::{MultiClass, RvmParams, Search, Variance};
+pub use regressor::{FittedRegressor, RegressorFacts, RvmRegressor, ValueLesson};
+pub use train::TracePoint;
+
+/// Fails if a limit on memory leaves no room for training.
+fn room(n_rows: usize, width: usize, n_classes: usize, params: &RvmParams, budget: &Budget) -> Result<()> {
+    let Some(limit) = budget.bytes else { return Ok(()) };
+    let is_whole = params.trainer == Trainer::Whole
+        || (params.trainer == Trainer::Auto && n_rows <= train::WHOLE_ROWS[0]);
+    let candidates = if is_whole { n_rows } else { n_rows.min(1200.max(2 * params.partition_size)) };
+    let of_rows = n_rows * (8 * width + 4 * width + 48 * n_classes);
+    let needed = (of_rows + 8 * 6 * candidates * candidates) as u64;
+    if needed <= limit {
+        return Ok(());
+    }
+    Err(Error::BudgetTooSmall {
+        what: format!("training with {candidates} candidates at a time on {n_rows} rows"),
+        needed: format!("{} MB", needed.div_ceil(1_000_000)),
+        limit: format!("{} MB", limit / 1_000_000),
+    })
+}

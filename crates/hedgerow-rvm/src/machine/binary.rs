@@ -1,0 +1,297 @@
+//! Two classes: the mode of the posterior by damped Newton steps, and around it the quadratic problem whose evidence is raised
+//! (spec 002, A5 and A6).
+//!
+//! ```text
+//! p = s(Φw + o),  B = p(1 − p),  t̃ = Φw + B⁻¹(t − p)     (o: what is known beforehand of each row, mostly 0)
+//! G = ΦᵀBΦ,  b = ΦᵀBt̃ = ΦᵀB(Φw) + Φᵀ(t − p)
+//! J(w) = ½ wᵀAw − Σ log P(t_n)
+//! ```
+
+use hedgerow_core::{Budget, Par, Result};
+use ndarray::Array1;
+
+use super::values::rows_of;
+use super::{Profile, Run, Sparse, Task, timed};
+use crate::design::{Design, RowValues, Table};
+use crate::evidence::{Posterior, Quadratic, Start, solve};
+use crate::options::Options;
+
+/// Times that all candidates are looked at, linearised anew, when nothing is known yet.
+const FIRST_PASSES: usize = 3;
+/// Times that the relevant ones are, in a run that is not the last, and in the last.
+const PASSES: [usize; 2] = [3, 25];
+/// Newton steps for the mode at the end.
+const MOST_STEPS: usize = 25;
+/// The smallest step that is tried.
+const LEAST_STEP: f64 = 1.0 / 256.0;
+/// Scores that move less than this do not move.
+const STILL: f64 = 1e-3;
+/// The least curvature of a row.
+const LEAST_CURVATURE: f64 = 1e-12;
+
+/// Rows of two classes.
+pub(crate) struct Binary<'a> {
+    pub(crate) design: Design<'a>,
+    pub(crate) is_one: &'a [bool],
+    /// What is added to the score of each row.
+    pub(crate) offsets: Option<&'a [f64]>,
+    pub(crate) options: &'a Options,
+}
+
+/// The rows that a run looks at: their classes, and what is added to their scores.
+struct Seen<'a> {
+    is_one: std::borrow::Cow<'a, [bool]>,
+    offsets: Option<std::borrow::Cow<'a, [f64]>>,
+}
+
+/// Weights in training: those of columns, and what they make of each row that is seen.
+struct Weights {
+    columns: Vec<usize>,
+    values: Array1<f64>,
+    scores: Vec<f64>,
+}
+
+impl<'a> Binary<'a> {
+    fn seen(&self, rows: Option<&[usize]>) -> Seen<'a> {
+        match rows {
+            None => Seen { is_one: self.is_one.into(), offsets: self.offsets.map(Into::into) },
+            Some(rows) => Seen {
+                is_one: rows.iter().map(|&row| self.is_one[row]).collect(),
+                offsets: self.offsets.map(|all| rows.iter().map(|&row| all[row]).collect()),
+            },
+        }
+    }
+}
+
+/// The table of some of a table's columns.
+fn narrowed<'t>(table: &Table<'t>, candidates: &[usize], columns: &[usize]) -> Table<'t> {
+    let places: Vec<usize> = columns.iter().filter_map(|c| candidates.binary_search(c).ok()).collect();
+    table.narrow(&places)
+}
+
+impl Seen<'_> {
+    fn offset(&self, row: usize) -> f64 {
+        self.offsets.as_ref().map_or(0.0, |offsets| offsets[row])
+    }
+
+    /// t − p and p(1 − p), the slope and the curvature of the log likelihood of each row.
+    fn slopes(&self, scores: &[f64]) -> (Vec<f64>, Vec<f64>) {
+        let of = |(row, score): (usize, &f64)| {
+            let p = sigmoid(score + self.offset(row));
+            (f64::from(u8::from(self.is_one[row])) - p, (p * (1.0 - p)).max(LEAST_CURVATURE))
+        };
+        scores.iter().enumerate().map(of).unzip()
+    }
+
+    /// log P(t | scores).
+    fn log_likelihood(&self, scores: &[f64]) -> f64 {
+        let of = |(row, score): (usize, &f64)| {
+            let z = score + self.offset(row);
+            -softplus(if self.is_one[row] { -z } else { z })
+        };
+        scores.iter().enumerate().map(of).sum()
+    }
+
+    /// The problem of the columns of a table, linearised at scores.
+    fn linearized(&self, table: &Table<'_>, scores: &[f64], par: &Par) -> Quadratic {
+        let (slopes, curvatures) = self.slopes(scores);
+        let values: Vec<f64> =
+            slopes.iter().zip(&curvatures).zip(scores).map(|((g, b), f)| b * f + g).collect();
+        let sums = table.sums(RowValues { weights: Some(&curvatures), values: &values }, par);
+        Quadratic { gram: sums.gram, moment: sums.moment, energy: 0.0, n_rows: scores.len() as f64 }
+    }
+
+    /// Goes from one set of weights towards another until the posterior no longer falls; returns how far scores moved.
+    fn go(&self, from: &Weights, to: Weights, alpha: &[f64]) -> (Weights, f64) {
+        let old: Array1<f64> = to
+            .columns
+            .iter()
+            .map(|c| from.columns.binary_search(c).map_or(0.0, |place| from.values[place]))
+            .collect();
+        let has_dropped = from.columns.iter().any(|c| to.columns.binary_search(c).is_err());
+        let cost = |values: &Array1<f64>, scores: &[f64]| {
+            let penalty: f64 = alpha.iter().zip(values).map(|(a, w)| a * w * w).sum();
+            0.5 * penalty - self.log_likelihood(scores)
+        };
+        // Weights that were dropped have no cost any more to compare with: then a step is good unless it makes rows much less
+        // likely.
+        let limit = if has_dropped {
+            -self.log_likelihood(&from.scores)
+                + 0.5 * alpha.iter().zip(&to.values).map(|(a, w)| a * w * w).sum::<f64>()
+                + 0.1 * from.scores.len() as f64
+        } else {
+            cost(&old, &from.scores)
+        };
+        let mut step = 1.0;
+        let mut moved = to;
+        while cost(&moved.values, &moved.scores) > limit + 1e-9 * limit.abs() && step > LEAST_STEP {
+            step /= 2.0;
+            moved.values = (&moved.values + &old) * 0.5;
+            moved.scores.iter_mut().zip(&from.scores).for_each(|(to, from)| *to = 0.5 * (*to + from));
+        }
+        let furthest = moved.scores.iter().zip(&from.scores).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        (moved, furthest)
+    }
+
+    /// The mode for fixed `α`, as near as so many steps come to it, and the posterior around it.
+    fn mode(
+        &self,
+        table: &Table<'_>,
+        mut at: Weights,
+        alpha: &[f64],
+        most_steps: usize,
+        par: &Par,
+    ) -> Result<(Weights, Posterior)> {
+        let places: Vec<usize> = (0..at.columns.len()).collect();
+        let mut n_steps = 0;
+        loop {
+            let problem = self.linearized(table, &at.scores, par);
+            let posterior = Posterior::new(&problem, &places, alpha, 1.0, par)?;
+            let scores = table.multiply(&posterior.mean, par);
+            let to = Weights { columns: at.columns.clone(), values: posterior.mean.clone(), scores };
+            let (moved, furthest) = self.go(&at, to, alpha);
+            at = moved;
+            n_steps += 1;
+            if furthest < STILL || n_steps >= most_steps {
+                return Ok((at, posterior));
+            }
+        }
+    }
+}
+
+impl Task for Binary<'_> {
+    fn design(&self) -> Design<'_> {
+        self.design.borrowed()
+    }
+
+    fn options(&self) -> &Options {
+        self.options
+    }
+
+    fn problem(&self, candidates: &[usize], model: &Sparse, par: &Par) -> Quadratic {
+        self.seen(None).linearized(&self.design.passing(candidates, None), &model.scores, par)
+    }
+
+    fn empty(&self) -> Sparse {
+        Sparse::empty(self.design.n_rows(), 1.0)
+    }
+
+    fn solve(&self, run: Run<'_>, budget: &Budget, par: &Par, profile: &mut Profile) -> Result<Sparse> {
+        let rows = rows_of(&self.design, &run, self.options);
+        let rows = rows.as_deref();
+        let seen = self.seen(rows);
+        let rules = self.rules(&run, false);
+        let mut at = Weights {
+            columns: run.from.columns.clone(),
+            values: run.from.mean.clone(),
+            scores: match rows {
+                Some(rows) => rows.iter().map(|&row| run.from.scores[row]).collect(),
+                None => run.from.scores.clone(),
+            },
+        };
+        let wide = timed(&mut profile.sums, || self.design.table(run.candidates, rows, par));
+        let mut narrow: Option<(Vec<usize>, Table<'_>)> = None;
+        let mut model = run.from.clone();
+        let n_wide = if run.from.columns.is_empty() { FIRST_PASSES } else { 1 };
+        let n_passes = n_wide + PASSES[usize::from(run.is_last)];
+        let still = if run.is_last { STILL.max(0.01) } else { 0.05 };
+        let mut is_converged = false;
+        let mut n_iterations = 0;
+        let mut jitter = 0.0_f64;
+        for pass in 0..n_passes {
+            // All candidates at first, then those that were found relevant.
+            if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != model.columns) {
+                let table = narrowed(&wide, run.candidates, &model.columns);
+                narrow = Some((model.columns.clone(), table));
+            }
+            let (candidates, table) = narrow
+                .as_ref()
+                .map_or((run.candidates, &wide), |(columns, table)| (columns.as_slice(), table));
+            let problem = timed(&mut profile.sums, || seen.linearized(table, &at.scores, par));
+            let start = Start { alpha: model.alpha_of(candidates), beta: 1.0 };
+            let found = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
+            n_iterations += found.n_iterations;
+            let has_converged = found.is_converged;
+            let places = found.active.clone();
+            let next = Sparse::from_found(found, candidates);
+            jitter = jitter.max(next.jitter);
+            let has_same = next.columns == model.columns;
+            let change = if has_same { largest_change(&next.alpha, &model.alpha) } else { f64::INFINITY };
+            let furthest = timed(&mut profile.mode, || {
+                let mut weights = Array1::zeros(candidates.len());
+                places.iter().zip(&next.mean).for_each(|(&place, w)| weights[place] = *w);
+                let scores = table.multiply(&weights, par);
+                let to = Weights { columns: next.columns.clone(), values: next.mean.clone(), scores };
+                let (moved, furthest) = seen.go(&at, to, &next.alpha);
+                at = moved;
+                furthest
+            });
+            model = next;
+            let is_still = has_same && furthest < still && (change < 0.02 || !run.is_last);
+            if is_still && has_converged && pass >= n_wide {
+                is_converged = true;
+                break;
+            }
+            if budget.spent().is_some() {
+                break;
+            }
+        }
+        let steps = if run.is_last { MOST_STEPS } else { 1 };
+        let (at, posterior) = timed(&mut profile.mode, || {
+            let table = narrowed(&wide, run.candidates, &model.columns);
+            seen.mode(&table, at, &model.alpha, steps, par)
+        })?;
+        model.log_evidence = seen.log_likelihood(&at.scores)
+            - 0.5 * model.alpha.iter().zip(&at.values).map(|(a, w)| a * w * w).sum::<f64>()
+            + 0.5 * model.alpha.iter().map(|a| libm::log(*a)).sum::<f64>()
+            - 0.5 * posterior.factor.log_det();
+        if run.is_last {
+            model.covariance = posterior.factor.inverse(par);
+        }
+        model.mean = at.values;
+        model.scores = match rows {
+            Some(_) => timed(&mut profile.errors, || self.design.multiply(&model.columns, &model.mean, par)),
+            None => at.scores,
+        };
+        (model.is_converged, model.n_iterations, model.jitter) = (is_converged, n_iterations, jitter);
+        Ok(model)
+    }
+
+    fn errors(&self, model: &Sparse) -> Vec<f64> {
+        self.seen(None).slopes(&model.scores).0.iter().map(|g| g.abs()).collect()
+    }
+
+    fn error(&self, model: &Sparse) -> f64 {
+        let wrong = self.seen(None).slopes(&model.scores).0.iter().filter(|g| g.abs() > 0.5).count();
+        wrong as f64 / model.scores.len().max(1) as f64
+    }
+
+    fn whole_rows(&self) -> usize {
+        crate::train::WHOLE_ROWS[1]
+    }
+
+    fn groups(&self) -> Vec<Vec<usize>> {
+        let of = |wanted: bool| (0..self.is_one.len()).filter(|&row| self.is_one[row] == wanted).collect();
+        vec![of(false), of(true)]
+    }
+}
+
+/// The largest change of a logarithm.
+fn largest_change(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| (libm::log(*a) - libm::log(*b)).abs()).fold(0.0, f64::max)
+}
+
+/// 1/(1 + e^−z).
+pub(crate) fn sigmoid(z: f64) -> f64 {
+    if z >= 0.0 {
+        1.0 / (1.0 + libm::exp(-z))
+    } else {
+        let e = libm::exp(z);
+        e / (1.0 + e)
+    }
+}
+
+/// log(1 + e^z).
+pub(crate) fn softplus(z: f64) -> f64 {
+    z.max(0.0) + libm::log1p(libm::exp(-z.abs()))
+}

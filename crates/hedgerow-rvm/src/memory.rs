@@ -1,0 +1,219 @@
+//! The rows that a machine remembers so that it can go on learning.
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Error, Features, ModelProblem, Result};
+use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
+
+/// Rows between two times that a machine looks at what has come, at least and at most.
+const PAUSE: [u64; 2] = [16, 128];
+
+/// A bounded number of rows: those that are relevant, and others that stand for all that was seen.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Memory {
+    pub(crate) features: Features,
+    /// The value of each row, or the number of its class.
+    pub(crate) targets: Vec<f64>,
+    pub(crate) is_relevant: Vec<bool>,
+    /// Rows that no machine has been offered yet: the last ones.
+    pub(crate) n_new: usize,
+    pub(crate) facts: MemoryFacts,
+}
+
+/// What is not a table of a memory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(crate) struct MemoryFacts {
+    /// Rows learnt so far.
+    pub(crate) n_seen: u64,
+    /// When to look again, in rows learnt.
+    pub(crate) look_at: u64,
+    /// Rows learnt when columns were last prepared and lengths searched for.
+    pub(crate) tuned_at: u64,
+    /// What was seen of each class when machines were last looked at; empty for values.
+    pub(crate) counts: Vec<u64>,
+}
+
+impl Memory {
+    pub(crate) fn new(n_features: usize) -> Self {
+        Self {
+            features: Features::new(n_features),
+            targets: Vec::new(),
+            is_relevant: Vec::new(),
+            n_new: 0,
+            facts: MemoryFacts { n_seen: 0, look_at: PAUSE[0], tuned_at: 0, counts: Vec::new() },
+        }
+    }
+
+    /// Of rows that a model was fitted to. `relevant` are places of rows, in order.
+    pub(crate) fn of(features: &Features, targets: Vec<f64>, relevant: &[usize]) -> Self {
+        let n = targets.len();
+        let mut is_relevant = vec![false; n];
+        relevant.iter().for_each(|&row| is_relevant[row] = true);
+        let n_seen = n as u64;
+        let facts = MemoryFacts { n_seen, look_at: 0, tuned_at: n_seen, counts: Vec::new() };
+        let mut memory = Self { features: features.clone(), targets, is_relevant, n_new: 0, facts };
+        memory.facts.look_at = n_seen + memory.pause();
+        memory
+    }
+
+    pub(crate) fn n_rows(&self) -> usize {
+        self.targets.len()
+    }
+
+    /// Places of relevant rows, in order.
+    pub(crate) fn relevant(&self) -> Vec<usize> {
+        (0..self.n_rows()).filter(|&row| self.is_relevant[row]).collect()
+    }
+
+    pub(crate) fn set_relevant(&mut self, rows: &[usize]) {
+        self.is_relevant.fill(false);
+        rows.iter().for_each(|&row| self.is_relevant[row] = true);
+    }
+
+    /// How long until the next look: the less is known, the sooner.
+    pub(crate) fn pause(&self) -> u64 {
+        (self.facts.n_seen / 8).clamp(PAUSE[0], PAUSE[1])
+    }
+
+    /// Rows until the next look, at least 1.
+    pub(crate) fn room(&self) -> usize {
+        usize::try_from(self.facts.look_at.saturating_sub(self.facts.n_seen)).unwrap_or(usize::MAX).max(1)
+    }
+
+    pub(crate) fn add(&mut self, x: ArrayView2<'_, f32>, targets: impl Iterator<Item = f64>) {
+        self.features.extend(x);
+        self.targets.extend(targets);
+        self.is_relevant.resize(self.targets.len(), false);
+        self.n_new += x.nrows();
+        self.facts.n_seen += x.nrows() as u64;
+    }
+
+    /// Forgets rows until there are no more than `most`; returns how many went. They are drawn at random from the rows that are
+    /// neither relevant nor new, where classes are told apart (`by_class`) from the largest class; relevant rows go only if nothing
+    /// else is left.
+    pub(crate) fn forget(&mut self, most: usize, by_class: bool, seed: u64) -> usize {
+        let excess = self.n_rows().saturating_sub(most);
+        if excess == 0 {
+            return 0;
+        }
+        let mut rng = Rng::new(seed, Purpose::Sample, 17 + (self.facts.n_seen << 5));
+        let first_new = self.n_rows() - self.n_new.min(self.n_rows());
+        let class = |row: usize| if by_class { self.targets[row] as usize } else { 0 };
+        let n_classes = (0..self.n_rows()).map(class).max().unwrap_or(0) + 1;
+        let mut idle: Vec<Vec<usize>> = vec![Vec::new(); n_classes];
+        let mut others: Vec<usize> = Vec::new();
+        for row in 0..self.n_rows() {
+            if self.is_relevant[row] || row >= first_new {
+                others.push(row);
+            } else {
+                idle[class(row)].push(row);
+            }
+        }
+        idle.iter_mut().for_each(|rows| rng.shuffle(rows));
+        // New rows before relevant ones, the newest last.
+        others.sort_by_key(|&row| (self.is_relevant[row], row));
+        let mut is_gone = vec![false; self.n_rows()];
+        let mut others = others.into_iter();
+        for _ in 0..excess {
+            let largest = (0..n_classes).max_by_key(|&c| (idle[c].len(), n_classes - c));
+            let row = largest.and_then(|c| idle[c].pop()).or_else(|| others.next());
+            if let Some(row) = row {
+                is_gone[row] = true;
+            }
+        }
+        let kept: Vec<usize> = (0..self.n_rows()).filter(|&row| !is_gone[row]).collect();
+        self.n_new = kept.iter().filter(|&&row| row >= first_new).count();
+        self.features = self.features.select(&kept);
+        self.targets = kept.iter().map(|&row| self.targets[row]).collect();
+        self.is_relevant = kept.iter().map(|&row| self.is_relevant[row]).collect();
+        is_gone.iter().filter(|gone| **gone).count()
+    }
+
+    pub(crate) fn bytes(&self) -> usize {
+        self.features.bytes() + 9 * self.targets.len()
+    }
+
+    /// The tables of a file.
+    pub(crate) fn tables(&self) -> [(&'static str, Array2<f64>); 2] {
+        let n = self.n_rows();
+        let first_new = n - self.n_new.min(n);
+        let value = |(part, i): (usize, usize)| match part {
+            0 => self.targets[i],
+            1 => f64::from(u8::from(self.is_relevant[i])),
+            _ => f64::from(u8::from(i >= first_new)),
+        };
+        let features = self.features.to_array(0..n).mapv(f64::from);
+        [("memory.features", features), ("memory.rows", Array2::from_shape_fn((3, n), value))]
+    }
+
+    /// The memory again, if its parts fit together. `n_relevant` rows must be relevant; classes are below `n_classes`, if there
+    /// are any.
+    pub(crate) fn restore(
+        facts: MemoryFacts,
+        table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
+        n_features: usize,
+        n_classes: Option<usize>,
+        n_relevant: usize,
+    ) -> Result<Self> {
+        let (features, rows) = (table("memory.features")?, table("memory.rows")?);
+        let n = features.nrows();
+        let is_target = |v: &f64| match n_classes {
+            Some(n) => *v >= 0.0 && v.fract() == 0.0 && *v < n as f64,
+            None => v.is_finite() && v.abs() < 1e150,
+        };
+        let is_flag = |v: &f64| *v == 0.0 || *v == 1.0;
+        let fits = features.ncols() == n_features
+            && rows.dim() == (3, n)
+            && rows.row(0).iter().all(is_target)
+            && rows.row(1).iter().chain(rows.row(2)).all(is_flag)
+            && features.iter().all(|v| !v.is_infinite() && !(*v as f32).is_infinite())
+            && facts.look_at > facts.n_seen
+            && facts.look_at - facts.n_seen <= 1 << 20
+            && facts.n_seen < 1 << 60
+            && facts.tuned_at <= facts.n_seen
+            && facts.n_seen >= n as u64
+            && facts.counts.len() <= n_classes.unwrap_or(0)
+            && facts.counts.iter().all(|count| *count <= facts.n_seen);
+        let malformed =
+            |detail: &str| Error::model(ModelProblem::Part { part: "memory".into(), detail: detail.into() });
+        if !fits {
+            return Err(malformed("rows, targets and counts do not fit together"));
+        }
+        let is_relevant: Vec<bool> = rows.row(1).iter().map(|v| *v == 1.0).collect();
+        let n_new = rows.row(2).iter().filter(|v| **v == 1.0).count();
+        let are_last = rows.row(2).iter().rev().take(n_new).all(|v| *v == 1.0);
+        if is_relevant.iter().filter(|v| **v).count() != n_relevant || !are_last {
+            return Err(malformed("the relevant rows are others than those of the machine"));
+        }
+        Ok(Self {
+            features: Features::from_view(features.mapv(|v| v as f32).view()),
+            targets: rows.row(0).to_vec(),
+            is_relevant,
+            n_new,
+            facts,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relevant_and_new_rows_stay_longest() {
+        let mut memory = Memory::new(1);
+        memory
+            .add(Array2::from_shape_fn((50, 1), |(i, _)| i as f32).view(), (0..50).map(|i| f64::from(i % 2)));
+        memory.n_new = 0;
+        memory.set_relevant(&[3, 7]);
+        memory.add(Array2::from_elem((5, 1), 99.0).view(), [0.0; 5].into_iter());
+        assert_eq!((memory.forget(20, true, 1), memory.n_rows(), memory.n_new), (35, 20, 5));
+        assert_eq!(memory.relevant().len(), 2);
+        assert_eq!(memory.features.value(memory.relevant()[0], 0), 3.0);
+        assert_eq!(memory.forget(4, true, 1), 16);
+        assert_eq!(memory.relevant().len(), 2, "new rows go before relevant ones");
+        assert_eq!(memory.forget(100, false, 1), 0);
+        memory.forget(1, false, 1);
+        assert_eq!(memory.n_rows(), 1);
+    }
+}

@@ -1,0 +1,159 @@
+//! How machines are trained, below the level of parameters that users set.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which columns are tried in which order.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Trainer {
+    /// `whole` for few rows, `working_set` for more.
+    #[default]
+    Auto,
+    /// All rows are candidates at once.
+    Whole,
+    /// The next candidates are the rows with the largest errors.
+    WorkingSet,
+    /// The next candidates come in random order.
+    Incremental,
+    /// Parts are solved side by side, their relevant rows merged in pairs.
+    SplitMerge,
+}
+
+/// How the evidence of given candidates is raised.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Solver {
+    /// One candidate at a time (Tipping and Faul 2003).
+    #[default]
+    Fast,
+    /// All candidates, of which those without use are dropped (Tipping 2001).
+    Basic,
+}
+
+/// When a run of the basic solver that is not the last ends early: with fewer candidates left than this.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WaterMark {
+    /// Half of the candidates that the run began with.
+    #[default]
+    Current,
+    /// Half of the partition size.
+    Partition,
+    /// Never.
+    None,
+}
+
+/// Which rows the fit is judged by while candidates are tried.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum RowsUsed {
+    /// All, but a sample where there are more rows than that has.
+    #[default]
+    Auto,
+    /// All.
+    All,
+    /// Those that are candidates: least work and memory, at the price of accuracy.
+    Active,
+    /// A sample, except in the last run.
+    Sample,
+}
+
+/// How machines are trained.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Options {
+    pub(crate) trainer: Trainer,
+    pub(crate) solver: Solver,
+    /// Candidates that are added at a time; 0 finds a number.
+    pub(crate) partition: usize,
+    pub(crate) heuristic: Heuristic,
+    pub(crate) water_mark: WaterMark,
+    pub(crate) rows: RowsUsed,
+    pub(crate) sample_rows: usize,
+    pub(crate) bias: bool,
+    pub(crate) noise_every: usize,
+    pub(crate) alpha_max: f64,
+    pub(crate) tolerance: f64,
+    pub(crate) min_gain: f64,
+    pub(crate) max_iterations: usize,
+    /// Rounds without gain after which no more candidates are tried; 0 tries all.
+    pub(crate) patience: usize,
+    pub(crate) hyper_priors: [f64; 4],
+    /// σ² at the start, in units of the variance of the targets; with `noise_every` 0 for good.
+    pub(crate) first_noise: f64,
+    pub(crate) seed: u64,
+}
+
+impl Options {
+    /// What is done when nothing is asked for.
+    pub(crate) fn plain() -> Self {
+        Self {
+            trainer: Trainer::Auto,
+            solver: Solver::Fast,
+            partition: 0,
+            heuristic: Heuristic::default(),
+            water_mark: WaterMark::Current,
+            rows: RowsUsed::Auto,
+            sample_rows: 8000,
+            bias: true,
+            noise_every: 10,
+            alpha_max: 1e9,
+            tolerance: 1e-3,
+            min_gain: 0.01,
+            max_iterations: 1000,
+            patience: 3,
+            hyper_priors: [0.0; 4],
+            first_noise: 0.1,
+            seed: 0,
+        }
+    }
+}
+
+/// From how sparse a probe is to how many candidates are added at a time (spec 002, A12).
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Heuristic {
+    /// Shares of relevant rows up to which a probe is sparse, and half sparse.
+    pub limits: [f64; 2],
+    /// What the size of the probe is multiplied with: sparse, half sparse, not sparse.
+    pub factors: [f64; 3],
+}
+
+impl Default for Heuristic {
+    fn default() -> Self {
+        Self { limits: [0.25, 0.75], factors: [0.2, 0.6, 1.0] }
+    }
+}
+
+impl Heuristic {
+    /// The size √(N d) of the probe, rounded up.
+    pub fn probe_rows(n_rows: usize, n_features: usize) -> usize {
+        (libm::ceil(libm::sqrt(n_rows as f64 * n_features as f64)) as usize).clamp(1, n_rows.max(1))
+    }
+
+    /// Candidates added at a time, given how many rows of the probe were relevant. Rounds up.
+    pub fn partition(&self, n_rows: usize, n_features: usize, n_relevant: usize) -> usize {
+        let probe = libm::sqrt(n_rows as f64 * n_features as f64);
+        let share = n_relevant as f64 / probe;
+        let factor = match share {
+            share if share <= self.limits[0] => self.factors[0],
+            share if share <= self.limits[1] => self.factors[1],
+            _ => self.factors[2],
+        };
+        (libm::ceil(factor * probe) as usize).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partition_sizes_are_those_published() {
+        let heuristic = Heuristic::default();
+        assert_eq!(heuristic.partition(6144, 8, 38), 45);
+        assert_eq!(heuristic.partition(6144, 8, 82), 134);
+        assert_eq!(heuristic.partition(6144, 32, 78), 89);
+        assert_eq!(heuristic.partition(100, 4, 20), 20, "a probe that is not sparse");
+    }
+}

@@ -1,0 +1,227 @@
+//! How a Relevance Vector Machine is trained.
+
+use hedgerow_core::{Error, Params, Result};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::kernels::KernelName;
+use crate::options::{Heuristic, Options, RowsUsed, Solver, Trainer, WaterMark};
+
+/// How a Relevance Vector Machine is trained, for values or for classes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct RvmParams {
+    /// The kernel: `rbf`, `matern1` to `matern4`, `exponential`, `inverse_multiquadric`, `polynomial`, `linear`, `sigmoid`, `compact`.
+    pub kernel: KernelName,
+    /// Length scale of the kernel, on prepared columns; 0 searches for it.
+    pub length_scale: f64,
+    /// Search for a length scale for each column, after one for all was found.
+    pub ard: bool,
+    /// What the search looks at: `cv` is the error of rows left out, `evidence` the log evidence of all.
+    pub search: Search,
+    /// Parts that `cv` cuts the rows into.
+    pub folds: usize,
+    /// Rows that the search looks at, drawn at random, at most.
+    pub search_rows: usize,
+    /// Of several classes: `rest` trains each against the rest, `pairs` each against each other, `softmax` all together.
+    pub multi_class: MultiClass,
+    /// Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order,
+    /// `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
+    pub trainer: Trainer,
+    /// How the evidence is raised: `fast` a row at a time, `basic` all rows at once, dropping those without use.
+    pub solver: Solver,
+    /// Rows that are tried at a time, besides relevant ones; 0 finds a number by a probe.
+    pub partition_size: usize,
+    /// Shares of relevant rows up to which a probe counts as sparse, and as half sparse.
+    pub probe_limits: [f64; 2],
+    /// What the size of the probe is multiplied with for the partition size: sparse, half sparse, not sparse.
+    pub probe_factors: [f64; 3],
+    /// When a run of `basic` that is not the last ends early: with half of the `current` candidates left, or half of the
+    /// `partition`, or `none`.
+    pub water_mark: WaterMark,
+    /// Rows that candidates are judged by: `all`, a `sample` except in the last run, or the `active` ones only; `auto` is `all` unless
+    /// there are more than `sample_rows`.
+    pub rows: RowsUsed,
+    /// Rows of the `sample`.
+    pub sample_rows: usize,
+    /// Rounds without gain after which no more rows are tried; 0 tries all.
+    pub patience: usize,
+    /// Try rows that were dropped once more at the end, and take those whose evidence speaks for them.
+    pub reinsert: bool,
+    /// Whether a constant is offered beside the rows.
+    pub bias: bool,
+    /// Variance of the noise, in units of the variance of the target, to start from.
+    pub noise_variance: f64,
+    /// Iterations from one estimate of the noise to the next; 0 keeps `noise_variance`.
+    pub noise_every: usize,
+    /// The variance of answers: `plain` is the machine's own, which shrinks away from the rows; `healed` grows there.
+    pub variance: Variance,
+    /// Shape and rate of the Gamma priors on the precisions of weights and of noise; 0 is flat. The first two need `solver=basic`.
+    pub hyper_priors: [f64; 4],
+    /// Weights of a larger precision are dropped.
+    pub alpha_max: f64,
+    /// Of `basic`: the change of log precisions below which it has converged.
+    pub tolerance: f64,
+    /// Of `fast`: the gain in log evidence below which nothing is changed.
+    pub min_gain: f64,
+    /// Iterations of one run, at most.
+    pub max_iterations: usize,
+    /// Rows that a model which goes on learning remembers, relevant ones among them.
+    pub max_rows: usize,
+    /// Seed of all random choices: same seed, same data, same model.
+    pub seed: u64,
+}
+
+/// What the search for length scales looks at.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Search {
+    /// The error of rows left out.
+    #[default]
+    Cv,
+    /// The log evidence.
+    Evidence,
+}
+
+/// How several classes are made of two.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MultiClass {
+    /// Each against the rest.
+    #[default]
+    Rest,
+    /// Each against each other.
+    Pairs,
+    /// All together.
+    Softmax,
+}
+
+/// What the variance of answers is.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Variance {
+    /// The machine's own.
+    #[default]
+    Plain,
+    /// As if the row that is asked about had a column of its own (Rasmussen and Quiñonero-Candela 2005).
+    Healed,
+}
+
+impl Default for RvmParams {
+    fn default() -> Self {
+        let plain = Options::plain();
+        Self {
+            kernel: KernelName::Rbf,
+            length_scale: 0.0,
+            ard: false,
+            search: Search::Cv,
+            folds: 5,
+            search_rows: 1000,
+            multi_class: MultiClass::Rest,
+            trainer: plain.trainer,
+            solver: plain.solver,
+            partition_size: plain.partition,
+            probe_limits: plain.heuristic.limits,
+            probe_factors: plain.heuristic.factors,
+            water_mark: plain.water_mark,
+            rows: plain.rows,
+            sample_rows: plain.sample_rows,
+            patience: plain.patience,
+            reinsert: false,
+            bias: plain.bias,
+            noise_variance: plain.first_noise,
+            noise_every: plain.noise_every,
+            variance: Variance::Plain,
+            hyper_priors: plain.hyper_priors,
+            alpha_max: plain.alpha_max,
+            tolerance: plain.tolerance,
+            min_gain: plain.min_gain,
+            max_iterations: plain.max_iterations,
+            max_rows: 2000,
+            seed: plain.seed,
+        }
+    }
+}
+
+impl RvmParams {
+    /// The same for machines that only judge lengths: some rows at a time is several times as fast and hardly worse.
+    pub(crate) fn search_options(&self) -> Options {
+        let trainer = if self.trainer == Trainer::Auto { Trainer::WorkingSet } else { self.trainer };
+        Options { trainer, ..self.options() }
+    }
+
+    /// What each machine needs to know.
+    pub(crate) fn options(&self) -> Options {
+        Options {
+            trainer: self.trainer,
+            solver: self.solver,
+            partition: self.partition_size,
+            heuristic: Heuristic { limits: self.probe_limits, factors: self.probe_factors },
+            water_mark: self.water_mark,
+            rows: self.rows,
+            sample_rows: self.sample_rows,
+            bias: self.bias,
+            noise_every: self.noise_every,
+            alpha_max: self.alpha_max,
+            tolerance: self.tolerance,
+            min_gain: self.min_gain,
+            max_iterations: self.max_iterations,
+            patience: self.patience,
+            hyper_priors: self.hyper_priors,
+            first_noise: self.noise_variance,
+            seed: self.seed,
+        }
+    }
+}
+
+impl Params for RvmParams {
+    fn rules(&self) -> Result<()> {
+        let counts = [
+            ("search_rows", self.search_rows, 10),
+            ("folds", self.folds, 2),
+            ("sample_rows", self.sample_rows, 2),
+            ("max_iterations", self.max_iterations, 1),
+            ("max_rows", self.max_rows, 10),
+        ];
+        for (name, value, least) in counts {
+            if value < least {
+                return Err(Error::param(name, format!("{least} or more"), value));
+            }
+        }
+        if !(0.0..=1e12).contains(&self.length_scale) {
+            return Err(Error::param("length_scale", "0, or a number up to 1e12", self.length_scale));
+        }
+        let above = [
+            ("noise_variance", self.noise_variance, 1e6),
+            ("alpha_max", self.alpha_max, 1e30),
+            ("tolerance", self.tolerance, 1.0),
+            ("min_gain", self.min_gain, 1e3),
+        ];
+        for (name, value, most) in above {
+            if !(value > 0.0 && value <= most) {
+                return Err(Error::param(name, format!("a number above 0, up to {most:e}"), value));
+            }
+        }
+        let is_share = |v: &f64| (0.0..=1.0).contains(v);
+        if !self.probe_limits.iter().all(is_share) || self.probe_limits[0] > self.probe_limits[1] {
+            let got = format!("{:?}", self.probe_limits);
+            return Err(Error::param("probe_limits", "two shares from 0 to 1, the smaller first", got));
+        }
+        if !self.probe_factors.iter().all(|v| *v > 0.0 && *v <= 100.0) {
+            let got = format!("{:?}", self.probe_factors);
+            return Err(Error::param("probe_factors", "three numbers above 0, up to 100", got));
+        }
+        if !self.hyper_priors.iter().all(|v| (0.0..=1e6).contains(v)) {
+            let got = format!("{:?}", self.hyper_priors);
+            return Err(Error::param("hyper_priors", "four numbers from 0 to 1e6", got));
+        }
+        if self.solver == Solver::Fast && self.hyper_priors[..2] != [0.0; 2] {
+            let expected = "0 for the first two, or solver=basic, which knows priors on weights";
+            return Err(Error::param("hyper_priors", expected, format!("{:?}", self.hyper_priors)));
+        }
+        if self.ard && self.kernel.is_of_products() {
+            return Err(Error::param("ard", "false for a kernel of inner products", true));
+        }
+        Ok(())
+    }
+}

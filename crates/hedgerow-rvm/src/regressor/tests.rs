@@ -1,0 +1,185 @@
+use std::collections::BTreeMap;
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Params as _, Silent};
+use hedgerow_gp::Saved as _;
+use ndarray::array;
+
+use super::*;
+use crate::{KernelName, Search, Solver, Trainer};
+
+fn sinc(n: usize, seed: u64) -> ValueData {
+    let mut rng = Rng::new(seed, Purpose::Data, 0);
+    let x = Array2::from_shape_fn((n, 1), |_| (20.0 * rng.unit() - 10.0) as f32);
+    let targets = x.iter().map(|v| clean(*v) + 0.1 * rng.normal()).collect();
+    ValueData::new(Schema::unnamed(1), Features::from_view(x.view()), targets).unwrap()
+}
+
+fn clean(x: f32) -> f64 {
+    let x = f64::from(x);
+    if x == 0.0 { 1.0 } else { x.sin() / x }
+}
+
+fn fit(data: &ValueData, params: RvmParams, threads: usize) -> FittedRegressor {
+    let par = Par::new(threads).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    RvmRegressor::fit(data, &params.check().unwrap(), &training).unwrap()
+}
+
+fn grid() -> Array2<f32> {
+    Array2::from_shape_fn((200, 1), |(i, _)| i as f32 / 10.0 - 9.95)
+}
+
+fn error(model: &RvmRegressor) -> f64 {
+    let answers = model.predict_values(grid().view(), &Par::sequential()).unwrap();
+    let squares: f64 = grid().iter().zip(&answers.mean).map(|(x, y)| (clean(*x) - y).powi(2)).sum();
+    (squares / 200.0).sqrt()
+}
+
+#[test]
+fn lengths_are_found_by_either_search() {
+    let data = sinc(300, 1);
+    for search in [Search::Cv, Search::Evidence] {
+        let params = RvmParams { search, search_rows: 200, ..Default::default() };
+        let fitted = fit(&data, params.clone(), 2);
+        assert_eq!(fitted.regressor, fit(&data, params, 1).regressor, "threads change nothing");
+        let model = &fitted.regressor;
+        assert!(error(model) < 0.04 && model.n_relevant() < 20, "{} {}", error(model), model.n_relevant());
+        assert!((model.noise_deviation().unwrap() - 0.1).abs() < 0.03);
+        assert!(fitted.notes.is_empty() && fitted.log_evidence.is_finite(), "{:?}", fitted.notes);
+    }
+}
+
+#[test]
+fn intervals_hold_and_a_healed_variance_grows_away_from_the_rows() {
+    let data = sinc(400, 2);
+    let params = RvmParams { length_scale: 0.37, ..Default::default() };
+    let plain = fit(&data, params.clone(), 1).regressor;
+    let healed = fit(&data, RvmParams { variance: Variance::Healed, ..params }, 1).regressor;
+    let par = Par::sequential();
+    let fresh = sinc(500, 3);
+    for model in [&plain, &healed] {
+        let answers = model.predict_values(fresh.features.to_array(0..500).view(), &par).unwrap();
+        let report = hedgerow_core::metrics::ValueReport::new(&answers, &fresh.targets).unwrap();
+        assert!((report.coverage90 - 0.9).abs() < 0.05, "{report:?}");
+    }
+    let far = array![[0.0_f32], [40.0]];
+    let [of_plain, of_healed] =
+        [&plain, &healed].map(|m| m.predict_values(far.view(), &par).unwrap().variance);
+    assert!(of_plain[1] < 1.1 * of_plain[0], "the plain one does not grow: {of_plain:?}");
+    assert!(of_healed[1] > 3.0 * of_healed[0] && of_healed[0] < 1.3 * of_plain[0], "{of_healed:?}");
+}
+
+#[test]
+fn every_switch_still_gives_a_model() {
+    let data = sinc(160, 4);
+    let base = RvmParams { length_scale: 0.4, ..Default::default() };
+    for params in [
+        RvmParams { kernel: KernelName::Matern3, ..base.clone() },
+        RvmParams { kernel: KernelName::Matern1, ..base.clone() },
+        RvmParams { kernel: KernelName::InverseMultiquadric, ..base.clone() },
+        RvmParams { kernel: KernelName::Exponential, ..base.clone() },
+        RvmParams { kernel: KernelName::Compact, ..base.clone() },
+        RvmParams { kernel: KernelName::Polynomial, ..base.clone() },
+        RvmParams { kernel: KernelName::Linear, ..base.clone() },
+        RvmParams { kernel: KernelName::Sigmoid, ..base.clone() },
+        RvmParams { solver: Solver::Basic, hyper_priors: [1e-5; 4], ..base.clone() },
+        RvmParams { trainer: Trainer::SplitMerge, partition_size: 20, ..base.clone() },
+        RvmParams { trainer: Trainer::WorkingSet, reinsert: true, patience: 1, ..base.clone() },
+        RvmParams { noise_every: 0, noise_variance: 0.1, bias: false, ..base.clone() },
+        RvmParams { ard: true, ..base.clone() },
+    ] {
+        let model = fit(&data, params.clone(), 2).regressor;
+        let limit = if params.kernel.is_of_products() { 0.4 } else { 0.1 };
+        assert!(error(&model) < limit, "{params:?}: {}", error(&model));
+    }
+    let gains = fit(&data, base, 1).regressor.reinsertion_gains(&Par::sequential()).unwrap();
+    assert!(gains.first().is_none_or(|gain| *gain < 0.05), "nothing is left to gain: {gains:?}");
+}
+
+#[test]
+fn ard_finds_columns_that_do_not_matter() {
+    let mut rng = Rng::new(5, Purpose::Data, 0);
+    let x = Array2::from_shape_fn((250, 3), |_| rng.unit() as f32);
+    let targets: Vec<f64> =
+        x.rows().into_iter().map(|r| f64::from((6.0 * r[1]).sin()) + 0.1 * rng.normal()).collect();
+    let data = ValueData::new(Schema::unnamed(3), Features::from_view(x.view()), targets).unwrap();
+    let lengths = fit(&data, RvmParams { ard: true, ..Default::default() }, 2).regressor.lengths();
+    assert!(lengths[0] > 1.9 * lengths[1] && lengths[2] > 1.9 * lengths[1], "{lengths:?}");
+}
+
+#[test]
+fn what_is_wrong_is_said_in_words() {
+    let data = sinc(200, 6);
+    let narrow = fit(&data, RvmParams { length_scale: 1e-4, ..Default::default() }, 1);
+    assert!(
+        narrow.notes.iter().any(|n| n.contains("too narrow") || n.contains("no row is relevant")),
+        "{:?}",
+        narrow.notes
+    );
+    let cut = fit(&data, RvmParams { length_scale: 0.4, max_iterations: 1, ..Default::default() }, 1);
+    assert!(cut.notes.iter().any(|n| n.contains("without convergence")), "{:?}", cut.notes);
+    let rules = |params: RvmParams| params.check().unwrap_err().to_string();
+    assert!(
+        rules(RvmParams { hyper_priors: [1.0, 0.0, 0.0, 0.0], ..Default::default() })
+            .contains("solver=basic")
+    );
+    assert!(rules(RvmParams { length_scale: f64::NAN, ..Default::default() }).contains("length_scale"));
+    let limits = RvmParams { probe_limits: [0.9, 0.1], ..Default::default() };
+    assert!(rules(limits).contains("probe_limits"));
+}
+
+fn copy(model: &RvmRegressor) -> Result<RvmRegressor> {
+    let tables: BTreeMap<String, Array2<f64>> =
+        model.tables().into_iter().map(|(name, table)| (name, table.into_owned())).collect();
+    RvmRegressor::restore(model.facts(), &mut |name| {
+        tables.get(name).cloned().ok_or_else(|| malformed(name, "missing"))
+    })
+}
+
+#[test]
+fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
+    let data = sinc(600, 7);
+    let x = data.features.to_array(0..600);
+    let par = Par::sequential();
+    let budget = Budget::open();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let params = RvmParams { max_rows: 150, search_rows: 100, ..Default::default() }.check().unwrap();
+    let mut whole = RvmRegressor::new(&data.schema, &params).unwrap();
+    let lesson = whole.learn(&data.schema, x.view(), &data.targets, &training).unwrap();
+    assert!(lesson.n_learnt == 600 && lesson.n_forgotten > 0 && lesson.n_taken > 0);
+    assert!(whole.n_remembered() <= 150 + 128 && whole.n_seen() == 600);
+    assert!(error(&whole) < 0.08, "{}", error(&whole));
+    let mut parts = RvmRegressor::new(&data.schema, &params).unwrap();
+    let mut answers = Vec::new();
+    for start in (0..600).step_by(37) {
+        let range = start..(start + 37).min(600);
+        let part = x.slice(s![range.clone(), ..]);
+        answers
+            .extend(parts.learn(&data.schema, part, &data.targets[range], &training).unwrap().answers.mean);
+        parts = copy(&parts).unwrap();
+    }
+    assert_eq!(parts, whole);
+    assert_eq!(answers, lesson.answers.mean);
+    let mut frozen = whole.clone().frozen();
+    assert!(copy(&frozen).unwrap() == frozen && !frozen.can_learn());
+    assert!(matches!(frozen.learn(&data.schema, x.view(), &data.targets, &training), Err(Error::NoRows)));
+    let healed = RvmParams { variance: Variance::Healed, length_scale: 0.4, ..Default::default() };
+    let fitted = fit(&data, healed, 1).regressor;
+    assert_eq!(copy(&fitted).unwrap(), fitted);
+}
+
+#[test]
+fn a_spent_budget_gives_a_model_all_the_same() {
+    let data = sinc(1500, 8);
+    let par = Par::sequential();
+    let budget = Budget::open();
+    budget.stop.stop();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let fitted = RvmRegressor::fit(&data, &RvmParams::default().check().unwrap(), &training).unwrap();
+    assert_eq!(fitted.stop, StopReason::Interrupted);
+    assert!(fitted.regressor.n_relevant() > 0 && error(&fitted.regressor) < 0.3);
+    let small = Budget::open().with_bytes(1000);
+    let training = Training { par: &par, budget: &small, observer: &Silent };
+    assert!(RvmRegressor::fit(&data, &RvmParams::default().check().unwrap(), &training).is_err());
+}

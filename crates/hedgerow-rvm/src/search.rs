@@ -1,0 +1,173 @@
+//! Which length scales are good: by the error of rows left out, or by the evidence.
+
+use std::time::Instant;
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Budget, Observer, Par, Progress};
+use ndarray::{Array2, Axis};
+
+use crate::params::{RvmParams, Search};
+
+/// Lengths tried at first, as powers of 2 of the median distance of rows.
+const POWERS: std::ops::RangeInclusive<i32> = -4..=2;
+/// Rows whose distances are looked at.
+const MOST_ROWS: usize = 300;
+/// Rounds over all columns in which each length may be halved or doubled.
+const ARD_ROUNDS: usize = 3;
+
+/// How lengths are judged: the higher, the better; none if they cannot be.
+pub(crate) trait Judge: Sync {
+    /// Trains on some rows and answers others: the sum of their scores.
+    fn left_out(&self, lengths: &[f64], train: &[usize], test: &[usize]) -> Option<f64>;
+
+    /// The log evidence of some rows.
+    fn evidence(&self, lengths: &[f64], rows: &[usize]) -> Option<f64>;
+
+    /// Groups of rows that every part must hold its share of.
+    fn groups(&self) -> Vec<Vec<usize>>;
+}
+
+/// A search over lengths.
+pub(crate) struct LengthSearch<'a, J: Judge> {
+    pub(crate) judge: &'a J,
+    pub(crate) params: &'a RvmParams,
+    pub(crate) budget: &'a Budget,
+    pub(crate) observer: &'a dyn Observer,
+    pub(crate) par: &'a Par,
+}
+
+impl<J: Judge> LengthSearch<'_, J> {
+    /// The best lengths for prepared rows: one for all columns, or one for each.
+    pub(crate) fn find(&self, x: &Array2<f64>) -> Vec<f64> {
+        let width = x.ncols();
+        if self.params.length_scale > 0.0 {
+            let given = vec![self.params.length_scale];
+            return if self.params.ard { self.each(&given, width, &self.folds()) } else { given };
+        }
+        let folds = self.folds();
+        let base = median_distance(x, self.params.seed);
+        let mut tried: Vec<(f64, f64)> = Vec::new();
+        let total = POWERS.count() + 2;
+        let at = |power: f64, tried: &mut Vec<(f64, f64)>| {
+            if self.is_over() && !tried.is_empty() {
+                return;
+            }
+            let score = self.score(&[base * libm::exp2(power)], &folds);
+            tried.push((power, score));
+            self.observer.progress(Progress { done: tried.len(), total: Some(total), accuracy: None });
+        };
+        // The likeliest first, so that a search that is cut short is worth something.
+        let mut powers: Vec<i32> = POWERS.collect();
+        powers.sort_by_key(|p| (p + 1).abs());
+        powers.iter().for_each(|&power| at(f64::from(power), &mut tried));
+        let best = best(&tried);
+        [best - 0.5, best + 0.5].iter().for_each(|&power| at(power, &mut tried));
+        let lengths = vec![base * libm::exp2(self::best(&tried))];
+        if self.params.ard { self.each(&lengths, width, &folds) } else { lengths }
+    }
+
+    fn is_over(&self) -> bool {
+        self.budget.spent().is_some()
+    }
+
+    /// A length for each column: one after the other is halved or doubled for as long as that helps.
+    fn each(&self, start: &[f64], width: usize, folds: &[Vec<usize>]) -> Vec<f64> {
+        let mut lengths = if start.len() == width { start.to_vec() } else { vec![start[0]; width] };
+        if width < 2 {
+            return lengths;
+        }
+        let mut best = self.score(&lengths, folds);
+        for _ in 0..ARD_ROUNDS {
+            let before = best;
+            for column in 0..width {
+                for factor in [4.0, 0.5] {
+                    if self.is_over() {
+                        return lengths;
+                    }
+                    let mut moved = lengths.clone();
+                    moved[column] = (moved[column] * factor).clamp(1e-6 * start[0], 1e6 * start[0]);
+                    let score = self.score(&moved, folds);
+                    if score > best {
+                        (best, lengths) = (score, moved);
+                        break;
+                    }
+                }
+            }
+            if best - before <= 1e-4 * before.abs() {
+                break;
+            }
+        }
+        lengths
+    }
+
+    /// How good lengths are.
+    fn score(&self, lengths: &[f64], folds: &[Vec<usize>]) -> f64 {
+        if self.params.search == Search::Evidence {
+            let rows: Vec<usize> = sorted(folds.concat());
+            return self.judge.evidence(lengths, &rows).unwrap_or(f64::NEG_INFINITY);
+        }
+        let parts = self.par.map(folds.len(), |test| {
+            let train: Vec<usize> =
+                folds.iter().enumerate().filter(|(i, _)| *i != test).flat_map(|(_, f)| f).copied().collect();
+            self.judge.left_out(lengths, &sorted(train), &folds[test]).unwrap_or(f64::NEG_INFINITY)
+        });
+        parts.iter().sum()
+    }
+
+    /// The rows looked at, in parts.
+    fn folds(&self) -> Vec<Vec<usize>> {
+        let groups = self.judge.groups();
+        let n: usize = groups.iter().map(Vec::len).sum();
+        let wanted = self.params.search_rows.min(n);
+        let mut rng = Rng::new(self.params.seed, Purpose::Sample, 15);
+        let mut folds = vec![Vec::new(); self.params.folds.min(n.max(1))];
+        let mut next = 0;
+        for mut group in groups {
+            rng.shuffle(&mut group);
+            for row in group.iter().take((wanted * group.len()).div_ceil(n.max(1))) {
+                let place = next % folds.len();
+                folds[place].push(*row);
+                next += 1;
+            }
+        }
+        folds.into_iter().map(sorted).collect()
+    }
+}
+
+fn best(tried: &[(f64, f64)]) -> f64 {
+    let better = |a: &&(f64, f64), b: &&(f64, f64)| a.1.total_cmp(&b.1).then(a.0.total_cmp(&b.0));
+    tried.iter().max_by(better).map_or(0.0, |found| found.0)
+}
+
+fn sorted(mut rows: Vec<usize>) -> Vec<usize> {
+    rows.sort_unstable();
+    rows
+}
+
+/// The median distance of two rows that differ; 1 if none do.
+fn median_distance(x: &Array2<f64>, seed: u64) -> f64 {
+    let mut rows: Vec<usize> = (0..x.nrows()).collect();
+    Rng::new(seed, Purpose::Sample, 16).shuffle(&mut rows);
+    rows.truncate(MOST_ROWS);
+    let some = x.select(Axis(0), &rows);
+    let mut distances = Vec::new();
+    for i in 0..some.nrows() {
+        for j in 0..i {
+            let d2: f64 = some.row(i).iter().zip(some.row(j)).map(|(a, b)| (a - b) * (a - b)).sum();
+            if d2 > 0.0 && d2.is_finite() {
+                distances.push(libm::sqrt(d2));
+            }
+        }
+    }
+    distances.sort_by(f64::total_cmp);
+    distances.get(distances.len() / 2).copied().unwrap_or(1.0)
+}
+
+/// A budget of which a search may use half, so that training has the rest.
+pub(crate) fn half_of(budget: &Budget) -> Budget {
+    let half = |end: Instant| {
+        let now = Instant::now();
+        now + end.saturating_duration_since(now) / 2
+    };
+    Budget { deadline: budget.deadline.map(half), ..budget.clone() }
+}

@@ -1,0 +1,183 @@
+use hedgerow_gp::Kernel;
+use ndarray::{Array2, ArrayView2};
+
+use super::*;
+use crate::design::Design;
+use crate::machine::{Binary, Values};
+use crate::options::{RowsUsed, Solver};
+
+/// sin(x)/x with noise of deviation 0.1, at evenly spaced places (spec 002).
+fn sinc(n: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
+    let mut rng = Rng::new(seed, Purpose::Data, 0);
+    let x = Array2::from_shape_fn((n, 1), |(i, _)| 20.0 * i as f64 / (n - 1) as f64 - 10.0);
+    let t = x.iter().map(|&v| clean(v) + 0.1 * rng.normal()).collect();
+    (x, t)
+}
+
+fn clean(x: f64) -> f64 {
+    if x == 0.0 { 1.0 } else { libm::sin(x) / x }
+}
+
+fn options() -> Options {
+    Options { seed: 1, ..Options::plain() }
+}
+
+fn clean_error(x: ArrayView2<'_, f64>, kernel: &Kernel, model: &Sparse) -> f64 {
+    let design = Design { x, kernel };
+    let grid = Array2::from_shape_fn((500, 1), |(i, _)| f64::from(i as u32) / 25.0 - 9.98);
+    let phi = design.centers(&model.columns).values(kernel, grid.view(), &Par::sequential());
+    let y = phi.dot(&model.mean);
+    let sum: f64 = grid.iter().zip(&y).map(|(x, y)| (clean(*x) - y).powi(2)).sum();
+    (sum / 500.0).sqrt()
+}
+
+#[test]
+fn every_trainer_fits_sinc_with_few_rows() {
+    let (x, t) = sinc(400, 1);
+    let kernel = Kernel::rbf(3.0 / std::f64::consts::SQRT_2);
+    for solver in [Solver::Fast, Solver::Basic] {
+        for trainer in [Trainer::Whole, Trainer::WorkingSet, Trainer::Incremental, Trainer::SplitMerge] {
+            if (solver, trainer) == (Solver::Basic, Trainer::Whole) {
+                continue; // The same path with more candidates, and slow.
+            }
+            let options = Options { trainer, solver, partition: 25, patience: 0, ..options() };
+            let task =
+                Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
+            let one = train(&task, None, &Budget::open(), &Par::sequential()).unwrap();
+            let two = train(&task, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
+            assert_eq!(one.model, two.model, "threads change nothing");
+            let error = clean_error(x.view(), &kernel, &one.model);
+            let n = one.model.columns.len();
+            assert!(error < 0.03 && n <= 14, "{solver:?} {trainer:?}: {error} with {n}");
+            assert!((one.model.noise.sqrt() - 0.1).abs() < 0.02);
+            assert!(!one.trace.is_empty() && one.trace.iter().all(|p| p.error.is_finite()));
+            assert_eq!(one.trace.last().unwrap().n_tried, 400);
+        }
+    }
+}
+
+#[test]
+fn rows_can_be_all_a_sample_or_the_candidates() {
+    let (x, t) = sinc(600, 2);
+    let kernel = Kernel::rbf(2.0);
+    let error = |rows| {
+        let options =
+            Options { trainer: Trainer::WorkingSet, partition: 30, rows, sample_rows: 150, ..options() };
+        let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
+        clean_error(
+            x.view(),
+            &kernel,
+            &train(&task, None, &Budget::open(), &Par::sequential()).unwrap().model,
+        )
+    };
+    let [all, sample, active] = [RowsUsed::All, RowsUsed::Sample, RowsUsed::Active].map(error);
+    assert!(all < 0.02 && sample < 0.03, "{all} {sample}");
+    assert!(active > all, "fewer rows cost accuracy: {active} {all}");
+}
+
+#[test]
+fn a_budget_that_is_spent_still_gives_a_model() {
+    let (x, t) = sinc(900, 3);
+    let kernel = Kernel::rbf(2.0);
+    for trainer in [Trainer::Whole, Trainer::WorkingSet, Trainer::Incremental, Trainer::SplitMerge] {
+        let options = Options { trainer, partition: 30, ..options() };
+        let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
+        let budget = Budget::open();
+        budget.stop.stop();
+        let trained = train(&task, None, &budget, &Par::sequential()).unwrap();
+        assert_eq!(trained.stop, StopReason::Interrupted);
+        assert!(trained.model.scores.iter().all(|v| v.is_finite()));
+    }
+}
+
+/// Two classes of two normal distributions each, as Ripley drew them.
+fn ripley(n: usize, seed: u64) -> (Array2<f64>, Vec<bool>) {
+    let mut rng = Rng::new(seed, Purpose::Data, 1);
+    let centres = [[[-0.7, 0.3], [0.3, 0.3]], [[-0.3, 0.7], [0.4, 0.7]]];
+    let is_one: Vec<bool> = (0..n).map(|i| i % 2 == 1).collect();
+    let places: Vec<[f64; 2]> = is_one.iter().map(|&one| centres[usize::from(one)][rng.index(2)]).collect();
+    let x = Array2::from_shape_fn((n, 2), |(i, c)| places[i][c] + 0.03_f64.sqrt() * rng.normal());
+    (x, is_one)
+}
+
+#[test]
+fn classifiers_are_sparse_and_near_the_best_possible() {
+    let (x, is_one) = ripley(500, 1);
+    let (fresh, truth) = ripley(2000, 2);
+    let kernel = Kernel::rbf(0.5 / std::f64::consts::SQRT_2);
+    for solver in [Solver::Fast, Solver::Basic] {
+        for trainer in [Trainer::Whole, Trainer::WorkingSet, Trainer::Incremental, Trainer::SplitMerge] {
+            if (solver, trainer) == (Solver::Basic, Trainer::Whole) {
+                continue;
+            }
+            let options = Options { trainer, solver, partition: 40, ..options() };
+            let design = Design { x: x.view(), kernel: &kernel };
+            let task = Binary { design, is_one: &is_one, offsets: None, options: &options };
+            let trained = train(&task, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
+            let same = train(&task, None, &Budget::open(), &Par::sequential()).unwrap();
+            assert_eq!(trained.model, same.model, "threads change nothing");
+            let centers = design.centers(&trained.model.columns);
+            let y = centers.values(&kernel, fresh.view(), &Par::sequential()).dot(&trained.model.mean);
+            let wrong = y.iter().zip(&truth).filter(|(y, one)| (**y > 0.0) != **one).count();
+            let n = trained.model.columns.len();
+            assert!(wrong < 240 && n <= 12, "{solver:?} {trainer:?}: {wrong} of 2000 with {n}");
+        }
+    }
+}
+
+#[test]
+fn the_mode_is_where_the_posterior_is_flat() {
+    let (x, is_one) = ripley(200, 4);
+    let kernel = Kernel::rbf(0.4);
+    let options = options();
+    let design = Design { x: x.view(), kernel: &kernel };
+    let task = Binary { design, is_one: &is_one, offsets: None, options: &options };
+    let model = train(&task, None, &Budget::open(), &Par::sequential()).unwrap().model;
+    let phi = design.centers(&model.columns).values(&kernel, x.view(), &Par::sequential());
+    // ∇J = Aw + Φᵀ(s − t), to be 0 at the mode; Σ⁻¹ = ΦᵀBΦ + A.
+    let s = phi.dot(&model.mean).mapv(|z| 1.0 / (1.0 + (-z).exp()));
+    let t = ndarray::Array1::from_iter(is_one.iter().map(|one| f64::from(u8::from(*one))));
+    let alpha = ndarray::Array1::from(model.alpha.clone());
+    let gradient = &alpha * &model.mean + phi.t().dot(&(&s - &t));
+    assert!(gradient.iter().all(|g| g.abs() < 1e-2), "{gradient}");
+    let curvature = s.mapv(|p| p * (1.0 - p)).insert_axis(ndarray::Axis(1));
+    let precision = phi.t().dot(&(&phi * &curvature)) + Array2::from_diag(&alpha);
+    let product = precision.dot(&model.covariance);
+    assert!((product - Array2::<f64>::eye(alpha.len())).iter().all(|v| v.abs() < 1e-3));
+    // Laplace's evidence by the definition.
+    let log_p: f64 = s.iter().zip(&is_one).map(|(p, one)| if *one { p.ln() } else { (1.0 - p).ln() }).sum();
+    let factor = hedgerow_gp::linalg::Cholesky::new(precision, &Par::sequential()).unwrap();
+    let expected = log_p - 0.5 * (&alpha * &model.mean).dot(&model.mean) + 0.5 * alpha.mapv(f64::ln).sum()
+        - 0.5 * factor.log_det();
+    assert!((model.log_evidence - expected).abs() < 1e-3, "{} {expected}", model.log_evidence);
+}
+
+#[test]
+fn odd_data_do_not_break_it() {
+    let options = options();
+    let kernel = Kernel::rbf(1.0);
+    let par = Par::sequential();
+    // Equal rows, equal targets, two rows, huge and tiny numbers.
+    for (x, t) in [
+        (Array2::ones((30, 2)), vec![1.0; 30]),
+        (Array2::ones((30, 2)), (0..30).map(f64::from).collect()),
+        (Array2::zeros((2, 1)), vec![0.0, 0.0]),
+        (
+            Array2::from_shape_fn((50, 1), |(i, _)| i as f64 * 1e9),
+            (0..50).map(|i| f64::from(i) * 1e-9).collect(),
+        ),
+        (Array2::from_shape_fn((50, 1), |(i, _)| i as f64), vec![1e12; 50]),
+    ] {
+        let design = Design { x: x.view(), kernel: &kernel };
+        let task = Values { design: design.borrowed(), targets: &t, options: &options };
+        let model = train(&task, None, &Budget::open(), &par).unwrap().model;
+        assert!(model.scores.iter().all(|v| v.is_finite()) && model.noise.is_finite());
+        let is_one: Vec<bool> = (0..t.len()).map(|i| i % 3 == 0).collect();
+        for is_one in [is_one, vec![true; t.len()]] {
+            let task =
+                Binary { design: design.borrowed(), is_one: &is_one, offsets: None, options: &options };
+            let model = train(&task, None, &Budget::open(), &par).unwrap().model;
+            assert!(model.scores.iter().all(|v| v.is_finite()));
+        }
+    }
+}
