@@ -20,13 +20,18 @@ from hedgerow._classifier import Classifier, load
 from hedgerow._forest import OnlineForestClassifier
 from hedgerow._gp import GpClassifier
 from hedgerow._hedgerow import VERSION as __version__
+from hedgerow._hybrid import ForestIvmClassifier, LeafGpClassifier
 from hedgerow._ivm import IvmClassifier
+from hedgerow._rvm import RvmClassifier
 
 __all__ = [
     "Classifier",
+    "ForestIvmClassifier",
     "GpClassifier",
     "IvmClassifier",
+    "LeafGpClassifier",
     "OnlineForestClassifier",
+    "RvmClassifier",
     "__version__",
     "load",
 ]

@@ -20,6 +20,7 @@ class ForestArguments:
         "sample_rows": "sample_rows",
         "max_depth": "max_height",
         "min_samples_leaf": "min_leaf_rows",
+        "min_split_rows": "min_split_rows",
         "bagging": "bagging",
         "learn_left_out": "learn_left_out",
         "class_weight": "class_weights",
@@ -44,6 +45,7 @@ class ForestArguments:
         sample_rows: int = 128,
         max_depth: int | None = None,
         min_samples_leaf: int = 1,
+        min_split_rows: int = 2,
         bagging: str = "fraction:0.8",
         learn_left_out: bool = True,
         class_weight: str | Mapping[Any, float] | None = None,
@@ -81,6 +83,8 @@ class ForestArguments:
             Greatest height of a tree; None sets no limit.
         min_samples_leaf : int, default=1
             Fewest rows in a leaf, 1 or more.
+        min_split_rows : int, default=2
+            Fewest rows that a node must have to be split, 2 or more: smaller ones become leaves, pure or not.
         bagging : str, default="fraction:0.8"
             Rows each tree sees: `all`, `bootstrap`, `fraction:F`, `amount:N` or `stride:S` (steps of 1 to S).
         learn_left_out : bool, default=True
@@ -122,6 +126,7 @@ class ForestArguments:
         self.sample_rows = sample_rows
         self.max_depth = max_depth
         self.min_samples_leaf = min_samples_leaf
+        self.min_split_rows = min_split_rows
         self.bagging = bagging
         self.learn_left_out = learn_left_out
         self.class_weight = class_weight
@@ -320,6 +325,343 @@ class GpArguments:
         self.signal_variance = signal_variance
         self.noise_variance = noise_variance
         self.likelihood = likelihood
+        self.max_rows = max_rows
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class LeafGpArguments:
+    """What a model of kind `leaf-gp` can be told."""
+
+    _kind: ClassVar[str] = "leaf-gp"
+    _title: ClassVar[str] = "training leaves"
+    _settings: ClassVar[Mapping[str, str]] = {
+        "n_estimators": "n_trees",
+        "leaf_rows": "leaf_rows",
+        "learner": "learner",
+        "n_active": "n_active",
+        "fusion": "fusion",
+        "sharing": "sharing",
+        "length_scale": "length_scale",
+        "signal_variance": "signal_variance",
+        "noise_variance": "noise_variance",
+        "max_rows": "max_rows",
+        "forest": "forest",
+    }
+
+    def __init__(
+        self,
+        *,
+        n_estimators: int = 20,
+        leaf_rows: int = 200,
+        learner: str = "labels",
+        n_active: int = 50,
+        fusion: str = "mean",
+        sharing: str = "shared",
+        length_scale: float = 0.0,
+        signal_variance: float = 0.0,
+        noise_variance: float = 0.0,
+        max_rows: int = 100000,
+        forest: Any = None,
+        max_seconds: float | None = None,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        """Say how the model is made.
+
+        Parameters
+        ----------
+        n_estimators : int, default=20
+            Number of trees, 1 or more.
+        leaf_rows : int, default=200
+            Most rows of a leaf that holds more than one class, 2 or more: larger ones are split. More is slower and better.
+        learner : str, default="labels"
+            What learns in a leaf: labels (regression on labels, the fastest), laplace or ivm.
+        n_active : int, default=50
+            Active rows of each class's machine in a leaf, at most; for `learner=ivm`.
+        fusion : str, default="mean"
+            How the answers of trees become one: mean (of scores), vote, clipped or normalized.
+        sharing : str, default="shared"
+            Whether all leaves have the same kernel: shared, or leaf for a length scale of its own for each.
+        length_scale : float, default=0.0
+            Length scale of the kernel, on prepared columns; 0 searches for it.
+        signal_variance : float, default=0.0
+            Variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts).
+        noise_variance : float, default=0.0
+            Variance of the noise; 0 searches for it (other learners than labels: 0.001).
+        max_rows : int, default=100000
+            Most rows remembered; 0 sets no limit. The oldest go first.
+        forest : Any, default=None
+            The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
+        max_seconds : float | None, default=None
+            Time after which a fit ends with the best model so far; None sets no limit.
+        max_memory : int | str | None, default=None
+            Most bytes (or a text such as `500MB`) that a model, the rows it keeps and its training take together; None sets no limit.
+        n_jobs : int | None, default=-1
+            Threads: a number, -1 for one a core, None for one. Results do not depend on it.
+        random_state : Any, default=None
+            Seed of all random choices: a whole number makes the same model each time, None another one.
+        verbose : int, default=0
+            1 shows how far a fit has come.
+        """
+        self.n_estimators = n_estimators
+        self.leaf_rows = leaf_rows
+        self.learner = learner
+        self.n_active = n_active
+        self.fusion = fusion
+        self.sharing = sharing
+        self.length_scale = length_scale
+        self.signal_variance = signal_variance
+        self.noise_variance = noise_variance
+        self.max_rows = max_rows
+        self.forest = forest
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class ForestIvmArguments:
+    """What a model of kind `forest-ivm` can be told."""
+
+    _kind: ClassVar[str] = "forest-ivm"
+    _title: ClassVar[str] = "growing trees, then a kernel"
+    _settings: ClassVar[Mapping[str, str]] = {
+        "combine": "combine",
+        "margin": "margin",
+        "purity": "purity",
+        "min_rows": "min_rows",
+        "forest": "forest",
+        "ivm": "ivm",
+    }
+
+    def __init__(
+        self,
+        *,
+        combine: str = "pool",
+        margin: float = 0.0,
+        purity: float = 0.95,
+        min_rows: int = 200,
+        forest: Any = None,
+        ivm: Any = None,
+        max_seconds: float | None = None,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        """Say how the model is made.
+
+        Parameters
+        ----------
+        combine : str, default="pool"
+            Which rows machines have a say about: pool (all), gate (those that the forest can hardly decide) or route (those that it answers with a class it is often wrong with).
+        margin : float, default=0.0
+            With `combine=gate`: how far apart the forest's two best classes must be for it to decide alone, from 0 to 1; 0 searches for it.
+        purity : float, default=0.95
+            With `combine=route`: an answer of the forest that is right more often than this needs no machine, from 0 to 1.
+        min_rows : int, default=200
+            With `combine=route`: fewest rows that a machine is made for.
+        forest : Any, default=None
+            The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
+        ivm : Any, default=None
+            The machines: an `IvmClassifier` with its arguments; None for the arguments that suit most.
+        max_seconds : float | None, default=None
+            Time after which a fit ends with the best model so far; None sets no limit.
+        max_memory : int | str | None, default=None
+            Most bytes (or a text such as `500MB`) that a model, the rows it keeps and its training take together; None sets no limit.
+        n_jobs : int | None, default=-1
+            Threads: a number, -1 for one a core, None for one. Results do not depend on it.
+        random_state : Any, default=None
+            Seed of all random choices: a whole number makes the same model each time, None another one.
+        verbose : int, default=0
+            1 shows how far a fit has come.
+        """
+        self.combine = combine
+        self.margin = margin
+        self.purity = purity
+        self.min_rows = min_rows
+        self.forest = forest
+        self.ivm = ivm
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class RvmArguments:
+    """What a model of kind `rvm` can be told."""
+
+    _kind: ClassVar[str] = "rvm"
+    _title: ClassVar[str] = "searching for a kernel"
+    _settings: ClassVar[Mapping[str, str]] = {
+        "kernel": "kernel",
+        "length_scale": "length_scale",
+        "ard": "ard",
+        "search": "search",
+        "folds": "folds",
+        "search_rows": "search_rows",
+        "multi_class": "multi_class",
+        "trainer": "trainer",
+        "solver": "solver",
+        "partition_size": "partition_size",
+        "probe_limits": "probe_limits",
+        "probe_factors": "probe_factors",
+        "water_mark": "water_mark",
+        "rows": "rows",
+        "sample_rows": "sample_rows",
+        "patience": "patience",
+        "reinsert": "reinsert",
+        "bias": "bias",
+        "noise_variance": "noise_variance",
+        "noise_every": "noise_every",
+        "variance": "variance",
+        "hyper_priors": "hyper_priors",
+        "alpha_max": "alpha_max",
+        "tolerance": "tolerance",
+        "min_gain": "min_gain",
+        "max_iterations": "max_iterations",
+        "max_rows": "max_rows",
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "rbf",
+        length_scale: float = 0.0,
+        ard: bool = False,
+        search: str = "cv",
+        folds: int = 5,
+        search_rows: int = 1000,
+        multi_class: str = "rest",
+        trainer: str = "auto",
+        solver: str = "fast",
+        partition_size: int = 0,
+        probe_limits: tuple[float, ...] = (0.25, 0.75),
+        probe_factors: tuple[float, ...] = (0.2, 0.6, 1.0),
+        water_mark: str = "current",
+        rows: str = "auto",
+        sample_rows: int = 8000,
+        patience: int = 3,
+        reinsert: bool = False,
+        bias: bool = True,
+        noise_variance: float = 0.1,
+        noise_every: int = 10,
+        variance: str = "plain",
+        hyper_priors: tuple[float, ...] = (0.0, 0.0, 0.0, 0.0),
+        alpha_max: float = 1000000000.0,
+        tolerance: float = 0.001,
+        min_gain: float = 0.01,
+        max_iterations: int = 1000,
+        max_rows: int = 2000,
+        max_seconds: float | None = None,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        """Say how the model is made.
+
+        Parameters
+        ----------
+        kernel : str, default="rbf"
+            The kernel: `rbf`, `matern1` to `matern4`, `exponential`, `inverse_multiquadric`, `polynomial`, `linear`, `sigmoid`, `compact`.
+        length_scale : float, default=0.0
+            Length scale of the kernel, on prepared columns; 0 searches for it.
+        ard : bool, default=False
+            Search for a length scale for each column, after one for all was found.
+        search : str, default="cv"
+            What the search looks at: `cv` is the error of rows left out, `evidence` the log evidence of all.
+        folds : int, default=5
+            Parts that `cv` cuts the rows into.
+        search_rows : int, default=1000
+            Rows that the search looks at, drawn at random, at most.
+        multi_class : str, default="rest"
+            Of several classes: `rest` trains each against the rest, `pairs` each against each other, `softmax` all together.
+        trainer : str, default="auto"
+            Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order, `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
+        solver : str, default="fast"
+            How the evidence is raised: `fast` a row at a time, `basic` all rows at once, dropping those without use.
+        partition_size : int, default=0
+            Rows that are tried at a time, besides relevant ones; 0 finds a number by a probe.
+        probe_limits : tuple[float, ...], default=(0.25, 0.75)
+            Shares of relevant rows up to which a probe counts as sparse, and as half sparse.
+        probe_factors : tuple[float, ...], default=(0.2, 0.6, 1.0)
+            What the size of the probe is multiplied with for the partition size: sparse, half sparse, not sparse.
+        water_mark : str, default="current"
+            When a run of `basic` that is not the last ends early: with half of the `current` candidates left, or half of the `partition`, or `none`.
+        rows : str, default="auto"
+            Rows that candidates are judged by: `all`, a `sample` except in the last run, or the `active` ones only; `auto` is `all` unless there are more than `sample_rows`.
+        sample_rows : int, default=8000
+            Rows of the `sample`.
+        patience : int, default=3
+            Rounds without gain after which no more rows are tried; 0 tries all.
+        reinsert : bool, default=False
+            Try rows that were dropped once more at the end, and take those whose evidence speaks for them.
+        bias : bool, default=True
+            Whether a constant is offered beside the rows.
+        noise_variance : float, default=0.1
+            Variance of the noise, in units of the variance of the target, to start from.
+        noise_every : int, default=10
+            Iterations from one estimate of the noise to the next; 0 keeps `noise_variance`.
+        variance : str, default="plain"
+            The variance of answers: `plain` is the machine's own, which shrinks away from the rows; `healed` grows there.
+        hyper_priors : tuple[float, ...], default=(0.0, 0.0, 0.0, 0.0)
+            Shape and rate of the Gamma priors on the precisions of weights and of noise; 0 is flat. The first two need `solver=basic`.
+        alpha_max : float, default=1000000000.0
+            Weights of a larger precision are dropped.
+        tolerance : float, default=0.001
+            Of `basic`: the change of log precisions below which it has converged.
+        min_gain : float, default=0.01
+            Of `fast`: the gain in log evidence below which nothing is changed.
+        max_iterations : int, default=1000
+            Iterations of one run, at most.
+        max_rows : int, default=2000
+            Rows that a model which goes on learning remembers, relevant ones among them.
+        max_seconds : float | None, default=None
+            Time after which a fit ends with the best model so far; None sets no limit.
+        max_memory : int | str | None, default=None
+            Most bytes (or a text such as `500MB`) that a model, the rows it keeps and its training take together; None sets no limit.
+        n_jobs : int | None, default=-1
+            Threads: a number, -1 for one a core, None for one. Results do not depend on it.
+        random_state : Any, default=None
+            Seed of all random choices: a whole number makes the same model each time, None another one.
+        verbose : int, default=0
+            1 shows how far a fit has come.
+        """
+        self.kernel = kernel
+        self.length_scale = length_scale
+        self.ard = ard
+        self.search = search
+        self.folds = folds
+        self.search_rows = search_rows
+        self.multi_class = multi_class
+        self.trainer = trainer
+        self.solver = solver
+        self.partition_size = partition_size
+        self.probe_limits = probe_limits
+        self.probe_factors = probe_factors
+        self.water_mark = water_mark
+        self.rows = rows
+        self.sample_rows = sample_rows
+        self.patience = patience
+        self.reinsert = reinsert
+        self.bias = bias
+        self.noise_variance = noise_variance
+        self.noise_every = noise_every
+        self.variance = variance
+        self.hyper_priors = hyper_priors
+        self.alpha_max = alpha_max
+        self.tolerance = tolerance
+        self.min_gain = min_gain
+        self.max_iterations = max_iterations
         self.max_rows = max_rows
         self.max_seconds = max_seconds
         self.max_memory = max_memory

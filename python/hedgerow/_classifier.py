@@ -154,12 +154,17 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         if not issubclass(kind, cls):
             raise ValueError(f"{cls.__name__} was asked to load a model of kind {model.kind}: use {kind.__name__}.load")
         settings = json.loads(model.settings)
-        estimator = kind(**_settings.arguments(settings, kind._settings))
+        estimator = kind(**kind._arguments_of(settings))
         estimator.random_state = settings.get("seed")
         columns = json.loads(model.columns) if model.columns is not None else None
         estimator._reader = TableReader(kind.__name__, columns, model.n_features)
         estimator._take(model, _labels.classes_of(model.classes))
         return estimator
+
+    @classmethod
+    def _arguments_of(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of the constructor from settings of the engine."""
+        return _settings.arguments(settings, cls._settings)
 
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         name = type(self).__name__

@@ -10,13 +10,20 @@ import numpy as np
 
 from hedgerow import _labels
 
+# Arguments that are estimators themselves; None leaves their settings to the engine.
+PARTS = ("forest", "ivm")
 # The engine says 0 where scikit-learn says None.
 _ZERO_IS_NONE = ("max_depth",)
 
 
 def settings(arguments: Mapping[str, Any], names: Mapping[str, str]) -> list[tuple[str, str]]:
     """Settings of the engine in JSON, from arguments; `names` has the engine's name for each."""
-    return [(name, json.dumps(_to_engine(argument, arguments[argument]))) for argument, name in names.items()]
+    given = ((argument, name, arguments[argument]) for argument, name in names.items())
+    return [
+        (name, json.dumps(_to_engine(argument, value)))
+        for argument, name, value in given
+        if argument not in PARTS or value is not None
+    ]
 
 
 def arguments(settings: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
@@ -25,6 +32,9 @@ def arguments(settings: Mapping[str, Any], names: Mapping[str, str]) -> dict[str
 
 
 def _to_engine(argument: str, value: Any) -> Any:
+    if argument in PARTS:
+        own = settings(value.get_params(deep=False), value._settings)
+        return {name: json.loads(text) for name, text in own}
     if argument in _ZERO_IS_NONE and value is None:
         return 0
     if argument == "max_features":
@@ -49,7 +59,7 @@ def _from_engine(argument: str, value: Any) -> Any:
             return None
         if isinstance(value, Mapping):
             return dict(zip(_labels.classes_of(list(value)).tolist(), value.values(), strict=True))
-    return value
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _plain(value: Any) -> Any:
@@ -57,4 +67,6 @@ def _plain(value: Any) -> Any:
     item: Callable[[], Any] | None = getattr(value, "item", None)
     if callable(item):
         return item()
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
     return value if isinstance(value, (int, float, bool, str)) or value is None else repr(value)

@@ -6,10 +6,27 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hedgerow import GpClassifier, IvmClassifier, OnlineForestClassifier
+from hedgerow import (
+    ForestIvmClassifier,
+    GpClassifier,
+    IvmClassifier,
+    LeafGpClassifier,
+    OnlineForestClassifier,
+    RvmClassifier,
+)
 
-ONLINE = [OnlineForestClassifier(n_estimators=20, random_state=0), IvmClassifier(n_active=20, random_state=0)]
+ONLINE = [
+    OnlineForestClassifier(n_estimators=20, random_state=0),
+    IvmClassifier(n_active=20, random_state=0),
+    RvmClassifier(random_state=0),
+    LeafGpClassifier(n_estimators=3, random_state=0),
+    ForestIvmClassifier(
+        forest=OnlineForestClassifier(n_estimators=20), ivm=IvmClassifier(n_active=20), random_state=0
+    ),
+]
 ALL = [*ONLINE, GpClassifier(random_state=0)]
+# Not tests themselves.
+collect_ignore = ["smoke.py", "typed_usage.py"]
 
 
 def name_of(model):

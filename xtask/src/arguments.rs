@@ -35,6 +35,20 @@ const SPECIAL: &[(&str, &str, &str, &str, &str)] = &[
         "Weight of each class: None, `balanced` (all classes count the same), or a mapping from labels to weights.",
     ),
     ("leaf_power", "leaf_power", "str | float", "", ""),
+    (
+        "forest",
+        "forest",
+        "Any",
+        "None",
+        "The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.",
+    ),
+    (
+        "ivm",
+        "ivm",
+        "Any",
+        "None",
+        "The machines: an `IvmClassifier` with its arguments; None for the arguments that suit most.",
+    ),
 ];
 
 /// What every class takes beside the parameters of its model.
@@ -157,11 +171,16 @@ fn plain(default: &str) -> (String, String) {
     let (kind, text) = match default {
         "true" => ("bool", "True".into()),
         "false" => ("bool", "False".into()),
+        list if list.starts_with('[') => ("tuple[float, ...]", tuple(list)),
         number if number.parse::<i64>().is_ok() => ("int", number.into()),
         number if number.parse::<f64>().is_ok() => ("float", number.into()),
         text => ("str", format!("\"{text}\"")),
     };
     (kind.into(), text)
+}
+
+fn tuple(list: &str) -> String {
+    format!("({})", list.trim_matches(['[', ']']).replace(',', ", "))
 }
 
 #[cfg(test)]

@@ -1,0 +1,84 @@
+"""Forests and Gaussian processes together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from hedgerow import _settings
+from hedgerow._arguments import ForestIvmArguments, LeafGpArguments
+from hedgerow._forest import OnlineForestClassifier
+from hedgerow._ivm import IvmClassifier
+from hedgerow._online import OnlineClassifier
+
+
+class LeafGpClassifier(LeafGpArguments, OnlineClassifier):
+    """A few trees with large leaves, and a Gaussian process in every leaf that has several classes.
+
+    Nearly as good as a Gaussian process with all rows, for tens of thousands of them. A new row changes only the leaves it falls into.
+    Rows have no weights.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes, in the order of the columns of `predict_proba`.
+    kernel_ : dict
+        The parameters of the kernel that leaves share.
+    n_features_in_ : int
+        Columns of the rows it was fitted to.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow import LeafGpClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = np.where(np.hypot(*X.T) < 1.0, "inside", "outside")
+    >>> model = LeafGpClassifier(n_estimators=3, random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
+    ['inside', 'outside']
+    """
+
+    @property
+    def kernel_(self) -> dict[str, Any]:
+        """The parameters of the kernel by name."""
+        return dict(self._fitted().kernel)
+
+
+class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
+    """A forest answers first, and Informative Vector Machines settle what it is unsure of.
+
+    How far each of the two is trusted comes from rows that neither had seen, so that together they are at least as good as the better one.
+    Rows have no weights.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes, in the order of the columns of `predict_proba`.
+    n_features_in_ : int
+        Columns of the rows it was fitted to.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow import ForestIvmClassifier, IvmClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = np.where(np.hypot(*X.T) < 1.0, "inside", "outside")
+    >>> model = ForestIvmClassifier(ivm=IvmClassifier(n_active=20), random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
+    ['inside', 'outside']
+    """
+
+    @classmethod
+    def _arguments_of(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
+        own = {name: value for name, value in settings.items() if name not in _settings.PARTS}
+        parts = {
+            "forest": OnlineForestClassifier(**OnlineForestClassifier._arguments_of(settings["forest"])),
+            "ivm": IvmClassifier(**IvmClassifier._arguments_of(settings["ivm"])),
+        }
+        return {**super()._arguments_of(own), **parts}

@@ -1,0 +1,63 @@
+"""The Relevance Vector Machine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from hedgerow import _hedgerow, _labels
+from hedgerow._arguments import RvmArguments
+from hedgerow._online import OnlineClassifier
+
+
+class RvmClassifier(RvmArguments, OnlineClassifier):
+    """The Relevance Vector Machine: the evidence keeps a handful of rows, which are the whole model.
+
+    Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes, in the order of the columns of `predict_proba`.
+    relevance_vectors_ : array of shape (n_relevant_rows, n_features)
+        The rows that answers are computed from.
+    kernel_ : dict
+        The parameters of the kernel.
+    log_evidence_ : float or None
+        The logarithm of the probability of the labels. Only after `fit`.
+    n_features_in_ : int
+        Columns of the rows it was fitted to.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow import RvmClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(200, 2))
+    >>> y = np.where(np.hypot(*X.T) < 1.0, "inside", "outside")
+    >>> model = RvmClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
+    ['inside', 'outside']
+    >>> len(model.relevance_vectors_) < 30
+    True
+    """
+
+    log_evidence_: float | None
+
+    @property
+    def relevance_vectors_(self) -> NDArray[np.float32]:
+        """The rows that answers are computed from."""
+        rows = self._fitted().active_rows
+        return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows
+
+    @property
+    def kernel_(self) -> dict[str, Any]:
+        """The parameters of the kernel by name."""
+        return dict(self._fitted().kernel)
+
+    def _tell(self, fitted: _hedgerow.Fitted, codes: _labels.Codes) -> None:
+        self.log_evidence_ = fitted.log_evidence
