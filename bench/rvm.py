@@ -25,8 +25,8 @@ SINC_LENGTH = 3 / math.sqrt(2) / (20 / math.sqrt(12))
 SIZES = (1000, 2000, 4000, 8000, 16000, 32000, 64000)
 PUBLISHED_SINC = {400: (0.017, 8), 1000: (0.01, 7.75), 3600: (0.007, 9)}
 KERNELS = ("rbf", "matern1", "matern2", "matern3", "matern4", "compact")
-PUBLISHED_KERNELS = {"rbf": (0.027, 67.7), "matern1": (0.028, 324), "matern2": (0.027, 31.1),
-                     "matern3": (0.027, 16.9), "matern4": (0.027, 8.77)}  # fmt: skip
+VERDICTS = {"rbf": "converges, sparse", "matern1": "not sparse", "matern2": "mixed", "matern3": "sparser than rbf",
+            "matern4": "sparsest, at times worse", "compact": "no convergence"}  # fmt: skip
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -230,21 +230,24 @@ def classes_table(bench: RvmBench) -> str:
 
 
 def kernels_table(bench: RvmBench) -> str:
-    """f: which kernels converge, and how sparse."""
-    table = next(table for table in TABLES if table.name.startswith("Puma"))
+    """f: which kernels converge, and how sparse. On one split of Boston: on Pumadyn, the thesis's set, one length sees nothing."""
+    table = next(table for table in TABLES if table.name == "Boston")
     if not (bench.args.data / table.source).is_file():
         return ""
     rows = []
     train, test = split(table, bench.args.data, 0)
     for kernel in KERNELS:
-        run = bench.fit(train, test, "y", "regression", f"kernel={kernel}", "search_rows=400", "folds=3")
-        known = PUBLISHED_KERNELS.get(kernel)
+        run = bench.fit(train, test, table.target, "regression", f"kernel={kernel}", "search_rows=200", "folds=2")
         if run:
-            rows.append([kernel, f"{run['metrics']['rmse']:.4f}", f"{known[0]}" if known else "no convergence",
-                         f"{run['active_rows']}", f"{known[1]}" if known else "–", f"{run['seconds']['fit']:.1f}",
-                         "; ".join(note.split(":")[0] for note in run["notes"]) or "–"])  # fmt: skip
+            rows.append([kernel, f"{run['metrics']['rmse']:.2f}", f"{run['active_rows']}", VERDICTS[kernel],
+                         f"{run['seconds']['fit']:.1f}", "; ".join(first(note) for note in run["notes"]) or "–"])  # fmt: skip
             say(f"{rows[-1]}")
-    return table_of(["kernel", "RMSE", "published", "vectors", "published", "fit s", "notes"], rows)
+    return table_of(["kernel", "RMSE", "vectors of 481 rows", "the thesis, on Pumadyn", "fit s", "notes"], rows)
+
+
+def first(note: str) -> str:
+    """The first sentence of a note."""
+    return note.split(". ")[0].split(": ")[0]
 
 
 PARTS = {
@@ -253,7 +256,7 @@ PARTS = {
     "c": ("Time beside other programs", peers_table),
     "d": ("Time over the number of rows", ladder_table),
     "e": ("Several classes", classes_table),
-    "f": ("Kernels on Pumadyn-32nm", kernels_table),
+    "f": ("Kernels", kernels_table),
 }
 PLACES = tuple(f"rvm-{name}" for name in PARTS)
 
