@@ -163,8 +163,14 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     @classmethod
     def _arguments_of(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of the constructor from settings of the engine."""
-        return _settings.arguments(settings, cls._settings)
+        """Give the arguments of the constructor from settings of the engine."""
+        arguments = _settings.arguments(settings, cls._settings)
+        for part in _settings.PARTS:
+            if part in arguments:
+                own, usual = (dict(each[part]) for each in (settings, json.loads(_hedgerow.default_settings(cls._kind))))
+                usual["seed"] = own.get("seed")
+                arguments[part] = None if own == usual else _KINDS[part](**_KINDS[part]._arguments_of(own))
+        return arguments
 
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         name = type(self).__name__

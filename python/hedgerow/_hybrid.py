@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from hedgerow import _settings
 from hedgerow._arguments import ForestIvmArguments, LeafGpArguments
-from hedgerow._forest import OnlineForestClassifier
-from hedgerow._ivm import IvmClassifier
 from hedgerow._online import OnlineClassifier
 
 
@@ -37,7 +33,7 @@ class LeafGpClassifier(LeafGpArguments, OnlineClassifier):
     >>> X = rng.normal(size=(300, 2))
     >>> y = np.where(np.hypot(*X.T) < 1.0, "inside", "outside")
     >>> model = LeafGpClassifier(n_estimators=3, random_state=0).fit(X, y)
-    >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
+    >>> model.predict([[0.0, 0.0], [2.0, 0.0]]).tolist()
     ['inside', 'outside']
     """
 
@@ -73,12 +69,3 @@ class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
     >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
     ['inside', 'outside']
     """
-
-    @classmethod
-    def _arguments_of(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        own = {name: value for name, value in settings.items() if name not in _settings.PARTS}
-        parts = {
-            "forest": OnlineForestClassifier(**OnlineForestClassifier._arguments_of(settings["forest"])),
-            "ivm": IvmClassifier(**IvmClassifier._arguments_of(settings["ivm"])),
-        }
-        return {**super()._arguments_of(own), **parts}

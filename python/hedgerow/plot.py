@@ -55,7 +55,7 @@ def learning_curve(
     axes of matplotlib
     """
     ax = _axes(ax, (6.4, 4.0))
-    learner = type(model)(**copy.deepcopy(model.get_params()))
+    learner = type(model)(**copy.deepcopy(model.get_params(deep=False)))
     if not hasattr(learner, "partial_fit"):
         raise TypeError(f"{type(model).__name__} does not learn in batches")
     y = np.asarray(y)

@@ -44,7 +44,7 @@ def online_model(request):
 
 
 def fresh(model):
-    return type(model)(**model.get_params())
+    return type(model)(**model.get_params(deep=False))
 
 
 @pytest.fixture(scope="session")

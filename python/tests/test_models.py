@@ -12,16 +12,25 @@ import pytest
 from conftest import ALL, fresh
 
 import hedgerow
-from hedgerow import GpClassifier, IvmClassifier, OnlineForestClassifier, _hedgerow
+from hedgerow import ForestIvmClassifier, GpClassifier, IvmClassifier, OnlineForestClassifier, _hedgerow
 
 
 def test_every_setting_of_the_engine_has_its_argument():
     for model in ALL:
         defaults = json.loads(_hedgerow.default_settings(model._kind))
         settings = dict(type(model)()._engine_settings())
-        assert set(settings) == set(defaults)
-        for name, value in defaults.items():
-            assert name == "seed" or json.loads(settings[name]) == value, name
+        assert set(defaults) - set(settings) <= {"forest", "ivm"}, "parts have defaults of their own"
+        for name, text in settings.items():
+            assert name == "seed" or json.loads(text) == defaults[name], name
+
+
+def test_parts_are_estimators_themselves(rings, tmp_path):
+    model = ForestIvmClassifier(
+        forest=OnlineForestClassifier(n_estimators=7), ivm=IvmClassifier(n_active=9), random_state=0
+    )
+    model.set_params(forest__max_depth=5).fit(*rings).save(tmp_path / "m")
+    again = hedgerow.load(tmp_path / "m")
+    assert (again.forest.n_estimators, again.forest.max_depth, again.ivm.n_active) == (7, 5, 9)
 
 
 def test_what_the_models_tell(rings):
@@ -89,7 +98,10 @@ def test_files_pickles_and_copies_are_the_same_model(any_model, rings, tmp_path)
         assert type(other) is type(model)
         np.testing.assert_array_equal(other.predict_proba(X), expected)
         assert other.classes_.tolist() == model.classes_.tolist()
-        assert other.get_params() == {**model.get_params(), "n_jobs": other.n_jobs}
+        for name, value in model.get_params().items():
+            if name.rpartition("__")[2] not in ("forest", "ivm", "random_state", "n_jobs"):
+                assert other.get_params()[name] == value, name
+        assert other.random_state == 0
     other_class = GpClassifier if not isinstance(model, GpClassifier) else IvmClassifier
     with pytest.raises(ValueError, match=f"use {type(model).__name__}.load"):
         other_class.load(path)
