@@ -16,22 +16,25 @@ Classes may come late, without having been announced:
 """
 
 from hedgerow import _river
-from hedgerow._classifier import Classifier, load
+from hedgerow._classifier import Classifier
+from hedgerow._estimator import Estimator, load
 from hedgerow._forest import OnlineForestClassifier
 from hedgerow._gp import GpClassifier
 from hedgerow._hedgerow import VERSION as __version__
 from hedgerow._hybrid import ForestIvmClassifier, LeafGpClassifier
 from hedgerow._ivm import IvmClassifier
-from hedgerow._rvm import RvmClassifier
+from hedgerow._rvm import RvmClassifier, RvmRegressor
 
 __all__ = [
     "Classifier",
+    "Estimator",
     "ForestIvmClassifier",
     "GpClassifier",
     "IvmClassifier",
     "LeafGpClassifier",
     "OnlineForestClassifier",
     "RvmClassifier",
+    "RvmRegressor",
     "__version__",
     "load",
 ]

@@ -16,11 +16,12 @@ __all__ = [
     "ClassifierMixin",
     "DataConversionWarning",
     "NotFittedError",
+    "RegressorMixin",
     "with_callbacks",
 ]
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
     from sklearn.exceptions import DataConversionWarning, NotFittedError
 
     HAS_SKLEARN = True
@@ -63,6 +64,16 @@ except ImportError:
             """Share of rows answered right."""
             right = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
             return float(np.average(right, weights=sample_weight))
+
+    class RegressorMixin:  # type: ignore[no-redef]
+        """The coefficient of determination as the score."""
+
+        def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+            """Share of the variance of the values that answers explain."""
+            y = np.asarray(y, float)
+            missed = np.average((y - self.predict(X)) ** 2, weights=sample_weight)  # type: ignore[attr-defined]
+            spread = np.average((y - np.average(y, weights=sample_weight)) ** 2, weights=sample_weight)
+            return float(1 - missed / spread)
 
     class NotFittedError(ValueError, AttributeError):  # type: ignore[no-redef]
         """The estimator has not been fitted."""

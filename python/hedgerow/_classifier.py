@@ -1,17 +1,15 @@
-"""What every classifier does: fit, answer, save and load."""
+"""What every classifier does: fit and answer."""
 
 from __future__ import annotations
 
-import json
-import os
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow import _base, _hedgerow, _labels, _settings
-from hedgerow._base import BaseEstimator, CallbackSupportMixin, ClassifierMixin, NotFittedError, with_callbacks
+from hedgerow import _base, _hedgerow, _labels
+from hedgerow._base import ClassifierMixin, with_callbacks
+from hedgerow._estimator import Estimator, check_lengths
 from hedgerow._progress import Watchers
 from hedgerow._table import TableReader
 
@@ -21,37 +19,12 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
-_KINDS: dict[str, type[Classifier]] = {}
+class Classifier(ClassifierMixin, Estimator[_hedgerow.Model]):
+    """The base of all classifiers of this package."""
 
+    _native = _hedgerow.Model
 
-class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """The base of all classifiers of this package.
-
-    A subclass gives `_kind` and, for each argument of its constructor that the engine knows, the engine's name in
-    `_settings`.
-    """
-
-    _kind: ClassVar[str]
-    _settings: ClassVar[Mapping[str, str]]
-    _title: ClassVar[str] = "fitting"
-
-    n_jobs: int | None
-    max_seconds: float | None
-    max_memory: int | str | None
-    verbose: int
-    random_state: Any
     classes_: Array
-    n_features_in_: int
-    feature_names_in_: Array
-    _model: _hedgerow.Model
-    _reader: TableReader
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Remember which class has which kind of model."""
-        super().__init_subclass__(**kwargs)
-        kind = getattr(cls, "_kind", None)
-        if kind is not None:
-            _KINDS.setdefault(kind, cls)
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
@@ -105,79 +78,12 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         answers: Array = self.classes_[best]
         return answers
 
-    def save(self, path: str | os.PathLike[str]) -> int:
-        """Write the model to a file, the same that the command line reads and writes, and return its size in bytes.
-
-        All of it or nothing is written: an older file stays until the new one is whole.
-        """
-        return self._fitted().save(os.fspath(path))
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a model from a file that was saved here or by the command line."""
-        return cls._of_model(_hedgerow.Model.load(os.fspath(path)))
-
-    def to_bytes(self) -> bytes:
-        """Return the bytes of the model file."""
-        return self._fitted().to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes) -> Self:
-        """Make a model from the bytes of a model file."""
-        return cls._of_model(_hedgerow.Model.from_bytes(data))
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        if "_model" in state:
-            state["_model"] = state["_model"].to_bytes()
-        return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
-        if isinstance(state.get("_model"), bytes):
-            self._model = _hedgerow.Model.from_bytes(state["_model"])
-
-    @classmethod
-    def _of_model(cls, model: _hedgerow.Model) -> Self:
-        """Make an estimator with the arguments that a model was made with."""
-        kind = _KINDS.get(model.kind)
-        if kind is None:
-            raise ValueError(f"models of kind {model.kind} have no class in this version of the package")
-        if not issubclass(kind, cls):
-            raise ValueError(f"{cls.__name__} was asked to load a model of kind {model.kind}: use {kind.__name__}.load")
-        settings = json.loads(model.settings)
-        estimator = kind(**kind._arguments_of(settings))
-        estimator.random_state = settings.get("seed")
-        columns = json.loads(model.columns) if model.columns is not None else None
-        estimator._reader = TableReader(kind.__name__, columns, model.n_features)
-        estimator._take(model, _labels.classes_of(model.classes))
-        return estimator
-
-    @classmethod
-    def _arguments_of(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
-        """Give the arguments of the constructor from settings of the engine."""
-        arguments = _settings.arguments(settings, cls._settings)
-        for part in _settings.PARTS:
-            if part in arguments:
-                own, usual = (dict(each[part]) for each in (settings, json.loads(_hedgerow.default_settings(cls._kind))))
-                usual["seed"] = own.get("seed")
-                arguments[part] = None if own == usual else _KINDS[part](**_KINDS[part]._arguments_of(own))
-        return arguments
-
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         name = type(self).__name__
         reader = TableReader(name)
         values = reader.first(X)
         codes, classes = _labels.encode(_labels.column(y, name))
-        _check_lengths(values, codes)
+        check_lengths(values, codes)
         if len(classes) < 2:
             raise ValueError(
                 f"{name} is fitted to at least two classes; the data have one class, {classes[0]!r} (n_samples={len(codes)})."
@@ -192,7 +98,7 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
                 codes,
                 _labels.names(classes),
                 columns=reader.json(),
-                weights=_weights(weights, len(codes)),
+                weights=checked_weights(weights, len(codes)),
                 watch=watchers.watch(),
                 **self._limits(),
             )
@@ -210,57 +116,14 @@ class Classifier(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def _take(self, model: _hedgerow.Model, classes: Array) -> None:
         """Take over a model and what is known of its columns and classes."""
-        self._model, self.classes_ = model, classes
-        self.n_features_in_ = model.n_features
-        names = self._reader.names()
-        if names is not None:
-            self.feature_names_in_ = names
-        else:
-            self.__dict__.pop("feature_names_in_", None)
+        self._take_columns(model)
+        self.classes_ = classes
 
-    def _engine_settings(self) -> list[tuple[str, str]]:
-        seed = ("seed", str(_base.seed_of(self.random_state)))
-        return [*_settings.settings(self.get_params(deep=False), self._settings), seed]
-
-    def _limits(self) -> dict[str, Any]:
-        return {
-            "threads": _base.threads(self.n_jobs),
-            "seconds": None if self.max_seconds is None else float(self.max_seconds),
-            "memory": _base.bytes_of(self.max_memory),
-        }
-
-    def _fitted(self) -> _hedgerow.Model:
-        model: _hedgerow.Model | None = self.__dict__.get("_model")
-        if model is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before"
-                " using this estimator."
-            )
-        return model
-
-    def _rows(self, X: Any) -> Array:
-        # The way of one row a time from a plain array: no look at names, no copy.
-        if type(X) is np.ndarray and X.dtype.char in "fd" and X.ndim == 2 and not self._reader.has_names:
-            if X.shape[1] == self.n_features_in_ and X.flags.aligned and X.dtype.isnative:
-                return X
-        return self._reader.more(X, grow=False)[0]
+    def _take_loaded(self, model: _hedgerow.Model) -> None:
+        self._take(model, _labels.classes_of(model.classes))
 
 
-def load(path: str | os.PathLike[str]) -> Classifier:
-    """Read a model of any kind from a file that was saved here or by the command line.
-
-    >>> import os, tempfile, hedgerow
-    >>> model = hedgerow.OnlineForestClassifier(n_estimators=10).fit([[0.0], [1.0]] * 5, [0, 1] * 5)
-    >>> path = os.path.join(tempfile.mkdtemp(), "model.hedgerow")
-    >>> model.save(path) > 0
-    True
-    >>> hedgerow.load(path).predict([[0.9]]).tolist()
-    [1]
-    """
-    return Classifier.load(path)
-
-
-def _weights(weights: Any, n_rows: int) -> NDArray[np.float32] | None:
+def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float32] | None:
     if weights is None:
         return None
     weights = np.asarray(weights, dtype=np.float32)
@@ -273,10 +136,3 @@ def _weights(weights: Any, n_rows: int) -> NDArray[np.float32] | None:
     if len(weights) != n_rows:
         raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(n_rows,)}!")
     return np.ascontiguousarray(weights)
-
-
-def _check_lengths(values: Array, codes: _labels.Codes) -> None:
-    if len(values) != len(codes):
-        raise ValueError(f"Found input variables with inconsistent numbers of samples: {[len(values), len(codes)]}")
-    if not len(values):
-        raise ValueError(f"Found array with 0 sample(s) (shape={values.shape}) while a minimum of 1 is required.")

@@ -7,7 +7,7 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Fitted", "Lesson", "Model", "command_line", "default_settings"]
+__all__ = ["VERSION", "Fitted", "FittedValues", "Lesson", "Model", "ValueModel", "command_line", "default_settings", "from_bytes", "load"]
 
 VERSION: Final[str]
 """
@@ -27,6 +27,28 @@ class Fitted:
     def oob(self, /) -> Incomplete | None:
         """
         Probabilities of the training rows by trees that have not seen them, where there are such.
+        """
+    @property
+    def raised(self, /) -> Any | None: ...
+    @property
+    def stop(self, /) -> str:
+        """
+        Why training ended: done, converged, time, memory or interrupted.
+        """
+
+@final
+class FittedValues:
+    """
+    What a fit gives. `raised` is what stopped it, where something was raised while it ran: the model is the best so far.
+    """
+    @property
+    def log_evidence(self, /) -> float: ...
+    @property
+    def model(self, /) -> ValueModel: ...
+    @property
+    def notes(self, /) -> list[str]:
+        """
+        What a user should know of the fit.
         """
     @property
     def raised(self, /) -> Any | None: ...
@@ -96,11 +118,6 @@ class Model:
 
         `columns` describes them in JSON where they are more than numbers without names; `labels` are places in `classes`.
         """
-    @staticmethod
-    def from_bytes(bytes: bytes) -> Model:
-        """
-        A model from the bytes of a model file.
-        """
     def frozen(self, /) -> Model:
         """
         A copy that learns no more: smaller, as it has no rows.
@@ -123,11 +140,6 @@ class Model:
     def learn(self, /, x: Any, labels: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
         """
         Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
-        """
-    @staticmethod
-    def load(path: str | PathLike[str]) -> Model:
-        """
-        Reads a model file.
         """
     @property
     def n_bytes(self, /) -> int:
@@ -167,6 +179,67 @@ class Model:
         The bytes of the model file.
         """
 
+@final
+class ValueModel:
+    """
+    A model of values and the schema it was trained on.
+    """
+    def __new__(cls, /, kind: str, settings: SupportsGetItem[int, tuple[str, str]], n_features: SupportsIndex, *, columns: str | None = None) -> ValueModel:
+        """
+        A model that knows nothing yet and learns what it is given.
+        """
+    @property
+    def active_rows(self, /) -> Incomplete:
+        """
+        The rows that answers are computed from.
+        """
+    @property
+    def columns(self, /) -> str | None:
+        """
+        The feature columns, in JSON; none where they are numbers without names.
+        """
+    @staticmethod
+    def fit(kind: str, settings: SupportsGetItem[int, tuple[str, str]], x: Any, values: Incomplete, *, columns: str | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> FittedValues:
+        """
+        Fits a model to rows and their values. `columns` describes the rows in JSON where they are more than numbers without names.
+        """
+    @property
+    def kernel(self, /) -> list[tuple[str, float]]:
+        """
+        The parameters of the kernel by name.
+        """
+    @property
+    def kind(self, /) -> str:
+        """
+        The kind of model.
+        """
+    def learn(self, /, x: Any, values: Incomplete, *, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Any | None:
+        """
+        Learns rows in order. Returns what was raised while it did so, if anything was.
+        """
+    @property
+    def n_features(self, /) -> int:
+        """
+        How many feature columns there are.
+        """
+    def predict(self, /, x: Any, *, threads: SupportsIndex = 0) -> tuple[Incomplete, Incomplete]:
+        """
+        The value of every row and the variance of what would be observed.
+        """
+    def save(self, /, path: str | PathLike[str]) -> int:
+        """
+        Writes the model file.
+        """
+    @property
+    def settings(self, /) -> str:
+        """
+        The parameters it was made with, in JSON.
+        """
+    def to_bytes(self, /) -> bytes:
+        """
+        The bytes of the model file.
+        """
+
 def command_line(args: SupportsGetItem[int, str]) -> int:
     """
     Runs the command line and returns its exit code.
@@ -175,4 +248,14 @@ def command_line(args: SupportsGetItem[int, str]) -> int:
 def default_settings(kind: str) -> str:
     """
     The parameters of a kind of model as they are when nothing is said: an object in JSON.
+    """
+
+def from_bytes(bytes: bytes) -> Any:
+    """
+    A model from the bytes of a model file: a `Model` or a `ValueModel`.
+    """
+
+def load(path: str | PathLike[str]) -> Any:
+    """
+    Reads a model file: a `Model` or a `ValueModel`.
     """

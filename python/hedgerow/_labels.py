@@ -21,7 +21,8 @@ def column(y: Any, estimator: str) -> Array:
     return _checked(np.asarray(y))
 
 
-def _checked(y: Array) -> Array:
+def flat(y: Array) -> Array:
+    """One value a row; a table of one column is made flat, with a warning."""
     if y.ndim == 2 and y.shape[1] == 1:
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected. Please change the shape of y to"
@@ -32,6 +33,11 @@ def _checked(y: Array) -> Array:
         y = y.ravel()
     if y.ndim != 1:
         raise ValueError(f"y should be a 1d array, got an array of shape {y.shape} instead.")
+    return y
+
+
+def _checked(y: Array) -> Array:
+    y = flat(y)
     if y.dtype.kind == "O":
         missing = np.fromiter((v is None or v != v for v in y), bool, len(y))
         if missing.any():

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from hedgerow import _hedgerow, _labels
-from hedgerow._classifier import Classifier, _check_lengths, _weights
+from hedgerow._classifier import Classifier, checked_weights
+from hedgerow._estimator import check_lengths
 from hedgerow._progress import Watchers
 from hedgerow._table import NewCategories, TableReader
 
@@ -112,8 +113,8 @@ class OnlineClassifier(Classifier):
         is_first = not self.__sklearn_is_fitted__()
         reader = TableReader(name) if is_first else self._reader
         values, new_categories = (reader.first(X), []) if is_first else reader.more(X, grow=True)
-        _check_lengths(values, labels)
-        weights = _weights(weights, len(labels))
+        check_lengths(values, labels)
+        weights = checked_weights(weights, len(labels))
         if is_first:
             self._begin(reader, labels[:0] if classes is None else classes)
         return self._teach(values, labels, new_categories, weights, X, is_first=is_first)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hedgerow import _hedgerow, _labels
 from hedgerow._arguments import RvmArguments
 from hedgerow._online import OnlineClassifier
+from hedgerow._regressor import Regressor
 
 
 class RvmClassifier(RvmArguments, OnlineClassifier):
@@ -61,3 +62,56 @@ class RvmClassifier(RvmArguments, OnlineClassifier):
 
     def _tell(self, fitted: _hedgerow.Fitted, codes: _labels.Codes) -> None:
         self.log_evidence_ = fitted.log_evidence
+
+
+class RvmRegressor(RvmArguments, Regressor):
+    """The Relevance Vector Machine for values: a handful of rows, and an interval with every answer.
+
+    Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
+
+    Attributes
+    ----------
+    relevance_vectors_ : array of shape (n_relevant_rows, n_features)
+        The rows that answers are computed from.
+    kernel_ : dict
+        The parameters of the kernel.
+    log_evidence_ : float
+        The logarithm of the density of the values. Only after `fit`.
+    notes_ : list of str
+        What you should know about the fit, in words; empty if all is well. Only after `fit`.
+    n_features_in_ : int
+        Columns of the rows it was fitted to.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow import RvmRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.uniform(-10, 10, size=(300, 1))
+    >>> y = np.sinc(X[:, 0] / np.pi) + rng.normal(scale=0.1, size=300)
+    >>> model = RvmRegressor(random_state=0).fit(X, y)
+    >>> bool(abs(model.predict([[0.0]])[0] - 1.0) < 0.1)
+    True
+    >>> inside = model.predict_interval(X, 0.9)
+    >>> bool(abs(((inside[:, 0] < y) & (y < inside[:, 1])).mean() - 0.9) < 0.06)
+    True
+    """
+
+    log_evidence_: float
+    notes_: list[str]
+
+    @property
+    def relevance_vectors_(self) -> NDArray[np.float32]:
+        """The rows that answers are computed from."""
+        rows: NDArray[np.float32] = self._fitted().active_rows
+        return rows
+
+    @property
+    def kernel_(self) -> dict[str, Any]:
+        """The parameters of the kernel by name."""
+        return dict(self._fitted().kernel)
+
+    def _tell(self, fitted: _hedgerow.FittedValues) -> None:
+        self.log_evidence_, self.notes_ = fitted.log_evidence, fitted.notes

@@ -8,16 +8,21 @@ mod limits;
 mod model;
 mod run;
 mod table;
+mod values;
 
 /// The private native module. Use the classes of `hedgerow` instead.
 #[pyo3::pymodule]
 mod _hedgerow {
     use std::ffi::OsString;
+    use std::path::PathBuf;
 
+    use hedgerow::AnyModel;
     use pyo3::prelude::*;
 
     #[pymodule_export]
     use crate::model::{Fitted, Lesson, Model};
+    #[pymodule_export]
+    use crate::values::{FittedValues, ValueModel};
 
     /// The version of the engine.
     #[pymodule_export]
@@ -27,6 +32,20 @@ mod _hedgerow {
     #[pyfunction]
     fn command_line(py: Python<'_>, args: Vec<OsString>) -> u8 {
         py.detach(|| hedgerow_cli::run(args))
+    }
+
+    /// Reads a model file: a `Model` or a `ValueModel`.
+    #[pyfunction]
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
+        let model = crate::run::at_once(py, || AnyModel::load(path))?.map_err(crate::errors::to_python)?;
+        crate::values::any(py, model)
+    }
+
+    /// A model from the bytes of a model file: a `Model` or a `ValueModel`.
+    #[pyfunction]
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
+        let model = crate::run::at_once(py, || AnyModel::from_bytes(bytes))?;
+        crate::values::any(py, model.map_err(crate::errors::to_python)?)
     }
 
     /// The parameters of a kind of model as they are when nothing is said: an object in JSON.

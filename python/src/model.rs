@@ -197,24 +197,10 @@ impl Model {
         run::at_once(py, || self.read().save(path))?.map_err(to_python)
     }
 
-    /// Reads a model file.
-    #[staticmethod]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        let model = run::at_once(py, || hedgerow::Model::load(path))?.map_err(to_python)?;
-        Ok(Self(RwLock::new(model)))
-    }
-
     /// The bytes of the model file.
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = run::at_once(py, || self.read().to_bytes())?.map_err(to_python)?;
         Ok(PyBytes::new(py, &bytes))
-    }
-
-    /// A model from the bytes of a model file.
-    #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Self> {
-        let model = run::at_once(py, || hedgerow::Model::from_bytes(bytes))?.map_err(to_python)?;
-        Ok(Self(RwLock::new(model)))
     }
 
     /// A copy that learns no more: smaller, as it has no rows.
@@ -243,11 +229,7 @@ impl Model {
     /// The feature columns, in JSON; none where they are numbers without names.
     #[getter]
     fn columns(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.told(py, |model| {
-            let schema = &model.schema;
-            let is_plain = !schema.named && schema.columns.iter().all(|c| c.kind == ColumnKind::Numeric);
-            if is_plain { None } else { serde_json::to_string(&schema.columns).ok() }
-        })
+        self.told(py, |model| columns_of(&model.schema))
     }
 
     /// How many feature columns there are.
@@ -301,6 +283,10 @@ impl Model {
 }
 
 impl Model {
+    pub(crate) fn of(model: hedgerow::Model) -> Self {
+        Self(RwLock::new(model))
+    }
+
     fn read(&self) -> RwLockReadGuard<'_, hedgerow::Model> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
@@ -330,14 +316,16 @@ impl Model {
     }
 }
 
-fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize) -> Result<()> {
+/// Fails on the first infinite value of rows, the first of which is row `from` of a table.
+pub(crate) fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize) -> Result<()> {
     let Some((row, column)) = first_infinite(x) else { return Ok(()) };
     let problem = DataProblem::Infinite { text: x[(row, column)].to_string() };
     let name = schema.columns.get(column).map(|c| c.name.clone()).unwrap_or_default();
     Err(DataError::from(problem).at_row((from + row) as u64 + 1).in_column(name).into())
 }
 
-fn new_schema(n_features: usize, columns: Option<&str>, classes: Vec<String>) -> Result<Schema> {
+/// A schema for columns that Python describes.
+pub(crate) fn new_schema(n_features: usize, columns: Option<&str>, classes: Vec<String>) -> Result<Schema> {
     let mut schema = Schema::unnamed(n_features);
     if let Some(columns) = columns {
         let columns: Vec<Column> = serde_json::from_str(columns)
@@ -346,6 +334,12 @@ fn new_schema(n_features: usize, columns: Option<&str>, classes: Vec<String>) ->
     }
     schema.labels = LabelTable::from(classes);
     Ok(schema)
+}
+
+/// The feature columns in JSON; none where they are numbers without names.
+pub(crate) fn columns_of(schema: &Schema) -> Option<String> {
+    let is_plain = !schema.named && schema.columns.iter().all(|c| c.kind == ColumnKind::Numeric);
+    if is_plain { None } else { serde_json::to_string(&schema.columns).ok() }
 }
 
 /// A schema with classes and categories added at the ends.
@@ -371,13 +365,15 @@ fn class_ids(labels: &PyReadonlyArray1<'_, i64>) -> Vec<ClassId> {
     labels.as_array().iter().map(|&place| ClassId(u32::try_from(place).unwrap_or(u32::MAX))).collect()
 }
 
-fn reason(stop: StopReason) -> String {
+/// Why training ended, in a word.
+pub(crate) fn reason(stop: StopReason) -> String {
     match serde_json::to_value(stop) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
     }
 }
 
-fn exception(py: Python<'_>, raised: Option<PyErr>) -> Option<Py<PyAny>> {
+/// What was raised, as an object that Python can raise again.
+pub(crate) fn exception(py: Python<'_>, raised: Option<PyErr>) -> Option<Py<PyAny>> {
     raised.map(|raised| raised.into_value(py).into_any())
 }

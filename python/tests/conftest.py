@@ -13,6 +13,7 @@ from hedgerow import (
     LeafGpClassifier,
     OnlineForestClassifier,
     RvmClassifier,
+    RvmRegressor,
 )
 
 ONLINE = [
@@ -25,6 +26,7 @@ ONLINE = [
     ),
 ]
 ALL = [*ONLINE, GpClassifier(random_state=0)]
+REGRESSORS = [RvmRegressor(random_state=0)]
 # Not tests themselves.
 collect_ignore = ["smoke.py", "typed_usage.py"]
 

@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import ALL, fresh, name_of
+from conftest import ALL, REGRESSORS, fresh, name_of
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -27,7 +27,7 @@ def expected_failures(estimator):
     return {}
 
 
-@parametrize_with_checks(ALL, expected_failed_checks=expected_failures)
+@parametrize_with_checks([*ALL, *REGRESSORS], expected_failed_checks=expected_failures)
 def test_the_contract(estimator, check):
     check(estimator)
 

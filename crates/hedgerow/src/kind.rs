@@ -167,7 +167,10 @@ mod tests {
             assert_eq!(serde_json::to_value(kind).unwrap(), kind.name());
         }
         let message = "oracle".parse::<Kind>().unwrap_err().to_string();
-        assert!(message.contains("oracle") && message.contains("forest, ivm, gp, rvm"), "{message}");
+        assert!(
+            message.contains("oracle") && message.contains("forest, ivm, gp, leaf-gp, forest-ivm, rvm"),
+            "{message}"
+        );
         let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();
         assert_eq!(message, "models of kind ivm cannot be merged; kinds that can: forest");
     }

@@ -117,9 +117,7 @@ fn classes(parts: &Parts<'_>) -> Result<Model> {
         }
         Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
         Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(parts)?, &schema)?)),
-        Kind::ForestIvm => {
-            Learner::ForestIvm(Box::new(fitting(forest_ivm::read(parts, &schema)?, &schema)?))
-        }
+        Kind::ForestIvm => Learner::ForestIvm(Box::new(fitting(forest_ivm::read(parts, &schema)?, &schema)?)),
         Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(parts, &schema)?, &schema)?)),
         Kind::Rvm => Learner::Rvm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
     };
