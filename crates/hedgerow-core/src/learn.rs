@@ -4,7 +4,8 @@ use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
-use crate::data::ClassId;
+use crate::data::{ClassId, Schema, check_rows};
+use crate::error::{Error, Result};
 use crate::par::Par;
 use crate::traits::Observer;
 
@@ -28,6 +29,30 @@ pub struct Rows<'a> {
     pub labels: &'a [ClassId],
     /// The weight of each row; 1 where there is none.
     pub weights: Option<&'a [f32]>,
+}
+
+impl Rows<'_> {
+    /// Fails unless a model of so many columns and classes can learn the rows, whose schema may have grown by classes since.
+    pub fn check(self, schema: &Schema, n_features: usize, n_classes: usize) -> Result<()> {
+        let n = self.x.nrows();
+        let shapes = [
+            ("feature columns", n_features, self.x.ncols()),
+            ("feature columns of the schema", n_features, schema.n_features()),
+            ("labels", n, self.labels.len()),
+            ("weights", n, self.weights.map_or(n, <[f32]>::len)),
+        ];
+        for (what, expected, got) in shapes {
+            if expected != got {
+                return Err(Error::Shape { what, expected, got });
+            }
+        }
+        if schema.n_classes() < n_classes {
+            let (expected, got) = (n_classes, schema.n_classes());
+            return Err(Error::Shape { what: "classes (at least)", expected, got });
+        }
+        schema.check_sizes()?;
+        check_rows(schema, self.x, self.labels, self.weights)
+    }
 }
 
 /// What came of learning some rows. The parts of a forest are trees; those of a machine with active rows are these rows.

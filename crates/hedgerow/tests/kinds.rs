@@ -190,7 +190,8 @@ fn a_process_learns_nothing_row_by_row() {
     let mut model = fit_any(&gp(), 1);
     let message = teach(&mut model, &more_rows()).unwrap_err().to_string();
     assert!(
-        message.contains("gp cannot learn row by row") && message.contains("forest, ivm, rvm"),
+        message.contains("gp cannot learn row by row")
+            && message.contains("forest, ivm, leaf-gp, forest-ivm, rvm"),
         "{message}"
     );
     assert_eq!((model.n_seen(), model.n_remembered()), (None, None));
@@ -231,5 +232,27 @@ fn every_kind_that_learns_goes_on_after_save_and_load_as_if_nothing_had_happened
         let mut frozen = model.without_rows();
         assert!(matches!(teach(&mut frozen, &second), Err(Error::NoRows)));
         assert_eq!((frozen.n_seen(), frozen.n_remembered()), (None, None));
+    }
+}
+
+#[test]
+fn models_without_rows_answer_the_same_before_and_after_they_have_learnt_more() {
+    let data = more_rows();
+    let x = data.features.to_array(0..data.n_rows());
+    let par = Par::sequential();
+    for &kind in Kind::ALL {
+        let fitted = fit_any(&params(kind), 1).with_rows(data.clone());
+        let mut models = vec![fitted.clone()];
+        if kind.learns() {
+            let mut taught = fitted;
+            teach(&mut taught, &data).unwrap();
+            models.push(taught);
+        }
+        for model in models {
+            let expected = model.predict_proba(x.view(), &par).unwrap();
+            let frozen = model.without_rows();
+            assert_eq!(frozen.predict_proba(x.view(), &par).unwrap(), expected, "{kind}");
+            assert!(frozen.check_can_learn().is_err(), "{kind}");
+        }
     }
 }

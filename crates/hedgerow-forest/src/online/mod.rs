@@ -244,6 +244,10 @@ impl OnlineForest {
 
     /// Puts all trees into the order in which they are saved: the same for the same trees, however they came to be.
     pub fn put_in_order(&mut self) {
+        // Trees that have not learnt anything since they were fitted stand in order.
+        if self.live.is_empty() {
+            return;
+        }
         self.take_trees();
         for live in &mut self.live {
             live.put_in_order();
@@ -252,24 +256,7 @@ impl OnlineForest {
     }
 
     fn check(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
-        let n = rows.x.nrows();
-        let shapes = [
-            ("feature columns", self.forest.n_features, rows.x.ncols()),
-            ("feature columns of the schema", self.forest.n_features, schema.n_features()),
-            ("labels", n, rows.labels.len()),
-            ("weights", n, rows.weights.map_or(n, <[f32]>::len)),
-        ];
-        for (what, expected, got) in shapes {
-            if expected != got {
-                return Err(Error::Shape { what, expected, got });
-            }
-        }
-        if schema.n_classes() < self.forest.n_classes {
-            let (expected, got) = (self.forest.n_classes, schema.n_classes());
-            return Err(Error::Shape { what: "classes (at least)", expected, got });
-        }
-        schema.check_sizes()?;
-        hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)
+        rows.check(schema, self.forest.n_features, self.forest.n_classes)
     }
 
     /// Makes ready to learn: class weights, trees where there are none yet, lists where they have not been made.

@@ -52,24 +52,7 @@ impl IvmClassifier {
         if self.memory.is_none() {
             return Err(Error::NoRows);
         }
-        let n = rows.x.nrows();
-        let shapes = [
-            ("feature columns", self.n_features(), rows.x.ncols()),
-            ("feature columns of the schema", self.n_features(), schema.n_features()),
-            ("labels", n, rows.labels.len()),
-            ("weights", n, rows.weights.map_or(n, <[f32]>::len)),
-        ];
-        for (what, expected, got) in shapes {
-            if expected != got {
-                return Err(Error::Shape { what, expected, got });
-            }
-        }
-        if schema.n_classes() < self.n_classes {
-            let (expected, got) = (self.n_classes, schema.n_classes());
-            return Err(Error::Shape { what: "classes (at least)", expected, got });
-        }
-        schema.check_sizes()?;
-        hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)
+        rows.check(schema, self.n_features(), self.n_classes)
     }
 
     /// Trains the machines on what is remembered.
