@@ -1,18 +1,19 @@
 # The commands people need. `make help` lists them.
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
-HEDGEROW := target/release/hedgerow
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+HEDGEROW := $(TARGET)/release/hedgerow
 BENCH_ENV := bench/.venv
 PYTHON_ENV := python/.venv
 PYTHON := $(PYTHON_ENV)/bin/python
 # The native half of the Python package, as Cargo builds it for the tests and as Python finds it.
-NATIVE = $(firstword $(wildcard target/debug/lib_hedgerow.so target/debug/lib_hedgerow.dylib))
+NATIVE = $(firstword $(wildcard $(TARGET)/debug/lib_hedgerow.so $(TARGET)/debug/lib_hedgerow.dylib))
 # The engine is built with the same features for every test: nothing is built twice.
 CARGO_ALL := --workspace --all-features
 
 .PHONY: help
 help: ## list the commands
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 .PHONY: build
 build: ## build the hedgerow program into target/release
