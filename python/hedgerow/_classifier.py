@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
+
 class Classifier(ClassifierMixin, Estimator[_hedgerow.Model]):
     """The base of all classifiers of this package."""
 
