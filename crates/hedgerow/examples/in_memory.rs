@@ -4,7 +4,7 @@
 //! cargo run --release --example in_memory -- FOLDER THREADS
 //! ```
 //!
-//! `FOLDER` has `train_x.npy` and `test_x.npy` (float32, rows in C order), `train_y.npy` and `test_y.npy` (int64). The times are
+//! `FOLDER` has `train_x.npy` and `test_x.npy` (float32, rows in C order), `train_y.npy` and `test_y.npy` (int32). The times are
 //! of what a Rust program would call: the arrays are views, the answers are new.
 
 use std::error::Error;
@@ -81,8 +81,8 @@ fn rows(path: &Path) -> Result<Array2<f32>, Box<dyn Error>> {
 }
 
 fn labels(path: &Path) -> Result<Vec<ClassId>, Box<dyn Error>> {
-    let (_, bytes) = npy(path, "<i8")?;
-    Ok(bytes.as_chunks::<8>().0.iter().map(|b| ClassId(i64::from_le_bytes(*b) as u32)).collect())
+    let (_, bytes) = npy(path, "<i4")?;
+    Ok(bytes.as_chunks::<4>().0.iter().map(|b| ClassId(u32::from_le_bytes(*b))).collect())
 }
 
 /// The shape and the bytes of an array.
