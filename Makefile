@@ -7,7 +7,7 @@ BENCH_ENV := bench/.venv
 PYTHON_ENV := python/.venv
 PYTHON := $(PYTHON_ENV)/bin/python
 # The native half of the Python package, as Cargo builds it for the tests and as Python finds it.
-NATIVE = $(firstword $(wildcard $(TARGET)/debug/lib_hedgerow.so $(TARGET)/debug/lib_hedgerow.dylib))
+NATIVE := $(TARGET)/debug/lib_hedgerow.$(if $(filter Darwin,$(shell uname)),dylib,so)
 # The engine is built with the same features for every test: nothing is built twice.
 CARGO_ALL := --workspace --all-features
 
