@@ -46,7 +46,7 @@ class LeafGpClassifier(LeafGpArguments, OnlineClassifier):
 class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
     """A forest answers first, and Informative Vector Machines settle what it is unsure of.
 
-    How far each of the two is trusted comes from rows that neither had seen, so that together they are at least as good as the better one.
+    How far each of the two is trusted comes from rows that neither had seen.
     Rows have no weights.
 
     Attributes

@@ -19,8 +19,6 @@ trait Number: numpy::Element + Copy + Send + Sync {
 macro_rules! numbers {
     ($($variant:ident $number:ty),+) => {
         $(impl Number for $number {
-            #[expect(clippy::allow_attributes, reason = "only some of the types need a cast")]
-            #[allow(trivial_numeric_casts)]
             fn to_f32(self) -> f32 {
                 self as f32
             }
