@@ -15,7 +15,14 @@ from pathlib import Path
 import numpy as np
 from process import peak_memory_bytes
 
-from hedgerow import GpClassifier, IvmClassifier, OnlineForestClassifier
+from hedgerow import (
+    ForestIvmClassifier,
+    GpClassifier,
+    IvmClassifier,
+    LeafGpClassifier,
+    OnlineForestClassifier,
+    RvmClassifier,
+)
 
 N_SINGLE_ROWS, N_TIMES = 1000, 5
 
@@ -90,6 +97,14 @@ def main() -> None:
             "forest": [seconds_to_stop(endless, train_x, train_y, after) for after in (0.3, 1.0, 2.0)],
             "ivm": [seconds_to_stop(machine, train_x, train_y, after) for after in (0.5, 2.0, 6.0)],
             "gp": [seconds_to_stop(process, train_x[:7000], train_y[:7000], after) for after in (0.3, 1.0, 2.0)],
+            **{
+                name: [seconds_to_stop(model, train_x, train_y, after) for after in (0.5, 1.5, 3.0)]
+                for name, model in (
+                    ("forest-ivm", ForestIvmClassifier(random_state=0, n_jobs=args.threads)),
+                    ("leaf-gp", LeafGpClassifier(random_state=0, n_jobs=args.threads)),
+                    ("rvm", RvmClassifier(random_state=0, n_jobs=args.threads)),
+                )
+            },
         },
     }
     print(json.dumps(result))

@@ -5,8 +5,8 @@
 //! all others is bent first (asinh: straight near its middle, a logarithm far out), or these few would be all that distances
 //! see of it. What was found on the training rows is kept with the model.
 
-use hedgerow_core::{Dataset, Features, Schema};
-use ndarray::{Array2, ArrayView1, ArrayView2};
+use hedgerow_core::{Dataset, Features, Par, Schema, StopFlag};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, LinalgScalar};
 use serde::{Deserialize, Serialize};
 
 /// What is done with each column.
@@ -41,6 +41,10 @@ impl Bend {
 const HEAVY: f64 = 12.0;
 /// Rows that are looked at to find out how a column is bent.
 const MOST_ROWS: usize = 5_000;
+/// Rows that are looked at in haste.
+const FEW_ROWS: usize = 200;
+/// Rows prepared together.
+const BLOCK: usize = 512;
 
 /// What a column of numbers looks like.
 #[derive(Clone, Copy)]
@@ -71,18 +75,26 @@ impl Preparation {
 
     /// The same for rows that may have values instead of classes.
     pub fn of(schema: &Schema, features: &Features) -> Self {
+        Self::until(&StopFlag::default(), schema, features)
+    }
+
+    /// The same in haste once a switch is thrown: from then on it looks at a few rows only, spread over the rest.
+    pub fn until(stop: &StopFlag, schema: &Schema, features: &Features) -> Self {
         let kinds = &schema.columns;
         let n_rows = features.n_rows();
         let mut spreads = vec![Spread::EMPTY; kinds.len()];
         let mut row = vec![0.0; kinds.len()];
-        for r in 0..n_rows {
+        let mut r = 0;
+        while r < n_rows {
             features.copy_rows(r..r + 1, &mut row);
             for (spread, value) in spreads.iter_mut().zip(&row).filter(|(_, v)| !v.is_nan()) {
                 spread.add(f64::from(*value));
             }
+            r += if stop.is_stopped() { n_rows.div_ceil(FEW_ROWS) } else { 1 };
         }
         let common = common_scale(schema, &spreads);
-        let step = n_rows.div_ceil(MOST_ROWS).max(1);
+        let most = if stop.is_stopped() { FEW_ROWS } else { MOST_ROWS };
+        let step = n_rows.div_ceil(most).max(1);
         let mut sample = Array2::zeros((n_rows.div_ceil(step), kinds.len()));
         for (r, mut to) in sample.rows_mut().into_iter().enumerate() {
             to.as_slice_mut().into_iter().for_each(|to| features.copy_rows(r * step..r * step + 1, to));
@@ -126,16 +138,53 @@ impl Preparation {
 
     /// Rows as numbers.
     pub fn map(&self, x: ArrayView2<'_, f32>) -> Array2<f64> {
-        self.mapped(x, |v| v)
+        let mut out = Array2::zeros((x.nrows(), self.width()));
+        self.map_into(x, out.view_mut(), |v| v);
+        out
     }
 
     /// Rows as numbers of single precision.
     pub fn map_narrow(&self, x: ArrayView2<'_, f32>) -> Array2<f32> {
-        self.mapped(x, |v| v as f32)
+        let mut out = Array2::zeros((x.nrows(), self.width()));
+        self.map_into(x, out.view_mut(), |v| v as f32);
+        out
     }
 
-    fn mapped<T: Clone>(&self, x: ArrayView2<'_, f32>, number: impl Fn(f64) -> T) -> Array2<T> {
-        let mut out = Array2::from_elem((x.nrows(), self.width()), number(0.0));
+    /// All rows as numbers, without a copy of them all in between. Rows that the threads left undone are 0.
+    pub fn map_all(&self, features: &Features, par: &Par) -> Array2<f64> {
+        self.mapped(features, par, |v| v)
+    }
+
+    /// The same in single precision.
+    pub fn map_all_narrow(&self, features: &Features, par: &Par) -> Array2<f32> {
+        self.mapped(features, par, |v| v as f32)
+    }
+
+    fn mapped<T: LinalgScalar + Send>(
+        &self,
+        features: &Features,
+        par: &Par,
+        number: impl Fn(f64) -> T + Copy + Send + Sync,
+    ) -> Array2<T> {
+        let (n, width) = (features.n_rows(), self.width().max(1));
+        let mut out = Array2::zeros((n, self.width()));
+        par.for_chunks(out.as_slice_mut().unwrap_or_default(), BLOCK * width, |block, values| {
+            let first = block * BLOCK;
+            let rows = features.to_array(first..first + values.len() / width);
+            if let Ok(out) = ArrayViewMut2::from_shape((rows.nrows(), width), values) {
+                self.map_into(rows.view(), out, number);
+            }
+        });
+        out
+    }
+
+    /// Into a table of zeros.
+    fn map_into<T>(
+        &self,
+        x: ArrayView2<'_, f32>,
+        mut out: ArrayViewMut2<'_, T>,
+        number: impl Fn(f64) -> T + Copy,
+    ) {
         for (from, mut to) in x.rows().into_iter().zip(out.rows_mut()) {
             let mut at = 0;
             for (part, &value) in self.parts.iter().zip(from) {
@@ -156,7 +205,6 @@ impl Preparation {
                 }
             }
         }
-        out
     }
 }
 
@@ -235,6 +283,9 @@ mod tests {
         let root = std::f64::consts::FRAC_1_SQRT_2;
         let expected = array![[-1.0, 0.0, root, 0.0], [1.0, 0.0, 0.0, root], [0.0, 0.0, 0.0, 0.0]];
         assert_eq!(preparation.map(x.view()), expected);
+        let (features, par) = (Features::from_view(x.view()), Par::sequential());
+        assert_eq!(preparation.map_all(&features, &par), expected);
+        assert_eq!(preparation.map_all_narrow(&features, &par), expected.mapv(|v| v as f32));
     }
 
     #[test]
@@ -251,6 +302,18 @@ mod tests {
         assert!(largest(0) < 8.0 && largest(1) < 3.0, "{} {}", largest(0), largest(1));
         let mean = mapped.column(0).sum() / 500.0;
         assert!(mean.abs() < 1e-9 && (mapped.column(0).dot(&mapped.column(0)) / 500.0 - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn in_haste_a_few_rows_say_nearly_the_same() {
+        let x = Array2::from_shape_fn((9_000, 2), |(i, c)| (i * 7919 % 9_000) as f32 * (1 + c) as f32);
+        let data = data(&x, ["a", "b"].map(Column::numeric).to_vec());
+        let stop = StopFlag::default();
+        let mapped = |stop: &StopFlag| Preparation::until(stop, &data.schema, &data.features).map(x.view());
+        let all = mapped(&stop);
+        assert_eq!(all, Preparation::new(&data).map(x.view()));
+        stop.stop();
+        assert!(mapped(&stop).iter().zip(&all).all(|(few, all)| (few - all).abs() < 0.3));
     }
 
     #[test]

@@ -158,7 +158,8 @@ impl<'a> Table<'a> {
         let strips = par.map(n_strips, |strip| {
             let mut gram = Array2::zeros((m, m));
             let mut moment = Array1::zeros(m);
-            for block in strip * n_blocks / n_strips..(strip + 1) * n_blocks / n_strips {
+            let blocks = strip * n_blocks / n_strips..(strip + 1) * n_blocks / n_strips;
+            for block in blocks.take_while(|_| !par.is_stopped()) {
                 let (first, last) = (block * BLOCK, ((block + 1) * BLOCK).min(n_rows));
                 let phi = self.block(first, last);
                 add_moment(&phi.view(), &of.values[first..last], &mut moment);

@@ -44,6 +44,12 @@ pub use params::{MultiClass, RvmParams, Search, Variance};
 pub use regressor::{FittedRegressor, RegressorFacts, RvmRegressor, ValueLesson};
 pub use train::TracePoint;
 
+/// Some rows, spread over all: what those get who do not want to wait.
+fn spread(n: usize) -> Vec<usize> {
+    const MOST: usize = 150;
+    (0..n).step_by(n.div_ceil(MOST).max(1)).collect()
+}
+
 /// Fails if a limit on memory leaves no room for training.
 fn room(n_rows: usize, width: usize, n_classes: usize, params: &RvmParams, budget: &Budget) -> Result<()> {
     let Some(limit) = budget.bytes else { return Ok(()) };

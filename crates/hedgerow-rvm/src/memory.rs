@@ -44,15 +44,26 @@ impl Memory {
         }
     }
 
-    /// Of rows that a model was fitted to. `relevant` are places of rows, in order.
-    pub(crate) fn of(features: &Features, targets: Vec<f64>, relevant: &[usize]) -> Self {
+    /// Of rows that a model was fitted to, as many as may be kept. `relevant` are places of rows, in order.
+    pub(crate) fn of(
+        features: &Features,
+        targets: Vec<f64>,
+        relevant: &[usize],
+        (most, by_class, seed): (usize, bool, u64),
+    ) -> Self {
         let n = targets.len();
         let mut is_relevant = vec![false; n];
         relevant.iter().for_each(|&row| is_relevant[row] = true);
         let n_seen = n as u64;
         let facts = MemoryFacts { n_seen, look_at: 0, tuned_at: n_seen, counts: Vec::new() };
-        let mut memory = Self { features: features.clone(), targets, is_relevant, n_new: 0, facts };
+        let nothing = Features::new(features.n_features());
+        let mut memory = Self { features: nothing, targets, is_relevant, n_new: 0, facts };
         memory.facts.look_at = n_seen + memory.pause();
+        // Rows that will be forgotten are never copied.
+        memory.features = match memory.keep(most, by_class, seed) {
+            Some(kept) => features.select(&kept),
+            None => features.clone(),
+        };
         memory
     }
 
@@ -92,9 +103,18 @@ impl Memory {
     /// neither relevant nor new, where classes are told apart (`by_class`) from the largest class; relevant rows go only if nothing
     /// else is left.
     pub(crate) fn forget(&mut self, most: usize, by_class: bool, seed: u64) -> usize {
+        let n = self.n_rows();
+        if let Some(kept) = self.keep(most, by_class, seed) {
+            self.features = self.features.select(&kept);
+        }
+        n - self.n_rows()
+    }
+
+    /// Forgets everything about rows but their features. Returns the places of the rows that stay, if not all do.
+    fn keep(&mut self, most: usize, by_class: bool, seed: u64) -> Option<Vec<usize>> {
         let excess = self.n_rows().saturating_sub(most);
         if excess == 0 {
-            return 0;
+            return None;
         }
         let mut rng = Rng::new(seed, Purpose::Sample, 17 + (self.facts.n_seen << 5));
         let first_new = self.n_rows() - self.n_new.min(self.n_rows());
@@ -123,10 +143,9 @@ impl Memory {
         }
         let kept: Vec<usize> = (0..self.n_rows()).filter(|&row| !is_gone[row]).collect();
         self.n_new = kept.iter().filter(|&&row| row >= first_new).count();
-        self.features = self.features.select(&kept);
         self.targets = kept.iter().map(|&row| self.targets[row]).collect();
         self.is_relevant = kept.iter().map(|&row| self.is_relevant[row]).collect();
-        is_gone.iter().filter(|gone| **gone).count()
+        Some(kept)
     }
 
     pub(crate) fn bytes(&self) -> usize {

@@ -131,16 +131,19 @@ impl Features {
     /// The chosen rows, in the order given.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
-        let width = self.n_features();
+        fn chosen<T: Copy>(values: &[T], width: usize, rows: &[usize]) -> Vec<T> {
+            let mut chosen = Vec::with_capacity(rows.len() * width);
+            rows.iter().for_each(|row| chosen.extend_from_slice(&values[row * width..(row + 1) * width]));
+            chosen
+        }
+        let n_features = self.n_features();
         match self {
-            Self::Bytes { values, n_features } => Self::Bytes {
-                values: rows.iter().flat_map(|&r| &values[r * width..(r + 1) * width]).copied().collect(),
-                n_features: *n_features,
-            },
-            Self::Floats { values, n_features } => Self::Floats {
-                values: rows.iter().flat_map(|&r| &values[r * width..(r + 1) * width]).copied().collect(),
-                n_features: *n_features,
-            },
+            Self::Bytes { values, .. } => {
+                Self::Bytes { values: chosen(values, n_features, rows), n_features }
+            }
+            Self::Floats { values, .. } => {
+                Self::Floats { values: chosen(values, n_features, rows), n_features }
+            }
         }
     }
 }

@@ -82,9 +82,9 @@ impl GpClassifier {
                 limit: format!("{limit} bytes; the model ivm needs less"),
             });
         }
-        let preparation = Preparation::new(data);
+        let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
         let classes: Vec<usize> = data.labels.iter().map(|label| label.index()).collect();
-        let x = preparation.map(data.features.to_array(0..data.n_rows()).view());
+        let x = preparation.map_all(&data.features, training.par);
         let task = Task::new(x, &classes, n_classes);
         // A factor of thousands of rows takes seconds: who interrupts does not wait for it, but gets a model of fewer rows.
         let stop = &training.budget.stop;

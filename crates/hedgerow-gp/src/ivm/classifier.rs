@@ -73,7 +73,7 @@ impl IvmClassifier {
         room(data, &params, training)?;
         let mut classifier = Self {
             n_classes: data.schema.n_classes(),
-            preparation: Preparation::new(data),
+            preparation: Preparation::until(&training.budget.stop, &data.schema, &data.features),
             learnt: None,
             memory: None,
             params,

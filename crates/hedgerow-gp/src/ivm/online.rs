@@ -10,7 +10,7 @@ use std::time::Instant;
 use hedgerow_core::{
     Budget, ClassId, Classifier as _, Dataset, Error, Lesson, Result, Rows, Schema, Training,
 };
-use ndarray::{Array2, Axis, s};
+use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::IvmOptions;
 use super::classifier::{IvmClassifier, Learnt};
@@ -72,7 +72,7 @@ impl IvmClassifier {
         let before = (self.preparation.clone(), self.learnt.clone(), memory.tuned_at);
         if self.learnt.is_none() || has_grown {
             memory.tuned_at = memory.n_seen;
-            self.preparation = Preparation::new(&data);
+            self.preparation = Preparation::until(&training.budget.stop, schema, &data.features);
             self.learnt = None;
         }
         let (ratings, _) = self.train(&data, training)?;
@@ -96,65 +96,122 @@ impl IvmClassifier {
     /// Trains on rows, with the kernel that there is or the best that is found. Returns what each row is worth, and scores of rows
     /// without their own labels.
     pub(super) fn train(&mut self, data: &Dataset, training: &Training<'_>) -> Result<(Vec<f64>, Judged)> {
-        let x = self.preparation.map_narrow(data.features.to_array(0..data.n_rows()).view());
+        let known = self.learnt.as_ref();
+        let mut plan = Plan {
+            kernel: known.map(|learnt| learnt.kernel),
+            refit: known.and_then(|learnt| learnt.refit.as_ref()).map(|refit| (refit.length, refit.ridge)),
+        };
+        let stop = &training.budget.stop;
+        let until_stopped = Training { par: &training.par.until(stop), ..*training };
+        let mut found = None;
+        if !stop.is_stopped() {
+            let x = self.preparation.map_all_narrow(&data.features, until_stopped.par);
+            let result = self.train_on(x.view(), &data.labels, &mut plan, &until_stopped);
+            // What was being done when the switch was thrown is good for nothing, errors included.
+            found = if stop.is_stopped() { None } else { Some(result?) };
+        }
+        let (learnt, ratings, judged) = match found {
+            Some(found) => found,
+            None => self.in_haste(data, plan, training)?,
+        };
+        self.learnt = Some(learnt);
+        Ok((ratings, judged))
+    }
+
+    fn train_on(
+        &self,
+        x: ArrayView2<'_, f32>,
+        labels: &[ClassId],
+        plan: &mut Plan,
+        training: &Training<'_>,
+    ) -> Result<(Learnt, Vec<f64>, Judged)> {
         let options = self.params.options();
         let task = Task {
-            x: x.view(),
+            x,
             squares: None,
-            labels: &data.labels,
+            labels,
             n_classes: self.n_classes,
             options: &options,
             noise: self.params.noise_variance,
             par: training.par,
             budget: training.budget,
         };
-        let known = self.learnt.as_ref().and_then(|learnt| learnt.refit.as_ref());
-        let kernel = if let Some(learnt) = &self.learnt {
-            learnt.kernel
+        let kernel = if let Some(kernel) = plan.kernel {
+            kernel
         } else {
             // The search may have half of the time; machines need the rest.
             let half = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
             let budget = Budget { deadline: training.budget.deadline.map(half), ..training.budget.clone() };
             tune(&Task { budget: &budget, ..task }, &self.params, training.observer)?
         };
-        let how = if let Some(refit) = known {
-            Refitting { length: refit.length, ridges: vec![refit.ridge], may_move: false }
-        } else {
-            let may_move = self.params.length_scale == 0.0;
-            Refitting { length: kernel[0], ridges: RIDGES.to_vec(), may_move }
+        plan.kernel = Some(kernel);
+        let is_late = training.budget.spent().is_some();
+        let how = match plan.refit {
+            Some((length, ridge)) => Refitting { length, ridges: vec![ridge], may_move: false },
+            None => Refitting {
+                length: kernel[0],
+                ridges: RIDGES.to_vec(),
+                may_move: self.params.length_scale == 0.0 && !is_late,
+            },
         };
         let how = self.params.refit.then_some(&how);
-        let (learnt, ratings, judged) = if training.budget.spent().is_some() {
-            in_haste(&task, kernel, how)?
-        } else {
-            Learnt::from_task(&task, kernel, how)?
-        };
-        self.learnt = Some(learnt);
-        Ok((ratings, judged))
+        if is_late { few(&task, kernel, how) } else { Learnt::from_task(&task, kernel, how) }
+    }
+
+    /// Small machines from some of the rows once nobody wants to wait any longer: a moment's work, and far better than nothing.
+    fn in_haste(
+        &self,
+        data: &Dataset,
+        mut plan: Plan,
+        training: &Training<'_>,
+    ) -> Result<(Learnt, Vec<f64>, Judged)> {
+        const MOST_ROWS: usize = 400;
+        let rows = spread(data.n_rows(), MOST_ROWS);
+        let some = data.select(&rows);
+        let x = self.preparation.map_all_narrow(&some.features, training.par);
+        let found = self.train_on(x.view(), &some.labels, &mut plan, training)?;
+        Ok(placed(found, &rows, data.n_rows()))
     }
 }
 
-/// Small machines from some of the rows, for a budget that was spent before there were any: a moment's work, and far better than none.
-fn in_haste(
-    task: &Task<'_>,
-    kernel: [f64; 2],
-    how: Option<&Refitting>,
-) -> Result<(Learnt, Vec<f64>, Judged)> {
+/// What is known before machines are trained.
+struct Plan {
+    /// Length scale and variance.
+    kernel: Option<[f64; 2]>,
+    /// Length scale and s² of the regression.
+    refit: Option<(f64, f64)>,
+}
+
+/// Small machines from some of the rows, for a budget that was spent before there were any.
+fn few(task: &Task<'_>, kernel: [f64; 2], how: Option<&Refitting>) -> Result<(Learnt, Vec<f64>, Judged)> {
     const MOST_ROWS: usize = 2000;
     const MOST_ACTIVE: usize = 50;
     let n = task.labels.len();
-    let rows: Vec<usize> = (0..n).step_by(n.div_ceil(MOST_ROWS).max(1)).collect();
+    let rows = spread(n, MOST_ROWS);
     let labels: Vec<ClassId> = rows.iter().map(|&row| task.labels[row]).collect();
     let x = task.x.select(Axis(0), &rows);
-    let options = IvmOptions { n_active: task.options.n_active.min(MOST_ACTIVE), ..task.options.clone() };
+    let most = MOST_ACTIVE.min(n / (2 * task.n_classes.max(1))).max(1);
+    let options = IvmOptions { n_active: task.options.n_active.min(most), ..task.options.clone() };
     let budget = Budget::open();
     let small = Task { x: x.view(), labels: &labels, options: &options, budget: &budget, ..*task };
-    let how = how.map(|how| Refitting { may_move: false, ridges: how.ridges.clone(), ..*how });
-    let (learnt, of_rows, mut judged) = Learnt::from_task(&small, kernel, how.as_ref())?;
+    Ok(placed(Learnt::from_task(&small, kernel, how)?, &rows, n))
+}
+
+/// At most so many rows, spread over all.
+fn spread(n: usize, most: usize) -> Vec<usize> {
+    (0..n).step_by(n.div_ceil(most).max(1)).collect()
+}
+
+/// What was found on some of the rows, told of all.
+fn placed(
+    (learnt, of_rows, mut judged): (Learnt, Vec<f64>, Judged),
+    rows: &[usize],
+    n: usize,
+) -> (Learnt, Vec<f64>, Judged) {
     judged.rows.iter_mut().for_each(|row| *row = rows[*row]);
     let mut ratings = vec![0.0; n];
     rows.iter().zip(of_rows).for_each(|(&row, rating)| ratings[row] = rating);
-    Ok((learnt, ratings, judged))
+    (learnt, ratings, judged)
 }
 
 #[cfg(test)]

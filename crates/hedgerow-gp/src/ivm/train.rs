@@ -141,7 +141,7 @@ impl Shared<'_, '_> {
         let mut searches: Vec<(Search<'_, '_>, Option<Ahead>)> =
             labels.iter().map(|y| (search(y), None)).collect();
         // Machines side by side, if there are as many as threads; otherwise threads share the work on each.
-        let sequential = Par::sequential();
+        let sequential = self.par.alone();
         let inner = if labels.len() < self.par.threads() { self.par } else { &sequential };
         loop {
             self.par.for_chunks(&mut searches, 1, |_, each| {
@@ -150,6 +150,9 @@ impl Shared<'_, '_> {
             let chosen = |ahead: &Ahead| ahead.chosen.iter().map(|pick| pick.row).collect::<Vec<usize>>();
             let mut rows: Vec<usize> =
                 searches.iter().filter_map(|(_, a)| a.as_ref()).flat_map(chosen).collect();
+            if self.par.is_stopped() {
+                return Err(Error::Interrupted);
+            }
             if rows.is_empty() {
                 break;
             }

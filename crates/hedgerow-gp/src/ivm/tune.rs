@@ -115,8 +115,19 @@ impl Tries<'_> {
         if self.small.budget.spent().is_some() {
             return Ok(None);
         }
+        let value = self.tried(kernel);
+        if self.small.par.is_stopped() {
+            return Ok(None);
+        }
+        let value = value?;
+        self.n_done += 1;
+        self.observer.progress(Progress { done: self.n_done, total: Some(self.n_total), accuracy: None });
+        Ok(Some(if value.is_nan() { f64::INFINITY } else { value }))
+    }
+
+    fn tried(&self, kernel: [f64; 2]) -> Result<f64> {
         let machines = self.small.train_all(kernel)?;
-        let value = match self.objective {
+        Ok(match self.objective {
             Objective::Loss if self.refit => {
                 let refitted = self.small.refit(kernel[0], &machines, &RIDGES)?;
                 self.small.loss(&refitted.scores, &refitted.labels)
@@ -129,10 +140,7 @@ impl Tries<'_> {
             Objective::Error => mean_of_machines(&machines, |class, trained| {
                 100.0 * self.mean_error(class, trained) - evidence(trained)
             }),
-        };
-        self.n_done += 1;
-        self.observer.progress(Progress { done: self.n_done, total: Some(self.n_total), accuracy: None });
-        Ok(Some(if value.is_nan() { f64::INFINITY } else { value }))
+        })
     }
 
     /// The mean error of both classes of a machine, each counting half (spec 000, 4.55).

@@ -16,6 +16,8 @@ mod saved;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
+
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
@@ -122,11 +124,22 @@ impl ForestIvm {
             .collect();
         let mut heard: Vec<Heard> = Vec::new();
         for (class, rows) in model.tasks(&said, &data.labels) {
-            let task = if rows.len() == data.n_rows() { data.clone() } else { data.select(&rows) };
+            if training.budget.stop.is_stopped() {
+                break;
+            }
+            let task = if rows.len() == data.n_rows() {
+                Cow::Borrowed(data)
+            } else {
+                Cow::Owned(data.select(&rows))
+            };
             if task.check_trainable().is_err() {
                 continue;
             }
             let fitted = IvmClassifier::fit(&task, &model.machine_params().check()?, training)?;
+            if training.budget.stop.is_stopped() {
+                // A machine made in haste is no help, and finding that out would take longer still.
+                break;
+            }
             let HeldOut { rows: judged, proba } = model.unseen(&task, &fitted, training)?;
             for (&row, proba) in judged.iter().zip(proba.rows()) {
                 let row = rows[row];

@@ -31,6 +31,8 @@ pub use params::{Fusion, LeafGpParams, LeafLearner, Sharing};
 pub use saved::{LeafGpFacts, Stored};
 use stems::Stems;
 
+/// Rows of a model that was interrupted before it had trees, at most.
+const ROWS_IN_HASTE: usize = 1000;
 /// Rows that calibrate, at most.
 const MOST_JUDGES: usize = 20_000;
 /// Bytes that a process takes for the square of each row while it learns.
@@ -83,6 +85,24 @@ pub struct LeafGpSize {
 impl LeafGp {
     /// Fits trees and processes to a data set. Row weights are not looked at.
     pub fn fit(
+        data: &Dataset,
+        params: &Checked<LeafGpParams>,
+        training: &Training<'_>,
+    ) -> Result<FittedLeafGp> {
+        let stop = &training.budget.stop;
+        let until_stopped = Training { par: &training.par.until(stop), ..*training };
+        match Self::fit_rows(data, params, &until_stopped) {
+            // Whoever interrupts before there are trees does not wait for them, but gets some that know a few of the rows.
+            Err(Error::Interrupted) => {
+                let rows: Vec<usize> =
+                    (0..data.n_rows()).step_by(data.n_rows().div_ceil(ROWS_IN_HASTE)).collect();
+                Self::fit_rows(&data.select(&rows), params, training)
+            }
+            found => found,
+        }
+    }
+
+    fn fit_rows(
         data: &Dataset,
         params: &Checked<LeafGpParams>,
         training: &Training<'_>,
@@ -198,16 +218,20 @@ impl LeafGp {
     /// Prepares columns, grows trees and trains all leaves anew, from all rows.
     fn relearn(&mut self, data: &Dataset, training: &Training<'_>) -> Result<()> {
         let n = data.n_rows();
-        self.preparation = Preparation::new(data);
+        self.preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
+        self.x = self.preparation.map_all_narrow(&data.features, training.par);
+        let interrupted = || if training.par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
+        interrupted()?;
         let raw = data.features.to_array(0..n);
-        self.x = self.preparation.map_narrow(raw.view());
         self.stems = Stems::default();
         self.leaves.clear();
         for tree in stems::grow(data, &self.params, self.params.n_trees, self.params.seed, training)? {
+            interrupted()?;
             let rows = raw.rows().into_iter().map(|row| row.to_vec());
             let places: Vec<u32> = rows.map(|row| tree.place(&row, usize::MAX).0).collect();
             self.plant(tree, &(0..n as u32).collect::<Vec<_>>(), &places, None);
         }
+        interrupted()?;
         // Leaves of the first tree: those of one tree come one after the other.
         let n_first = self.stems.beds.first().map_or(0, |bed| bed.ends.len());
         let of_first = &self.leaves[..n_first];

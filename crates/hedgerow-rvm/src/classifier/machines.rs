@@ -1,6 +1,6 @@
 //! The machines that several classes need.
 
-use hedgerow_core::{Budget, ClassId, Par, Result};
+use hedgerow_core::{Budget, ClassId, Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::combine::Combination;
@@ -95,6 +95,9 @@ impl ClassTask<'_> {
         let run = |task: &Binary<'_>, from: Option<&Sparse>, rows: Option<&[usize]>, par: &Par| {
             let mut trained = run(task, from, rows, par)?;
             if trained.model.columns.is_empty() && self.budget.spent().is_some() {
+                if par.is_stopped() {
+                    return Err(Error::Interrupted);
+                }
                 trained = in_haste(task, par)?;
             }
             if self.params.reinsert {
@@ -110,7 +113,7 @@ impl ClassTask<'_> {
             (_, MultiClass::Rest) => {
                 let each: Vec<Result<Trained>> = par.map(n, |m| {
                     let is_one = self.is(known[m]);
-                    run(&self.binary(&is_one, None), from.get(m), None, &Par::sequential())
+                    run(&self.binary(&is_one, None), from.get(m), None, &par.alone())
                 });
                 each.into_iter().collect::<Result<_>>()?
             }
@@ -120,7 +123,7 @@ impl ClassTask<'_> {
                     .map(|(a, b)| (known[a], known[b]))
                     .collect();
                 let each: Vec<Result<Trained>> =
-                    par.map(n, |m| self.pair(pairs[m], from.get(m), &Par::sequential(), &run));
+                    par.map(n, |m| self.pair(pairs[m], from.get(m), &par.alone(), &run));
                 each.into_iter().collect::<Result<_>>()?
             }
         };
@@ -237,6 +240,8 @@ pub(super) struct ClassJudge<'a> {
     pub(super) params: &'a RvmParams,
     pub(super) options: &'a Options,
     pub(super) budget: &'a Budget,
+    /// One thread.
+    pub(super) par: &'a Par,
 }
 
 impl ClassJudge<'_> {
@@ -253,7 +258,7 @@ impl ClassJudge<'_> {
             options: self.options,
             budget: self.budget,
         };
-        task.train(&Par::sequential()).ok()
+        task.train(self.par).ok()
     }
 
     fn rows(&self, basis: &Basis, rows: &[usize]) -> Array2<f64> {
@@ -271,7 +276,7 @@ impl Judge for ClassJudge<'_> {
         let mut scores = Array2::zeros((test.len(), machines.trained.len()));
         for (trained, mut column) in machines.trained.iter().zip(scores.columns_mut()) {
             let centers = design.centers(&trained.model.columns);
-            let phi = centers.values(&basis.kernel, asked.view(), &Par::sequential());
+            let phi = centers.values(&basis.kernel, asked.view(), self.par);
             column.assign(&phi.dot(&trained.model.mean));
         }
         let proba = machines.combination.probabilities(&scores, self.n_classes);

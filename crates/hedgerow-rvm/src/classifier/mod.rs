@@ -8,7 +8,7 @@ mod saved;
 mod tests;
 
 use hedgerow_core::{
-    Checked, ClassId, Classifier, Dataset, Features, Par, Result, Schema, StopReason, Training,
+    Checked, ClassId, Classifier, Dataset, Error, Features, Par, Result, Schema, StopReason, Training,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
@@ -77,14 +77,14 @@ impl RvmClassifier {
         data.check_trainable()?;
         let params = params.get().clone();
         let n_classes = data.schema.n_classes();
-        let preparation = Preparation::new(data);
+        let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
         crate::room(data.n_rows(), preparation.width(), n_classes, &params, training.budget)?;
         let mut classifier = Self { params, n_classes, preparation, learnt: None, memory: None };
         let (machines, relevant) = classifier.train(&data.features, &data.labels, training)?;
         let targets = data.labels.iter().map(|label| f64::from(label.0)).collect();
-        let mut memory = Memory::of(&data.features, targets, &relevant);
+        let limits = (classifier.params.max_rows, true, classifier.params.seed);
+        let mut memory = Memory::of(&data.features, targets, &relevant, limits);
         memory.facts.counts = data.class_counts().iter().map(|n| *n as u64).collect();
-        memory.forget(classifier.params.max_rows, true, classifier.params.seed);
         classifier.memory = Some(memory);
         let mut notes: Vec<String> = Vec::new();
         for trained in &machines.trained {
@@ -186,14 +186,35 @@ impl RvmClassifier {
         size_of::<Self>() + of_learnt + self.memory.as_ref().map_or(0, Memory::bytes)
     }
 
-    /// Looks for lengths where none are known, and trains on rows from scratch. Returns also which rows are relevant.
+    /// Looks for lengths where none are known, and trains on rows from scratch. Returns also which rows are relevant. Whoever interrupts
+    /// gets machines as far as they are, or machines of a few rows, and does not wait.
     fn train(
         &mut self,
         features: &Features,
         labels: &[ClassId],
         training: &Training<'_>,
     ) -> Result<(Machines, Vec<usize>)> {
-        let prepared = self.preparation.map(features.to_array(0..labels.len()).view());
+        let stop = &training.budget.stop;
+        let until_stopped = Training { par: &training.par.until(stop), ..*training };
+        let found = self.train_on(features, labels, &until_stopped);
+        if !stop.is_stopped() || found.is_ok() {
+            return found;
+        }
+        let rows = crate::spread(labels.len());
+        let some: Vec<ClassId> = rows.iter().map(|&row| labels[row]).collect();
+        let (machines, relevant) = self.train_on(&features.select(&rows), &some, training)?;
+        Ok((machines, relevant.into_iter().map(|place| rows[place]).collect()))
+    }
+
+    fn train_on(
+        &mut self,
+        features: &Features,
+        labels: &[ClassId],
+        training: &Training<'_>,
+    ) -> Result<(Machines, Vec<usize>)> {
+        let interrupted = || if training.par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
+        let prepared = self.preparation.map_all(features, training.par);
+        interrupted()?;
         let options = self.params.options();
         let search_budget = half_of(training.budget);
         let lengths = {
@@ -204,6 +225,7 @@ impl RvmClassifier {
                 params: &self.params,
                 options: &self.params.search_options(),
                 budget: &search_budget,
+                par: &training.par.alone(),
             };
             let search = LengthSearch {
                 judge: &judge,
@@ -214,6 +236,7 @@ impl RvmClassifier {
             };
             search.find(&prepared)
         };
+        interrupted()?;
         let basis = Basis::new(self.params.kernel, lengths);
         let x = basis.map(prepared);
         let params = self.params.clone();

@@ -7,7 +7,7 @@
 //! J(w) = ½ wᵀAw − Σ log P(t_n)
 //! ```
 
-use hedgerow_core::{Budget, Par, Result};
+use hedgerow_core::{Budget, Error, Par, Result};
 use ndarray::Array1;
 
 use super::values::rows_of;
@@ -198,7 +198,9 @@ impl Task for Binary<'_> {
         let mut is_converged = false;
         let mut n_iterations = 0;
         let mut jitter = 0.0_f64;
+        let interrupted = || if par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
         for pass in 0..n_passes {
+            interrupted()?;
             // All candidates at first, then those that were found relevant.
             if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != model.columns) {
                 let table = narrowed(&wide, run.candidates, &model.columns);
@@ -209,6 +211,7 @@ impl Task for Binary<'_> {
                 .map_or((run.candidates, &wide), |(columns, table)| (columns.as_slice(), table));
             let problem = timed(&mut profile.sums, || seen.linearized(table, &at.scores, par));
             let start = Start { alpha: model.alpha_of(candidates), beta: 1.0 };
+            interrupted()?;
             let found = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
             n_iterations += found.n_iterations;
             let has_converged = found.is_converged;
@@ -236,6 +239,7 @@ impl Task for Binary<'_> {
                 break;
             }
         }
+        interrupted()?;
         let steps = if run.is_last { MOST_STEPS } else { 1 };
         let (at, posterior) = timed(&mut profile.mode, || {
             let table = narrowed(&wide, run.candidates, &model.columns);

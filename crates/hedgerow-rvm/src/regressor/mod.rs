@@ -111,13 +111,12 @@ impl RvmRegressor {
     ) -> Result<FittedRegressor> {
         data.check_trainable()?;
         let params = params.get().clone();
-        let preparation = Preparation::of(&data.schema, &data.features);
+        let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
         crate::room(data.n_rows(), preparation.width(), 1, &params, training.budget)?;
         let mut regressor = Self { params, preparation, learnt: None, memory: None };
         let (trained, relevant) = regressor.train(&data.features, &data.targets, training)?;
-        let mut memory = Memory::of(&data.features, data.targets.clone(), &relevant);
-        memory.forget(regressor.params.max_rows, false, regressor.params.seed);
-        regressor.memory = Some(memory);
+        let limits = (regressor.params.max_rows, false, regressor.params.seed);
+        regressor.memory = Some(Memory::of(&data.features, data.targets.clone(), &relevant, limits));
         Ok(FittedRegressor {
             stop: training.budget.spent().unwrap_or(trained.stop),
             log_evidence: trained.model.log_evidence,
@@ -205,15 +204,35 @@ impl RvmRegressor {
         Ok(gains(&task, &from, par)?.into_iter().map(|(_, gain)| gain).collect())
     }
 
-    /// Looks for lengths where none are known, and trains on rows from scratch. Returns also which rows are relevant.
+    /// Looks for lengths where none are known, and trains on rows from scratch. Returns also which rows are relevant. Whoever interrupts
+    /// gets a machine as far as it is, or one of a few rows, and does not wait.
     fn train(
         &mut self,
         features: &Features,
         targets: &[f64],
         training: &Training<'_>,
     ) -> Result<(Trained, Vec<usize>)> {
-        let n = targets.len();
-        let prepared = self.preparation.map(features.to_array(0..n).view());
+        let stop = &training.budget.stop;
+        let until_stopped = Training { par: &training.par.until(stop), ..*training };
+        let found = self.train_on(features, targets, &until_stopped);
+        if !stop.is_stopped() || found.is_ok() {
+            return found;
+        }
+        let rows = crate::spread(targets.len());
+        let some: Vec<f64> = rows.iter().map(|&row| targets[row]).collect();
+        let (trained, relevant) = self.train_on(&features.select(&rows), &some, training)?;
+        Ok((trained, relevant.into_iter().map(|place| rows[place]).collect()))
+    }
+
+    fn train_on(
+        &mut self,
+        features: &Features,
+        targets: &[f64],
+        training: &Training<'_>,
+    ) -> Result<(Trained, Vec<usize>)> {
+        let interrupted = || if training.par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
+        let prepared = self.preparation.map_all(features, training.par);
+        interrupted()?;
         let scaled = Scaled::new(targets);
         let options = self.params.options();
         let search_budget = half_of(training.budget);
@@ -224,6 +243,7 @@ impl RvmRegressor {
                 params: &self.params,
                 options: &self.params.search_options(),
                 budget: &search_budget,
+                par: &training.par.alone(),
             };
             let search = LengthSearch {
                 judge: &judge,
@@ -234,12 +254,16 @@ impl RvmRegressor {
             };
             search.find(&prepared)
         };
+        interrupted()?;
         let basis = Basis::new(self.params.kernel, lengths);
         let x = basis.map(prepared);
         let design = Design { x: x.view(), kernel: &basis.kernel };
         let task = Values { design, targets: &scaled.targets, options: &options };
         let mut trained = train(&task, None, training.budget, training.par)?;
         if trained.model.columns.is_empty() && training.budget.spent().is_some() {
+            if training.par.is_stopped() {
+                return Err(Error::Interrupted);
+            }
             trained = in_haste(&task, training.par)?;
         }
         if self.params.reinsert {
@@ -340,6 +364,8 @@ struct ValueJudge<'a> {
     params: &'a RvmParams,
     options: &'a Options,
     budget: &'a Budget,
+    /// One thread.
+    par: &'a Par,
 }
 
 impl ValueJudge<'_> {
@@ -347,7 +373,7 @@ impl ValueJudge<'_> {
         let targets: Vec<f64> = rows.iter().map(|&row| self.targets[row]).collect();
         let design = Design { x: x.view(), kernel: &basis.kernel };
         let task = Values { design, targets: &targets, options: self.options };
-        Some(train(&task, None, self.budget, &Par::sequential()).ok()?.model)
+        Some(train(&task, None, self.budget, self.par).ok()?.model)
     }
 
     fn rows(&self, basis: &Basis, rows: &[usize]) -> Array2<f64> {
@@ -361,7 +387,7 @@ impl Judge for ValueJudge<'_> {
         let x = self.rows(&basis, train);
         let model = self.fit(&basis, &x, train)?;
         let centers = Design { x: x.view(), kernel: &basis.kernel }.centers(&model.columns);
-        let phi = centers.values(&basis.kernel, self.rows(&basis, test).view(), &Par::sequential());
+        let phi = centers.values(&basis.kernel, self.rows(&basis, test).view(), self.par);
         let y = phi.dot(&model.mean);
         let squares = test.iter().zip(&y).map(|(&row, y)| (self.targets[row] - y).powi(2));
         Some(-squares.sum::<f64>()).filter(|score| score.is_finite())

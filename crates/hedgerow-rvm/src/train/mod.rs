@@ -13,7 +13,7 @@ mod tests;
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Par, Result, StopReason};
+use hedgerow_core::{Budget, Error, Par, Result, StopReason};
 
 use crate::machine::{Profile, Run, Sparse, Task};
 pub(crate) use reinsert::{gains, reinsert};
@@ -154,6 +154,9 @@ fn whole<T: Task>(
         is_last: true,
     };
     let model = task.solve(run, budget, par, &mut log.profile)?;
+    if par.is_stopped() {
+        return Err(Error::Interrupted);
+    }
     log.n_tried = n;
     log.note(&model, candidates.len());
     let stop = budget.spent().unwrap_or(StopReason::Done);
@@ -179,6 +182,9 @@ fn partition<T: Task>(
     // Only rows of the probe count: it is to say how sparse the model will be, not to be good.
     let run = Run { candidates: &candidates, from: &empty, water_mark: 0, rows: Some(&rows), is_last: true };
     let model = task.solve(run, budget, par, &mut log.profile)?;
+    if par.is_stopped() {
+        return Err(Error::Interrupted);
+    }
     let n_relevant = model.columns.len();
     let suggested = options.heuristic.partition(n, d, n_relevant);
     // Twice the relevant rows is the best size; √(N d) knows nothing of them when N is large.

@@ -54,7 +54,11 @@ pub(super) fn train<T: Task>(
             rows: None,
             is_last,
         };
-        let next = task.solve(run, budget, par, &mut log.profile)?;
+        let next = task.solve(run, budget, par, &mut log.profile);
+        if par.is_stopped() {
+            break;
+        }
+        let next = next?;
         let gain = next.log_evidence - model.log_evidence;
         let is_gain = is_first || gain >= LEAST_GAIN.max(GAIN_PER_ROW * n as f64);
         is_first = false;
@@ -76,8 +80,11 @@ pub(super) fn train<T: Task>(
     let candidates = with_bias(model.columns.clone(), options, n);
     if !candidates.is_empty() && budget.spent().is_none() {
         let run = Run { candidates: &candidates, from: &model, water_mark: 0, rows: None, is_last: true };
-        model = task.solve(run, budget, par, &mut log.profile)?;
-        log.note(&model, candidates.len());
+        let last = task.solve(run, budget, par, &mut log.profile);
+        if !par.is_stopped() {
+            model = last?;
+            log.note(&model, candidates.len());
+        }
     }
     let stop = budget.spent().unwrap_or(stop);
     Ok(log.finish(model, partition, stop))

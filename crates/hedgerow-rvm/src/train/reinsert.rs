@@ -44,16 +44,23 @@ pub(crate) fn reinsert<T: Task>(
     par: &Par,
     profile: &mut Profile,
 ) -> Result<Sparse> {
+    if budget.spent().is_some() {
+        return Ok(model);
+    }
     let options = task.options();
     let gains = gains(task, &model, par)?;
     // Rows near each other gain the same thing, so not all of them are needed.
     let most = (2 * model.columns.len()).max(32);
     let good: Vec<usize> = gains.iter().filter(|g| g.1 >= options.min_gain).take(most).map(|g| g.0).collect();
-    if good.is_empty() || budget.spent().is_some() {
+    if good.is_empty() || par.is_stopped() {
         return Ok(model);
     }
     let candidates = with_bias(united(&model.columns, &united(&good, &[])), options, task.design().n_rows());
     let run = Run { candidates: &candidates, from: &model, water_mark: 0, rows: None, is_last: true };
-    let better = task.solve(run, budget, par, profile)?;
+    let better = task.solve(run, budget, par, profile);
+    if par.is_stopped() {
+        return Ok(model);
+    }
+    let better = better?;
     Ok(if better.log_evidence > model.log_evidence { better } else { model })
 }

@@ -1,7 +1,7 @@
 //! Parts side by side, their relevant rows merged in pairs as merge sort does (spec 002, A9).
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Par, Result, StopReason};
+use hedgerow_core::{Budget, Error, Par, Result, StopReason};
 
 use super::{Log, Trained, mark, united, with_bias};
 use crate::machine::{Profile, Run, Sparse, Task};
@@ -49,9 +49,12 @@ pub(super) fn train<T: Task>(
                 is_last: false,
             };
             let mut profile = Profile::default();
-            let model = task.solve(run, budget, &Par::sequential(), &mut profile)?;
+            let model = task.solve(run, budget, &par.alone(), &mut profile)?;
             Ok((model, profile, candidates.len()))
         });
+        if par.is_stopped() {
+            return Err(Error::Interrupted);
+        }
         sets.clear();
         for result in solved {
             let (model, profile, n_candidates) = result?;
@@ -73,6 +76,9 @@ pub(super) fn train<T: Task>(
     let candidates = with_bias(part, options, n);
     let run = Run { candidates: &candidates, from: &from, water_mark: 0, rows: None, is_last: true };
     let model = task.solve(run, budget, par, &mut log.profile)?;
+    if par.is_stopped() {
+        return Err(Error::Interrupted);
+    }
     log.note(&model, candidates.len());
     Ok(log.finish(model, partition, budget.spent().unwrap_or(StopReason::Done)))
 }
