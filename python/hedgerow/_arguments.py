@@ -381,7 +381,7 @@ class LeafGpArguments:
         leaf_rows : int, default=200
             Most rows of a leaf that holds more than one class, 2 or more: larger ones are split. More is slower and better.
         learner : str, default="labels"
-            What learns in a leaf: labels (regression on labels, the fastest), laplace or ivm.
+            What learns in a leaf: labels (regression on labels, the fastest), laplace, ivm or rvm (the fewest rows are kept).
         n_active : int, default=50
             Active rows of each class's machine in a leaf, at most; for `learner=ivm`.
         fusion : str, default="mean"
@@ -509,6 +509,7 @@ class RvmArguments:
         "folds": "folds",
         "search_rows": "search_rows",
         "multi_class": "multi_class",
+        "refit": "refit",
         "trainer": "trainer",
         "solver": "solver",
         "partition_size": "partition_size",
@@ -541,6 +542,7 @@ class RvmArguments:
         folds: int = 5,
         search_rows: int = 1000,
         multi_class: str = "rest",
+        refit: bool = True,
         trainer: str = "auto",
         solver: str = "fast",
         partition_size: int = 0,
@@ -585,6 +587,8 @@ class RvmArguments:
             Rows that the search looks at, drawn at random, at most.
         multi_class : str, default="rest"
             Of several classes: `rest` trains each against the rest, `pairs` each against each other, `softmax` all together.
+        refit : bool, default=True
+            Of three classes and more: answer with a regression of all classes on the rows that are relevant to any, calibrated, instead of with the machines themselves. It makes no difference to kernels of products.
         trainer : str, default="auto"
             Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order, `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
         solver : str, default="fast"
@@ -643,6 +647,7 @@ class RvmArguments:
         self.folds = folds
         self.search_rows = search_rows
         self.multi_class = multi_class
+        self.refit = refit
         self.trainer = trainer
         self.solver = solver
         self.partition_size = partition_size

@@ -11,7 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
     // Hybrids are made of other methods.
-    ("hedgerow-hybrid", &["hedgerow-core", "hedgerow-forest", "hedgerow-gp"]),
+    ("hedgerow-hybrid", &["hedgerow-core", "hedgerow-forest", "hedgerow-gp", "hedgerow-rvm"]),
     // A method that builds on another: the same kernels and factors. See ARCHITECTURE.md.
     ("hedgerow-rvm", &["hedgerow-core", "hedgerow-gp"]),
     (

@@ -34,6 +34,7 @@ pub mod linalg;
 mod optimize;
 pub mod platt;
 pub mod prepare;
+pub mod refit;
 pub mod regression;
 pub mod saved;
 pub mod softmax;

@@ -19,6 +19,12 @@ impl Basis {
         Self { kernel: name.kernel(&lengths), name, lengths }
     }
 
+    /// The same with its first length changed, and all others in proportion.
+    pub(crate) fn of_length(&self, length: f64) -> Self {
+        let factor = length / self.lengths[0];
+        Self::new(self.name, self.lengths.iter().map(|l| factor * l).collect())
+    }
+
     /// Prepared rows as the kernel sees them.
     pub(crate) fn map(&self, x: Array2<f64>) -> Array2<f64> {
         if !self.name.is_of_products() {

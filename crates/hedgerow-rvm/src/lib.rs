@@ -25,6 +25,7 @@ mod classifier;
 mod design;
 mod diagnosis;
 mod evidence;
+mod expert;
 mod kernels;
 mod machine;
 mod memory;
@@ -37,6 +38,7 @@ mod train;
 use hedgerow_core::{Budget, Error, Result};
 
 pub use classifier::{ClassifierFacts, FittedRvm, RvmClassifier};
+pub use expert::{Expert, expert};
 pub use kernels::KernelName;
 pub use machine::Profile;
 pub use options::{Heuristic, RowsUsed, Solver, Trainer, WaterMark};

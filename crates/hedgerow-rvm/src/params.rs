@@ -10,6 +10,7 @@ use crate::options::{Heuristic, Options, RowsUsed, Solver, Trainer, WaterMark};
 /// How a Relevance Vector Machine is trained, for values or for classes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct RvmParams {
     /// The kernel: `rbf`, `matern1` to `matern4`, `exponential`, `inverse_multiquadric`, `polynomial`, `linear`, `sigmoid`, `compact`.
     pub kernel: KernelName,
@@ -25,6 +26,9 @@ pub struct RvmParams {
     pub search_rows: usize,
     /// Of several classes: `rest` trains each against the rest, `pairs` each against each other, `softmax` all together.
     pub multi_class: MultiClass,
+    /// Of three classes and more: answer with a regression of all classes on the rows that are relevant to any, calibrated, instead of with
+    /// the machines themselves. It makes no difference to kernels of products.
+    pub refit: bool,
     /// Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order,
     /// `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
     pub trainer: Trainer,
@@ -118,6 +122,7 @@ impl Default for RvmParams {
             folds: 5,
             search_rows: 1000,
             multi_class: MultiClass::Rest,
+            refit: true,
             trainer: plain.trainer,
             solver: plain.solver,
             partition_size: plain.partition,

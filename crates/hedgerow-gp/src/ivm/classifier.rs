@@ -6,12 +6,12 @@ use hedgerow_core::{
 use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use super::memory::Memory;
-use super::refit::Refit;
-use super::task::{Judged, Refitted, Refitting, Sites, Task};
+use super::task::{Judged, Refitting, Sites, Task};
 use super::{Ivm, IvmParams};
 use crate::calibration::Calibration;
 use crate::kernel::Kernel;
 use crate::prepare::Preparation;
+use crate::refit::{Refit, Refitted};
 
 /// Rows that answers are computed for together.
 const BLOCK: usize = 256;
@@ -217,7 +217,7 @@ impl Learnt {
             pairs.for_each(|(&row, rating)| ratings[row] = ratings[row].max(*rating));
         }
         if let Some(how) = how {
-            let Refitted { refit, judges, scores, labels } = task.best_refit(&machines, how)?;
+            let Refitted { refit, judges, scores, labels } = task.refit(&machines, how)?;
             let calibration = Calibration::fit(&scores, &labels, task.par);
             let learnt = Self { kernel, rows, sites, machines: Vec::new(), refit: Some(refit), calibration };
             return Ok((learnt, ratings, Judged { rows: judges, scores }));
@@ -240,35 +240,30 @@ impl Learnt {
     fn bytes(&self) -> usize {
         let of_sites: usize = self.sites.iter().flatten().map(|s| 24 * s.active.len()).sum();
         let of_machines: usize = self.machines.iter().flatten().map(Ivm::bytes).sum();
-        let of_refit = self.refit.as_ref().map_or(0, |refit| 8 * (refit.weights.len() + refit.shares.len()));
+        let of_refit = self.refit.as_ref().map_or(0, Refit::bytes);
         4 * self.rows.len() + of_sites + of_machines + of_refit
     }
 
-    /// A score a class for each prepared row, whose covariances with the active rows the refit needs.
-    fn scores(
-        &self,
-        x: ArrayView2<'_, f64>,
-        covariances: Option<&Array2<f64>>,
-        n_classes: usize,
-        par: &Par,
-    ) -> Array2<f64> {
-        let mut scores = Array2::from_elem((x.nrows(), n_classes), f64::NEG_INFINITY);
-        if let (Some(refit), Some(covariances)) = (&self.refit, covariances) {
-            let known = covariances.dot(&refit.weights);
-            for (class, from) in known.columns().into_iter().enumerate() {
-                if self.sites[class].is_some() || known.ncols() == 2 {
-                    scores.column_mut(class).assign(&from);
-                }
-            }
-            return scores;
+    /// The probabilities of prepared rows.
+    fn answers(&self, x: ArrayView2<'_, f64>, n_classes: usize) -> Array2<f64> {
+        let par = Par::sequential();
+        if let Some(refit) = &self.refit {
+            let rows = self.rows.mapv(f64::from);
+            let covariances = Kernel::rbf(refit.length).cross(x, rows.view(), &par);
+            let is_known = |class: usize| self.sites[class].is_some() || self.sites.len() == 2;
+            return refit.answers(&covariances, &self.calibration, n_classes, is_known);
         }
+        let mut scores = Array2::from_elem((x.nrows(), n_classes), f64::NEG_INFINITY);
         for (machine, mut column) in self.machines.iter().zip(scores.columns_mut()) {
             if let Some((bias, latent)) =
-                machine.as_ref().and_then(|m| Some((m.bias(), m.latent(x, par).ok()?)))
+                machine.as_ref().and_then(|m| Some((m.bias(), m.latent(x, &par).ok()?)))
             {
                 let values = latent.mean.iter().zip(&latent.variance);
                 column.iter_mut().zip(values).for_each(|(to, (m, v))| *to = (m + bias) / libm::sqrt(1.0 + v));
             }
+        }
+        for mut row in scores.rows_mut() {
+            row.as_slice_mut().into_iter().for_each(|row| self.calibration.apply(row));
         }
         scores
     }
@@ -299,21 +294,7 @@ impl Classifier for IvmClassifier {
         let blocks = par.map(x.nrows().div_ceil(BLOCK), |block| {
             let rows = ndarray::s![block * BLOCK..((block + 1) * BLOCK).min(x.nrows()), ..];
             let prepared = self.preparation.map(x.slice(rows));
-            let sequential = Par::sequential();
-            let covariances = learnt
-                .refit
-                .as_ref()
-                .map(|refit| refit.covariances(prepared.view(), &learnt.rows, &sequential));
-            let mut scores =
-                learnt.scores(prepared.view(), covariances.as_ref(), self.n_classes, &sequential);
-            for (i, mut row) in scores.rows_mut().into_iter().enumerate() {
-                let Some(row) = row.as_slice_mut() else { continue };
-                learnt.calibration.apply(row);
-                if let (Some(refit), Some(covariances)) = (&learnt.refit, &covariances) {
-                    refit.doubt(row, covariances.row(i));
-                }
-            }
-            scores
+            learnt.answers(prepared.view(), self.n_classes)
         });
         for (block, answers) in blocks.into_iter().enumerate() {
             let rows = ndarray::s![block * BLOCK..block * BLOCK + answers.nrows(), ..];

@@ -12,7 +12,6 @@ mod machine;
 mod memory;
 mod online;
 mod params;
-mod refit;
 mod saved;
 mod screen;
 mod search;

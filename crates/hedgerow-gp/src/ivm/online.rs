@@ -14,10 +14,10 @@ use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::IvmOptions;
 use super::classifier::{IvmClassifier, Learnt};
-use super::refit::RIDGES;
 use super::task::{Judged, Refitting, Task};
 use super::tune::tune;
 use crate::prepare::Preparation;
+use crate::refit::RIDGES;
 
 impl IvmClassifier {
     /// Answers rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::classifier::{IvmClassifier, Learnt};
 use super::memory::Memory;
 use super::params::IvmParams;
-use super::refit::Refit;
 use super::task::Sites;
 use crate::calibration::Calibration;
 use crate::prepare::Preparation;
+use crate::refit::{Refit, RefitFacts};
 use crate::saved::Saved;
 
 /// What is not a table.
@@ -33,14 +33,6 @@ struct LearntFacts {
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct RefitFacts {
-    ridge: f64,
-    length: f64,
-    near: f64,
-    shares: Vec<f64>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
 struct MemoryFacts {
     n_seen: u64,
     look_at: u64,
@@ -58,12 +50,7 @@ impl Saved for IvmClassifier {
         let learnt = self.learnt.as_ref().map(|learnt| LearntFacts {
             kernel: learnt.kernel,
             biases: learnt.sites.iter().map(|sites| sites.as_ref().map(|sites| sites.bias)).collect(),
-            refit: learnt.refit.as_ref().map(|refit| RefitFacts {
-                ridge: refit.ridge,
-                length: refit.length,
-                near: refit.near,
-                shares: refit.shares.clone(),
-            }),
+            refit: learnt.refit.as_ref().map(Refit::facts),
             calibration: learnt.calibration.clone(),
         });
         let memory = self.memory.as_ref().map(|memory| MemoryFacts {
@@ -158,27 +145,11 @@ fn restore_learnt(
             bias,
         }));
     }
-    let refit = match refit {
-        None => None,
-        Some(RefitFacts { ridge, length, near, shares }) => {
-            let weights = table("weights")?;
-            if weights.dim() != (rows.nrows(), n_known) || !is_finite(&weights) {
-                return Err(malformed(
-                    "weights",
-                    format!("expected {} rows of {n_known} numbers", rows.nrows()),
-                ));
-            }
-            let is_share = |v: &f64| (0.0..=1.0).contains(v);
-            let fits = [ridge, length].iter().all(|v| *v > 0.0 && v.is_finite())
-                && is_share(&near)
-                && shares.len() == n_known
-                && shares.iter().all(is_share);
-            if !fits {
-                return Err(malformed("facts", "expected a ridge, a length and shares of classes"));
-            }
-            Some(Refit { weights, ridge, length, near, shares })
-        }
+    let restored = |facts| {
+        let found = Refit::restore(facts, table("weights")?, (rows.nrows(), n_known));
+        found.map_err(|detail| malformed("weights", detail))
     };
+    let refit = refit.map(restored).transpose()?;
     let rows = rows.mapv(|v| v as f32);
     let mut learnt = Learnt { kernel, rows, sites, machines: Vec::new(), refit, calibration };
     if learnt.refit.is_none() {

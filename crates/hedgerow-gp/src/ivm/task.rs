@@ -4,18 +4,10 @@ use hedgerow_core::{Budget, ClassId, Par, Result};
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::columns::{Base, Columns};
-use super::refit::{Goal, Refit};
 use super::train::Shared;
 use super::{IvmOptions, Trained};
-use crate::calibration::Calibration;
 use crate::kernel::{Kernel, Shape};
-
-/// Rows that calibrate, at most: more would not change the curves; and numbers that are kept about them.
-const MOST_JUDGES: usize = 8192;
-const MOST_NUMBERS: usize = 16_000_000;
-/// How much longer or shorter a length scale is that is tried; and rows times squared active rows up to which others are tried.
-const STEP: f64 = 0.82;
-const MOST_WORK: f64 = 1e11;
+use crate::refit::{Fitter, MOST_JUDGES, Refitted};
 
 /// Everything that training needs beside a kernel.
 #[derive(Clone, Copy)]
@@ -38,15 +30,6 @@ pub(super) struct Sites {
     pub(super) means: Vec<f64>,
     pub(super) precisions: Vec<f64>,
     pub(super) bias: f64,
-}
-
-/// A regression of all rows on the active ones, and how it was judged.
-pub(super) struct Refitted {
-    pub(super) refit: Refit,
-    /// The rows that judge, their scores, and their labels.
-    pub(super) judges: Vec<usize>,
-    pub(super) scores: Array2<f64>,
-    pub(super) labels: Vec<ClassId>,
 }
 
 /// Rows with the scores that they get without their own labels.
@@ -112,17 +95,6 @@ impl Task<'_> {
         Kernel::rbf(length).scaled(variance) + Kernel::white(self.noise)
     }
 
-    /// Labels as ±1, a column a class, less their means: a class that is rare would otherwise take most of the regression to say so.
-    fn centered_signs(&self) -> Array2<f64> {
-        let n = self.labels.len();
-        let mut signs = Array2::from_shape_fn((n, self.n_classes), |(row, class)| self.sign(row, class));
-        for mut column in signs.columns_mut() {
-            let mean = column.sum() / n as f64;
-            column.iter_mut().for_each(|v| *v -= mean);
-        }
-        signs
-    }
-
     fn sign(&self, row: usize, class: usize) -> f64 {
         if self.labels[row].index() == class { 1.0 } else { -1.0 }
     }
@@ -168,59 +140,19 @@ impl Task<'_> {
         Ok(Machines { each, scores, is_active })
     }
 
-    /// The same with the best length scale nearby, if that may be looked for.
-    pub(super) fn best_refit(&self, machines: &Machines, how: &Refitting) -> Result<Refitted> {
-        let mut best = self.refit(how.length, machines, &how.ridges)?;
-        let n_union = machines.union().len() as f64;
-        if !how.may_move || self.labels.len() as f64 * n_union * n_union > MOST_WORK {
-            return Ok(best);
-        }
-        let mut least = self.loss(&best.scores, &best.labels);
-        for step in [STEP, 1.0 / STEP] {
-            while self.budget.spent().is_none() {
-                let next = self.refit(best.refit.length * step, machines, &how.ridges)?;
-                let loss = self.loss(&next.scores, &next.labels);
-                if loss >= least {
-                    break;
-                }
-                (best, least) = (next, loss);
-            }
-            if best.refit.length != how.length {
-                break;
-            }
-        }
-        Ok(best)
+    /// Fits scores of all classes to all rows, from the rows active anywhere.
+    pub(super) fn refit(&self, machines: &Machines, how: &Refitting) -> Result<Refitted> {
+        self.fitter().best(&machines.union(), how.length, &how.ridges, how.may_move)
     }
 
-    /// Fits scores of all classes to all rows, from the rows active anywhere. The rows that judge get the scores that they
-    /// would have without their own labels; so active ones may judge too.
-    pub(super) fn refit(&self, length: f64, machines: &Machines, ridges: &[f64]) -> Result<Refitted> {
-        let union = machines.union();
-        let most = (MOST_NUMBERS / union.len().max(1)).clamp(1, MOST_JUDGES);
-        let judges: Vec<usize> = (0..self.labels.len()).step_by(self.labels.len().div_ceil(most)).collect();
-
-        let labels: Vec<ClassId> = judges.iter().map(|&row| self.labels[row]).collect();
-        let has_machine = self.has_machine();
-        let known = |scores: &Array2<f64>| {
-            let mut scores = scores.clone();
-            for (class, mut column) in scores.columns_mut().into_iter().enumerate() {
-                if !has_machine[class] && self.n_classes != 2 {
-                    column.fill(f64::NEG_INFINITY);
-                }
-            }
-            scores
-        };
-        let loss = |scores: &Array2<f64>| self.loss(&known(scores), &labels);
-        let goal = Goal { x: self.x, y: &self.centered_signs(), judges: &judges, ridges, loss: &loss };
-        let rows = self.x.select(Axis(0), &union);
-        let (refit, without) = Refit::new(length, &rows, &goal, self.par)?;
-        let scores = known(&without);
-        Ok(Refitted { refit, judges, scores, labels })
+    fn fitter(&self) -> Fitter<'_, f32> {
+        let Self { x, labels, n_classes, par, budget, .. } = *self;
+        Fitter { x, labels, n_classes, kernel: &Kernel::rbf, par, budget }
     }
 
     /// The calibrated log-loss of scores of rows with these labels.
     pub(super) fn loss(&self, scores: &Array2<f64>, labels: &[ClassId]) -> f64 {
-        Calibration::fit(scores, labels, self.par).loss(scores, labels)
+        self.fitter().loss(scores, labels)
     }
 
     /// The scores and labels of the rows that may judge machines.

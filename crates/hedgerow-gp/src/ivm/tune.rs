@@ -6,11 +6,11 @@ use ndarray::{ArrayView2, Axis};
 
 use super::columns::squares;
 use super::params::{IvmParams, Objective, SearchKind};
-use super::refit::RIDGES;
-use super::task::{Machines, Task};
+use super::task::{Machines, Refitting, Task};
 use super::{IvmOptions, Trained};
 use crate::cma::{Limits, minimize};
 use crate::linalg::Cholesky;
+use crate::refit::RIDGES;
 
 /// Rows that the search looks at, at most.
 const MOST_ROWS: usize = 3000;
@@ -129,7 +129,8 @@ impl Tries<'_> {
         let machines = self.small.train_all(kernel)?;
         Ok(match self.objective {
             Objective::Loss if self.refit => {
-                let refitted = self.small.refit(kernel[0], &machines, &RIDGES)?;
+                let how = Refitting { length: kernel[0], ridges: RIDGES.to_vec(), may_move: false };
+                let refitted = self.small.refit(&machines, &how)?;
                 self.small.loss(&refitted.scores, &refitted.labels)
             }
             Objective::Loss => {

@@ -7,12 +7,14 @@
 //! labels     f_i − α_i / ((K + σ²I)⁻¹)_ii                       exactly
 //! laplace    f_i − s_i α_i,   s_i = v_i/(1 − W_i v_i)             the peak without the row's own factor
 //! ivm        the same with the sites of active rows; others have had no say anyway
+//! rvm        the same over relevant rows: v_i = φ_iᵀ Σ φ_i
 //! ```
 
 use hedgerow_core::{Budget, Par, Result};
 use hedgerow_gp::ivm::{IvmOptions, train};
 use hedgerow_gp::linalg::Cholesky;
 use hedgerow_gp::{Given, Kernel, Laplace, Likelihood};
+use hedgerow_rvm::{Expert, expert};
 use ndarray::{Array1, Array2, Axis};
 
 use super::params::LeafLearner;
@@ -45,6 +47,7 @@ impl LeafLearner {
                 let options = IvmOptions { n_active, seed, ..IvmOptions::default() };
                 each_class(y, &|y| by_ivm(&k, noise, y, &options))
             }
+            Self::Rvm => each_class(y, &|y| by_rvm(&k, y, seed)),
         }
     }
 
@@ -52,7 +55,7 @@ impl LeafLearner {
     pub(super) fn score(self, latent: f64) -> f64 {
         match self {
             Self::Labels => latent,
-            Self::Laplace => Likelihood::Logistic.probability(latent, 0.0).mul_add(2.0, -1.0),
+            Self::Laplace | Self::Rvm => Likelihood::Logistic.probability(latent, 0.0).mul_add(2.0, -1.0),
             Self::Ivm => Likelihood::Probit.probability(latent, 0.0).mul_add(2.0, -1.0),
         }
     }
@@ -142,6 +145,14 @@ fn by_ivm(k: &Array2<f64>, noise: f64, y: &[f64], options: &IvmOptions) -> Resul
     Ok((weights, bias, without))
 }
 
+/// Neither noise nor the kernel's variance matter to it: weights find their own scale.
+fn by_rvm(k: &Array2<f64>, y: &[f64], seed: u64) -> Result<OneClass> {
+    let (kernel, rows) = given(k, 0.0)?;
+    let is_one: Vec<bool> = y.iter().map(|y| *y > 0.0).collect();
+    let Expert { weights, bias, without_each } = expert(&kernel, rows.view(), &is_one, seed)?;
+    Ok((weights, bias, without_each))
+}
+
 #[cfg(test)]
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
@@ -190,8 +201,9 @@ mod tests {
         let (x, y) = rows(60);
         let kernel = Kernel::rbf(1.0).scaled(10.0);
         let k = kernel.matrix(x.view(), &par);
-        for learner in [LeafLearner::Laplace, LeafLearner::Ivm] {
+        for learner in [LeafLearner::Laplace, LeafLearner::Ivm, LeafLearner::Rvm] {
             let learnt = learner.learn(k.clone(), 0.01, &y, 60, 0).unwrap();
+            let mut differences = Vec::new();
             for left in [0, 17, 42, 59] {
                 let others: Vec<usize> = (0..60).filter(|r| *r != left).collect();
                 let (x_rest, y_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
@@ -202,9 +214,16 @@ mod tests {
                 for class in 0..3 {
                     let (a, b) = (latent[(0, class)], learnt.without_each[(left, class)]);
                     let (a, b) = (learner.score(a), learner.score(b));
-                    assert!((a - b).abs() < 0.25, "{learner:?} {left} {class}: {a} {b}");
+                    differences.push((a - b).abs());
                 }
             }
+            // Without a row, quite other rows may be relevant; on the whole that makes little difference.
+            let mean = differences.iter().sum::<f64>() / differences.len() as f64;
+            let most = differences.iter().copied().fold(0.0, f64::max);
+            assert!(
+                mean < 0.1 && (most < 0.25 || learner == LeafLearner::Rvm),
+                "{learner:?}: {differences:.3?}"
+            );
         }
     }
 
@@ -214,7 +233,7 @@ mod tests {
         let (x, y) = rows(40);
         let y = Array2::from_shape_fn((40, 2), |(r, c)| if c == 0 { y[(r, 0)] } else { -y[(r, 0)] });
         let k = Kernel::rbf(1.0).scaled(5.0).matrix(x.view(), &par);
-        for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm] {
+        for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm, LeafLearner::Rvm] {
             let learnt = learner.learn(k.clone(), 0.01, &y, 20, 0).unwrap();
             let sum = learnt.weights.sum_axis(Axis(1));
             assert!(sum.iter().all(|v| v.abs() < 1e-9), "{learner:?}");

@@ -16,6 +16,8 @@ pub enum LeafLearner {
     Laplace,
     /// The Informative Vector Machine, each class of the leaf against the rest.
     Ivm,
+    /// The Relevance Vector Machine, each class of the leaf against the rest.
+    Rvm,
 }
 
 /// How the answers of trees become one (spec 003, A5).
@@ -52,7 +54,7 @@ pub struct LeafGpParams {
     pub n_trees: usize,
     /// Most rows of a leaf that holds more than one class, 2 or more: larger ones are split. More is slower and better.
     pub leaf_rows: usize,
-    /// What learns in a leaf: labels (regression on labels, the fastest), laplace or ivm.
+    /// What learns in a leaf: labels (regression on labels, the fastest), laplace, ivm or rvm (the fewest rows are kept).
     pub learner: LeafLearner,
     /// Active rows of each class's machine in a leaf, at most; for `learner=ivm`.
     pub n_active: usize,

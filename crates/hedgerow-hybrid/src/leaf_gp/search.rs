@@ -48,8 +48,11 @@ pub(super) fn choose(
     };
     let samples = samples(params, leaves, x, labels);
     let open_length = params.length_scale == 0.0;
-    let open_second =
-        if is_regression { params.noise_variance == 0.0 } else { params.signal_variance == 0.0 };
+    let open_second = match params.learner {
+        LeafLearner::Labels => params.noise_variance == 0.0,
+        LeafLearner::Laplace | LeafLearner::Ivm => params.signal_variance == 0.0,
+        LeafLearner::Rvm => false,
+    };
     if samples.is_empty() || !(open_length || open_second) {
         return kernel;
     }

@@ -43,7 +43,7 @@ fn stripes(n: usize, seed: u64) -> Dataset {
 #[test]
 fn processes_in_leaves_answer_better_than_the_leaves() {
     let (train, test) = (stripes(900, 1), stripes(600, 2));
-    for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm] {
+    for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm, LeafLearner::Rvm] {
         let params = LeafGpParams { learner, ..small() };
         let model = fit(&train, params.clone());
         let size = model.size();

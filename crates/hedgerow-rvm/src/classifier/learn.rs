@@ -132,7 +132,8 @@ impl RvmClassifier {
             let model = binary.solve(run, training.budget, par, &mut profile)?;
             Ok(Trained::of_one_run(model, profile, candidates.len()))
         })?;
-        Ok(self.keep(&machines, &task, &memory.features))
+        let shared = self.shared(&machines, &task, learnt.shared.as_ref(), training)?;
+        Ok(self.keep(&machines, &task, &memory.features, shared.map(|(shared, _)| shared)))
     }
 }
 

@@ -4,6 +4,7 @@ mod combine;
 mod learn;
 mod machines;
 mod saved;
+mod shared;
 #[cfg(test)]
 mod tests;
 
@@ -22,11 +23,14 @@ use crate::search::{LengthSearch, half_of};
 use crate::train::TracePoint;
 use combine::Combination;
 use machines::{ClassJudge, ClassTask, Machine, Machines};
+use shared::{Rows, Shared};
 
 pub use saved::ClassifierFacts;
 
 /// Rows that answers are computed for together.
 const BLOCK: usize = 256;
+/// How often machines are trained again with a length that suits all rows better.
+const MOST_MOVES: usize = 2;
 
 /// A Relevance Vector Machine for any number of classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -49,6 +53,8 @@ struct Learnt {
     raw: Array2<f32>,
     machines: Vec<Machine>,
     combination: Combination,
+    /// None where the machines answer.
+    shared: Option<Shared>,
     log_evidence: f64,
 }
 
@@ -181,7 +187,8 @@ impl RvmClassifier {
     pub fn bytes(&self) -> usize {
         let of_learnt = self.learnt.as_ref().map_or(0, |learnt| {
             let of_machines: usize = learnt.machines.iter().map(|m| 24 * m.columns.len()).sum();
-            8 * learnt.rows.len() + 4 * learnt.raw.len() + of_machines
+            let of_shared = learnt.shared.as_ref().map_or(0, Shared::bytes);
+            8 * learnt.rows.len() + 4 * learnt.raw.len() + of_machines + of_shared
         });
         size_of::<Self>() + of_learnt + self.memory.as_ref().map_or(0, Memory::bytes)
     }
@@ -237,25 +244,67 @@ impl RvmClassifier {
             search.find(&prepared)
         };
         interrupted()?;
-        let basis = Basis::new(self.params.kernel, lengths);
+        let mut basis = Basis::new(self.params.kernel, lengths);
         let x = basis.map(prepared);
         let params = self.params.clone();
-        let task = ClassTask {
+        let rest = ClassTask {
             x: x.view(),
             labels,
             n_classes: self.n_classes,
-            basis: &basis,
+            basis: &basis.clone(),
             params: &params,
             options: &options,
             budget: training.budget,
         };
-        let machines = task.train(training.par)?;
-        let relevant = self.keep(&machines, &task, features);
+        let mut machines = rest.train(training.par)?;
+        let mut shared = self.shared(&machines, &rest, None, training)?;
+        // All rows may ask for another length than those that the search looked at.
+        for _ in 0..MOST_MOVES {
+            let Some(length) = shared.as_ref().map(|(shared, _)| shared.refit.length) else { break };
+            if length == basis.lengths[0] || training.budget.spent().is_some() {
+                break;
+            }
+            let moved = basis.of_length(length);
+            let task = ClassTask { basis: &moved, ..rest };
+            let Ok(others) = task.train(training.par) else { break };
+            let found = self.shared(&others, &task, None, training)?;
+            let loss = |shared: &Option<(Shared, f64)>| shared.as_ref().map_or(f64::INFINITY, |s| s.1);
+            if loss(&found) >= loss(&shared) {
+                break;
+            }
+            (basis, machines, shared) = (moved, others, found);
+        }
+        let task = ClassTask { basis: &basis, ..rest };
+        let relevant = self.keep(&machines, &task, features, shared.map(|(shared, _)| shared));
         Ok((machines, relevant))
     }
 
+    /// A regression of all classes on what is relevant to any, and its loss; none if it is not wanted or cannot be. What was found before
+    /// is kept to.
+    fn shared(
+        &self,
+        machines: &Machines,
+        task: &ClassTask<'_>,
+        before: Option<&Shared>,
+        training: &Training<'_>,
+    ) -> Result<Option<(Shared, f64)>> {
+        if !self.params.refit {
+            return Ok(None);
+        }
+        let rows = Rows { x: task.x, labels: task.labels, n_classes: task.n_classes };
+        let relevant = machines.union(task.x.nrows());
+        let how = (before, self.params.length_scale == 0.0);
+        Shared::fit(&rows, &relevant, task.basis, how, (training.budget, training.par))
+    }
+
     /// Keeps what a training run has found. Returns which rows are relevant.
-    fn keep(&mut self, machines: &Machines, task: &ClassTask<'_>, features: &Features) -> Vec<usize> {
+    fn keep(
+        &mut self,
+        machines: &Machines,
+        task: &ClassTask<'_>,
+        features: &Features,
+        shared: Option<Shared>,
+    ) -> Vec<usize> {
         let relevant = machines.union(task.x.nrows());
         self.learnt = Some(Learnt {
             basis: task.basis.clone(),
@@ -263,6 +312,7 @@ impl RvmClassifier {
             raw: features.select(&relevant).to_array(0..relevant.len()),
             machines: machines.over(&relevant, task.x.nrows()),
             combination: machines.combination.clone(),
+            shared,
             log_evidence: machines.trained.iter().map(|trained| trained.model.log_evidence).sum(),
         });
         relevant
@@ -279,6 +329,9 @@ impl Memory {
 impl Learnt {
     /// The probabilities of rows as the kernel sees them.
     fn answers(&self, x: ArrayView2<'_, f64>, n_classes: usize) -> Array2<f64> {
+        if let Some(shared) = &self.shared {
+            return shared.answers(x, self.rows.view(), n_classes, &self.combination.known);
+        }
         let n = self.rows.nrows();
         let mut weights = Array2::zeros((n + 1, self.machines.len()));
         for (m, machine) in self.machines.iter().enumerate() {

@@ -2,11 +2,14 @@
 
 use hedgerow_core::{Params as _, Result};
 use hedgerow_gp::Saved;
+use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::prepare::Preparation;
+use hedgerow_gp::refit::{Refit, RefitFacts};
 use ndarray::{Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
 use super::combine::Combination;
+use super::shared::Shared;
 use super::{Learnt, Machine, RvmClassifier};
 use crate::basis::Basis;
 use crate::memory::{Memory, MemoryFacts};
@@ -27,7 +30,15 @@ pub struct ClassifierFacts {
 struct LearntFacts {
     lengths: Vec<f64>,
     combination: Combination,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shared: Option<SharedFacts>,
     log_evidence: f64,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct SharedFacts {
+    refit: RefitFacts,
+    calibration: Calibration,
 }
 
 type Table<'a> = CowArray<'a, f64, Ix2>;
@@ -40,6 +51,10 @@ impl Saved for RvmClassifier {
         let learnt = self.learnt.as_ref().map(|learnt| LearntFacts {
             lengths: learnt.basis.lengths.clone(),
             combination: learnt.combination.clone(),
+            shared: learnt.shared.as_ref().map(|shared| SharedFacts {
+                refit: shared.refit.facts(),
+                calibration: shared.calibration.clone(),
+            }),
             log_evidence: if learnt.log_evidence.is_finite() { learnt.log_evidence } else { 0.0 },
         });
         ClassifierFacts {
@@ -63,6 +78,9 @@ impl Saved for RvmClassifier {
                 let table = Array2::from_shape_fn((3, machine.columns.len()), value);
                 tables.push((name(m), CowArray::from(table)));
             }
+        }
+        if let Some(shared) = self.learnt.as_ref().and_then(|learnt| learnt.shared.as_ref()) {
+            tables.push(("shared.weights".into(), CowArray::from(shared.refit.weights.view())));
         }
         if let Some(memory) = &self.memory {
             tables.extend(memory.tables().map(|(name, table)| (name.to_string(), CowArray::from(table))));
@@ -92,7 +110,7 @@ fn restore_learnt(
     n_classes: usize,
     table: Tables<'_>,
 ) -> Result<Learnt> {
-    let LearntFacts { lengths, combination, log_evidence } = facts;
+    let LearntFacts { lengths, combination, shared, log_evidence } = facts;
     let width = preparation.width();
     let is_length = lengths.len() == 1 || lengths.len() == width;
     let are_positive = lengths.iter().all(|l| *l > 0.0 && *l < 1e150);
@@ -130,7 +148,19 @@ fn restore_learnt(
         });
     }
     let basis = Basis::new(params.kernel, lengths);
-    Ok(Learnt { basis, rows, raw: raw.mapv(|v| v as f32), machines, combination, log_evidence })
+    let restored = |SharedFacts { refit, calibration }: SharedFacts| {
+        let weights = table("shared.weights")?;
+        // A class that came after the last look has no weights yet.
+        let n_known = weights.ncols();
+        if n_known > n_classes || !calibration.is_valid() || calibration.curves.len() != n_known {
+            return Err(malformed("shared.weights", "weights, curves and classes do not fit together"));
+        }
+        let refit = Refit::restore(refit, weights, (rows.nrows(), n_known))
+            .map_err(|detail| malformed("shared.weights", detail))?;
+        Ok(Shared::new(refit, calibration, &basis))
+    };
+    let shared = shared.map(restored).transpose()?;
+    Ok(Learnt { basis, rows, raw: raw.mapv(|v| v as f32), machines, combination, shared, log_evidence })
 }
 
 fn name(machine: usize) -> String {

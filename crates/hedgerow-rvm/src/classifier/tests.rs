@@ -40,6 +40,27 @@ fn all_ways_with_several_classes_keep_the_contract() {
     }
 }
 
+/// What a regression shared by all classes is for.
+#[test]
+fn shared_scores_are_worth_more_than_those_of_machines() {
+    let (data, fresh) = (blobs(400, 3, 5, 1), blobs(800, 3, 5, 1));
+    let later: Vec<usize> = (400..800).collect();
+    let fresh = fresh.select(&later);
+    let log_loss = |refit: bool| {
+        let model = fit(&data, RvmParams { refit, ..Default::default() }, 2).classifier;
+        assert_eq!(model.learnt.as_ref().unwrap().shared.is_some(), refit);
+        assert!(model == copy(&model).unwrap(), "as it was saved");
+        let proba = model.predict_proba(fresh.features.to_array(0..400).view(), &Par::sequential()).unwrap();
+        let losses = fresh.labels.iter().zip(proba.rows()).map(|(label, p)| -libm::log(p[label.index()]));
+        losses.sum::<f64>() / 400.0
+    };
+    let (shared, machines) = (log_loss(true), log_loss(false));
+    assert!(shared < machines, "{shared} {machines}");
+    // Two classes have one machine, and nothing to share.
+    let two = fit(&blobs(200, 2, 2, 3), RvmParams::default(), 1).classifier;
+    assert!(two.learnt.unwrap().shared.is_none());
+}
+
 #[test]
 fn searches_and_solvers_agree_on_easy_data() {
     let data = blobs(200, 2, 2, 3);

@@ -1,4 +1,4 @@
-//! All labels once the active rows are known (spec 000, 11.3): a regression of all rows on the union of the classes' active rows.
+//! All labels once a few rows are chosen (spec 000, 11.3): a regression of all rows on those that machines of any class have chosen.
 //!
 //! ```text
 //! A = L⁻¹ K_un,  L Lᵀ = K_uu,   w = (A Aᵀ + s² I)⁻¹ A Y,   score(x) = k(x, U) L⁻ᵀ w
@@ -6,15 +6,23 @@
 //!
 //! How a row would be scored without itself comes for free: with `h_i = a_iᵀ (A Aᵀ + s² I)⁻¹ a_i` it is `(f_i − h_i y_i)/(1 − h_i)`.
 
+mod fitter;
+mod saved;
+
 use hedgerow_core::{Par, Result};
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 
+use crate::calibration::Calibration;
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
 
+pub(crate) use fitter::MOST_JUDGES;
+pub use fitter::{Fitter, Refitted};
+pub use saved::RefitFacts;
+
 /// s² that are tried, for labels 2 apart and a kernel of variance 1: the more noise in the labels, the larger the best.
-pub(super) const RIDGES: [f64; 4] = [0.003, 0.03, 0.3, 3.0];
+pub const RIDGES: [f64; 4] = [0.003, 0.03, 0.3, 3.0];
 /// Training rows taken in together.
 const BLOCK: usize = 2048;
 /// Columns of A Aᵀ that a thread works on at a time.
@@ -22,52 +30,57 @@ const STRIPE: usize = 256;
 
 /// Scores of all classes from one set of rows.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Refit {
+pub struct Refit {
     /// L⁻ᵀ w: a column a class.
-    pub(super) weights: Array2<f64>,
+    pub weights: Array2<f64>,
     /// s².
-    pub(super) ridge: f64,
+    pub ridge: f64,
     /// Length scale of its kernel: all labels may see finer differences than the machines that chose the rows.
-    pub(super) length: f64,
+    pub length: f64,
     /// Nearly all training rows have a covariance at least this large with an active row other than themselves.
-    pub(super) near: f64,
+    pub near: f64,
     /// The share of each class among the training rows.
-    pub(super) shares: Vec<f64>,
+    pub shares: Vec<f64>,
 }
 
+/// A number in a table of rows.
+pub trait Number: Copy + Into<f64> + Send + Sync + 'static {}
+impl<T: Copy + Into<f64> + Send + Sync + 'static> Number for T {}
+
 /// What scores are fitted to.
-pub(super) struct Goal<'a> {
-    pub(super) x: ArrayView2<'a, f32>,
+struct Goal<'a, T> {
+    /// All rows.
+    x: ArrayView2<'a, T>,
     /// What is to be fitted: a column a class, above 0 for its own rows.
-    pub(super) y: &'a Array2<f64>,
+    y: &'a Array2<f64>,
     /// Training rows whose scores without themselves are wanted.
-    pub(super) judges: &'a [usize],
+    judges: &'a [usize],
     /// The s² that are tried.
-    pub(super) ridges: &'a [f64],
+    ridges: &'a [f64],
     /// How bad such scores are.
-    pub(super) loss: &'a dyn Fn(&Array2<f64>) -> f64,
+    loss: &'a dyn Fn(&Array2<f64>) -> f64,
 }
 
 impl Refit {
     /// Fits scores to labels with the best s². Returns them with the scores of the judges as they would be without each of them.
-    pub(super) fn new(
+    fn new<T: Number>(
         length: f64,
-        rows: &Array2<f32>,
-        goal: &Goal<'_>,
+        kernel: &Kernel,
+        rows: &[usize],
+        goal: &Goal<'_, T>,
         par: &Par,
     ) -> Result<(Self, Array2<f64>)> {
         let Goal { x, y, judges, ridges, loss } = *goal;
-        let kernel = Kernel::rbf(length);
-        let wide = rows.mapv(f64::from);
+        let wide = x.select(Axis(0), rows).mapv(Into::into);
         let mut own = kernel.matrix(wide.view(), par);
         own.diag_mut().iter_mut().for_each(|v| *v += 1e-6);
         let lower = Cholesky::robust(&own, par)?;
-        let features = |x: ArrayView2<'_, f32>| {
-            let mut a = kernel.cross(x.mapv(f64::from).view(), wide.view(), par);
+        let features = |x: ArrayView2<'_, T>| {
+            let mut a = kernel.cross(x.mapv(Into::into).view(), wide.view(), par);
             lower.forward_rows(&mut a, par);
             a
         };
-        let n = rows.nrows();
+        let n = rows.len();
         let mut gram = Array2::<f64>::zeros((n, n));
         let mut sums = Array2::<f64>::zeros((n, y.ncols()));
         for first in (0..x.nrows()).step_by(BLOCK) {
@@ -102,7 +115,7 @@ impl Refit {
             return Err(hedgerow_core::Error::param("ridges", "one at least", 0));
         };
         lower.backward_rows(&mut w, par);
-        let near = nearness(&kernel, x, wide.view(), judges, par);
+        let near = nearness(kernel, x, wide.view(), judges, par);
         let share = |column: ArrayView1<'_, f64>| {
             let n_own = column.iter().filter(|y| **y > 0.0).count() as f64;
             (n_own + 1.0) / (column.len() + y.ncols()) as f64
@@ -111,14 +124,36 @@ impl Refit {
         Ok((Self { weights: w.t().to_owned(), ridge, length, near, shares }, without))
     }
 
-    /// The covariances of rows with those it was fitted from; times the weights they are the scores.
-    pub(super) fn covariances(&self, x: ArrayView2<'_, f64>, rows: &Array2<f32>, par: &Par) -> Array2<f64> {
-        Kernel::rbf(self.length).cross(x, rows.mapv(f64::from).view(), par)
+    /// Probabilities of all classes for rows with these covariances with the chosen ones. A class that is not known has no score.
+    pub fn answers(
+        &self,
+        covariances: &Array2<f64>,
+        calibration: &Calibration,
+        n_classes: usize,
+        is_known: impl Fn(usize) -> bool,
+    ) -> Array2<f64> {
+        let known = covariances.dot(&self.weights);
+        let mut answers = Array2::from_elem((covariances.nrows(), n_classes), f64::NEG_INFINITY);
+        for (class, from) in known.columns().into_iter().enumerate().filter(|(class, _)| is_known(*class)) {
+            answers.column_mut(class).assign(&from);
+        }
+        for (mut row, covariances) in answers.rows_mut().into_iter().zip(covariances.rows()) {
+            if let Some(row) = row.as_slice_mut() {
+                calibration.apply(row);
+                self.doubt(row, covariances);
+            }
+        }
+        answers
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        8 * (self.weights.len() + self.shares.len())
     }
 
     /// Draws the probabilities of a row towards the shares of the classes if it is farther from all active rows than training rows
     /// are: there a regression says something, but knows nothing.
-    pub(super) fn doubt(&self, row: &mut [f64], covariances: ArrayView1<'_, f64>) {
+    fn doubt(&self, row: &mut [f64], covariances: ArrayView1<'_, f64>) {
         let nearest = covariances.iter().copied().fold(0.0, f64::max);
         if nearest >= self.near {
             return;
@@ -132,16 +167,16 @@ impl Refit {
 }
 
 /// The covariance with the nearest active row that 99 of 100 judges exceed.
-fn nearness(
+fn nearness<T: Number>(
     kernel: &Kernel,
-    x: ArrayView2<'_, f32>,
+    x: ArrayView2<'_, T>,
     rows: ArrayView2<'_, f64>,
     judges: &[usize],
     par: &Par,
 ) -> f64 {
     const MOST: usize = 1000;
     let some: Vec<usize> = judges.iter().copied().step_by(judges.len().div_ceil(MOST).max(1)).collect();
-    let covariances = kernel.cross(x.select(Axis(0), &some).mapv(f64::from).view(), rows, par);
+    let covariances = kernel.cross(x.select(Axis(0), &some).mapv(Into::into).view(), rows, par);
     // A covariance of 1 is that of a row with itself, or of one that is equal.
     let nearest =
         |row: ArrayView1<'_, f64>| row.iter().copied().filter(|v| *v < 1.0 - 1e-9).fold(0.0, f64::max);
@@ -177,20 +212,27 @@ mod tests {
         let x = Array2::from_shape_fn((40, 2), |_| rng.unit() as f32);
         let y =
             Array2::from_shape_fn((40, 2), |(r, c)| if (x[(r, 0)] > 0.5) == (c == 0) { 1.0 } else { -1.0 });
-        let rows = x.select(Axis(0), &[1, 5, 9, 20, 33]);
-        let judges = [0, 5, 17];
-        fn goal<'a>(x: ArrayView2<'a, f32>, y: &'a Array2<f64>, judges: &'a [usize]) -> Goal<'a> {
-            Goal { x, y, judges, ridges: &[0.01], loss: &|_| 0.0 }
-        }
-        let (_, without) = Refit::new(0.4, &rows, &goal(x.view(), &y, &judges[..]), &par).unwrap();
+        let (chosen, judges, kernel) = ([1, 5, 9, 20, 33], [0, 5, 17], Kernel::rbf(0.4));
+        let rows = x.select(Axis(0), &chosen).mapv(f64::from);
+        let goal = |judges| Goal { x: x.view(), y: &y, judges, ridges: &[0.01], loss: &|_| 0.0 };
+        let (_, without) = Refit::new(0.4, &kernel, &chosen, &goal(&judges[..]), &par).unwrap();
         for (place, left) in judges.into_iter().enumerate() {
+            // A row that is left out weighs nothing, but stays where it is if others are measured from it.
             let others: Vec<usize> = (0..40).filter(|r| *r != left).collect();
-            let (x_rest, y_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
-            let (refit, _) = Refit::new(0.4, &rows, &goal(x_rest.view(), &y_rest, &[]), &par).unwrap();
-            let at = x.select(Axis(0), &[left]).mapv(f64::from);
-            let naive = refit.covariances(at.view(), &rows, &par).dot(&refit.weights);
+            let a = kernel.cross(x.mapv(f64::from).view(), rows.view(), &par);
+            let mut own = kernel.matrix(rows.view(), &par);
+            own.diag_mut().iter_mut().for_each(|v| *v += 1e-6);
+            let part = a.select(Axis(0), &others);
+            let ridged = part.t().dot(&part) + 0.01 * &own;
+            let factor = Cholesky::robust(&ridged, &par).unwrap();
+            let sums = part.t().dot(&y.select(Axis(0), &others));
             for class in 0..2 {
-                assert!((naive[(0, class)] - without[(place, class)]).abs() < 1e-9);
+                let naive = a.row(left).dot(&factor.solve(sums.column(class)));
+                assert!(
+                    (naive - without[(place, class)]).abs() < 1e-7,
+                    "{naive} {}",
+                    without[(place, class)]
+                );
             }
         }
     }
