@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail};
 const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-core", &[]),
     ("hedgerow-io", &["hedgerow-core"]),
+    ("hedgerow-store", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
     // Hybrids are made of other methods.
@@ -23,6 +24,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "hedgerow-gp",
             "hedgerow-hybrid",
             "hedgerow-rvm",
+            "hedgerow-store",
         ],
     ),
     ("hedgerow-cli", &["hedgerow"]),

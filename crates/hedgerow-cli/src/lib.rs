@@ -29,6 +29,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Stream(args) => commands::stream::run(&args),
+        Command::Store(args) => commands::store::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Merge(args) => commands::merge::run(&args),
         Command::Generate(args) => commands::generate::run(&args),

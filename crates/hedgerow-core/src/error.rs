@@ -5,11 +5,13 @@
 
 mod data;
 mod model;
+mod store;
 
 use std::path::{Path, PathBuf};
 
 pub use data::{DataError, DataProblem};
 pub use model::ModelProblem;
+pub use store::StoreProblem;
 
 /// The result of anything in Hedgerow that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
@@ -56,6 +58,14 @@ pub enum Error {
         path: Option<PathBuf>,
         /// What is wrong with it.
         problem: ModelProblem,
+    },
+    /// A store of rows and labels cannot be used.
+    #[error("{}: {problem}", .path.as_ref().map_or_else(|| "store".into(), |p| p.display().to_string()))]
+    Store {
+        /// The folder, where there is one.
+        path: Option<PathBuf>,
+        /// What is wrong.
+        problem: StoreProblem,
     },
     /// The models given to `merge` do not fit together.
     #[error("cannot merge: {what} differ: {left} and {right}")]
@@ -129,6 +139,11 @@ impl Error {
         Self::ModelFile { path: None, problem }
     }
 
+    /// A problem with a store that has not been given its folder yet.
+    pub fn store(problem: StoreProblem) -> Self {
+        Self::Store { path: None, problem }
+    }
+
     /// The same error with the file's name, where it is one about a file that has none yet.
     #[must_use]
     pub fn in_file(self, file: &Path) -> Self {
@@ -140,6 +155,7 @@ impl Error {
             Self::ModelFile { path: None, problem } => {
                 Self::ModelFile { path: Some(file.to_path_buf()), problem }
             }
+            Self::Store { path: None, problem } => Self::Store { path: Some(file.to_path_buf()), problem },
             other => other,
         }
     }

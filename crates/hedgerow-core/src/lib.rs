@@ -22,7 +22,7 @@ pub mod traits;
 
 pub use budget::{Budget, StopFlag, StopReason};
 pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, ValueData};
-pub use error::{DataError, DataProblem, Error, ModelProblem, Result};
+pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use learn::{Drift, Lesson, Rows, Training};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};

@@ -15,6 +15,8 @@ pub use hedgerow_hybrid as hybrid;
 #[cfg(feature = "io")]
 pub use hedgerow_io as io;
 pub use hedgerow_rvm as rvm;
+#[cfg(feature = "store")]
+pub use hedgerow_store as store;
 
 pub use file::{FORMAT_VERSION, is_model_file};
 pub use kind::Kind;

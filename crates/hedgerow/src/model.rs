@@ -3,13 +3,14 @@
 use std::path::Path;
 
 use hedgerow_core::{
-    Checked, Classifier, Dataset, Error, Lesson, Par, Params as _, Result, Rows, Schema, StopReason, Training,
+    Checked, ClassId, Classifier, Dataset, Error, Lesson, Par, Params as _, Result, Rows, Schema, StopReason,
+    Training,
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use hedgerow_gp::{GpClassifier, IvmClassifier};
 use hedgerow_hybrid::{ForestIvm, ForestIvmParams, LeafGp};
 use hedgerow_rvm::RvmClassifier;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
 use crate::file;
 use crate::kind::Kind;
@@ -185,6 +186,15 @@ impl Model {
             self.schema = schema.clone();
         }
         Ok(lesson)
+    }
+
+    /// Takes back a label that turned out to be wrong: the model forgets the row with these values and this class, if it is a forest and
+    /// remembers it. Says whether it did. Other kinds cannot take a row out of what they have learnt; they learn it again with the right label.
+    pub fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
+        match &mut self.learner {
+            Learner::OnlineForest(online) => online.forget(row, class, par),
+            _ => false,
+        }
     }
 
     /// Fails, and says why, if the model cannot go on learning.
@@ -365,6 +375,11 @@ impl Model {
     /// Reads a model from a file, after checking every byte of it.
     pub fn load(path: impl AsRef<Path>) -> Result<Self> {
         file::load(path.as_ref())
+    }
+
+    /// Writes the bytes of a model file to any place.
+    pub fn write(&self, out: &mut dyn std::io::Write) -> Result<()> {
+        file::write(self, out)
     }
 
     /// The model as the bytes of a model file.

@@ -47,16 +47,19 @@ pub(crate) struct UpdateArgs {
     hedgerow stream train.csv --target label --batches 10 --test test.csv --report r.html\n  \
     hedgerow generate sea --rows 100000 --drift abrupt | hedgerow stream - --format csv --target class\n  \
     hedgerow stream huge.csv.gz --target label --max-memory 300MB --out m.hedgerow\n  \
-    hedgerow stream tuesday.csv --from monday.hedgerow --out tuesday.hedgerow\n\n\
+    hedgerow stream tuesday.csv --from monday.hedgerow --out tuesday.hedgerow\n  \
+    hedgerow stream data.csv --target label --store kept --out m.hedgerow\n\n\
     Test, then train: every row is answered before it is learnt, and those answers are judged (prequential figures).\n\
     How rows are cut into batches changes what is shown, never what is learnt. Memory does not grow with the data.\n\
-    Ctrl-C, --max-seconds and a bad row end it early: the model so far is saved if --out was given.")]
+    Ctrl-C, --max-seconds and a bad row end it early: the model so far is saved if --out was given.\n\
+    With --store nothing that was acknowledged is lost, whatever ends the program: the same command goes on and ends with the same model.")]
 pub(crate) struct StreamArgs {
-    /// Labelled data; - is standard input
-    pub(crate) data: PathBuf,
-    /// Kind of model
-    #[arg(long, value_parser = kind(), default_value_t = Kind::Forest, value_name = "KIND")]
-    pub(crate) model: Kind,
+    /// Labelled data; - is standard input. May be left out with --store: then it goes on with what is there
+    #[arg(required_unless_present = "store")]
+    pub(crate) data: Option<PathBuf>,
+    /// Kind of model [default: forest]
+    #[arg(long, value_parser = kind(), value_name = "KIND")]
+    pub(crate) model: Option<Kind>,
     /// Set a parameter of the model (may be repeated); `hedgerow fit --model KIND --help-params` lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
@@ -76,6 +79,16 @@ pub(crate) struct StreamArgs {
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..), default_value_t = 1_000,
           conflicts_with_all = ["batches", "batch_rows"])]
     pub(crate) window: u64,
+    /// Keep all rows in this folder, safe from any crash, and go on where it stopped when run again
+    #[arg(long, value_name = "DIR", conflicts_with = "batches")]
+    pub(crate) store: Option<PathBuf>,
+    /// With --store: save the model there after every so many rows; what comes after is learnt again from the store
+    #[arg(long, value_name = "ROWS", value_parser = value_parser!(u64).range(1..), default_value_t = 50_000,
+          requires = "store")]
+    pub(crate) checkpoint_every: u64,
+    /// With --store: the name of the learner; several may learn from one store
+    #[arg(long, value_name = "NAME", default_value = "stream", requires = "store")]
+    pub(crate) learner: String,
     /// Labelled data to judge the model on: after each batch, or at the end if there are no batches
     #[arg(long, value_name = "DATA")]
     pub(crate) test: Option<PathBuf>,

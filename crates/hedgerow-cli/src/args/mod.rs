@@ -9,6 +9,7 @@ mod learn;
 mod model;
 mod run;
 mod setting;
+mod store;
 
 use clap::{Parser, Subcommand};
 
@@ -19,6 +20,7 @@ pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
 pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
 pub(crate) use run::{LimitArgs, RunArgs};
+pub(crate) use store::{StoreArgs, StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
 
 /// A classifier that keeps learning.
 #[derive(Debug, Parser)]
@@ -47,6 +49,8 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Answer rows and learn them, one after the other, and tell how it goes
     Stream(StreamArgs),
+    /// Look into a store of rows and labels, give labels to its rows, or take the rows out
+    Store(StoreArgs),
     /// Show what a data file or a model file holds
     Info(InfoArgs),
     /// Make one model of several that were fitted apart

@@ -61,6 +61,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
     interrupt::listen(&budget)?;
     let model = new_model(&learnt.schema, &ModelParams::default())?;
     let plan = Plan {
+        keeper: None,
         cut: Cut::Equal { batches: BATCHES, rows: learnt.n_rows() as u64 },
         test: Some(TestData::of_dataset(test, test_numbers)),
         par: &par,

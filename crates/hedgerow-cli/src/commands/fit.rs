@@ -11,7 +11,7 @@ use hedgerow::forest::OutOfBag;
 use hedgerow::io::read_dataset;
 use hedgerow::report::{LeastSure, Page};
 use hedgerow::{Fitted, Kind, Model, ModelParams};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::judge::{Judged, LeftOut, judge, judge_answers, judge_dataset};
 use super::{Inside, Verdict, check_room, check_writable, interrupt, page, params, values};
@@ -56,7 +56,7 @@ pub(crate) struct FitResult {
 }
 
 /// Where the time went.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
 pub(crate) struct Seconds {
     pub(crate) read: f64,
     pub(crate) fit: f64,

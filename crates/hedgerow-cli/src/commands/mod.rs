@@ -12,6 +12,7 @@ pub(crate) mod learning;
 pub(crate) mod merge;
 mod page;
 pub(crate) mod predict;
+pub(crate) mod store;
 pub(crate) mod stream;
 pub(crate) mod update;
 pub(crate) mod values;

@@ -15,10 +15,11 @@ use crate::output::{self, text};
 
 pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
     let start = Instant::now();
-    let params = params(args.model, &args.settings, args.seed)?;
-    if args.from.is_none() && !args.model.learns() {
-        return Err(args.model.unable("learn row by row", Kind::learns).into());
+    if let Some(dir) = &args.store {
+        return super::store::stream::run(args, dir);
     }
+    let Some(data) = &args.data else { bail!("expected data to learn, or a store to go on with") };
+    let params = params(check_learns(args)?, &args.settings, args.seed)?;
     for path in args.out.iter().chain(&args.report) {
         check_writable(path)?;
     }
@@ -29,10 +30,10 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
     interrupt::listen(&budget)?;
 
     let options = args.data_args.options();
-    let cut = cut(args, &options, known.as_ref().map(|model| &model.schema))?;
+    let cut = cut(args, data, &options, known.as_ref().map(|model| &model.schema))?;
     let mut reader = match &known {
-        Some(model) => RowReader::open_growing(&args.data, &options, &model.schema)?,
-        None => RowReader::open(&args.data, &options)?.for_learning(),
+        Some(model) => RowReader::open_growing(data, &options, &model.schema)?,
+        None => RowReader::open(data, &options)?.for_learning(),
     };
     let mut test = None;
     if let Some(path) = &args.test {
@@ -45,15 +46,16 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
         None => new_model(reader.schema(), &params)?,
     };
     let wants_report = args.report.is_some();
-    let plan = Plan { cut, test, par: &par, budget, max_memory: args.limits.max_memory, wants_report };
+    let max_memory = args.limits.max_memory;
+    let plan = Plan { cut, test, par: &par, budget, max_memory, wants_report, keeper: None };
     let mut course = Course::new(model, plan)?;
     course.seconds.read = start.elapsed().as_secs_f64();
-    let mut feed = Feed::new(reader, &args.data);
+    let mut feed = Feed::new(reader, data);
     let mut lines = text::Lines::new(args.run.json, args.test.is_some() && !matches!(cut, Cut::Windows(_)));
     let mut tell = |window: &_| lines.tell(window);
     course.run(&mut feed, &mut tell)?;
     let mut result =
-        LearnResult::finish(&mut course, &args.data, [args.out.as_ref(), args.report.as_ref()], start)?;
+        LearnResult::finish(&mut course, data, [args.out.as_ref(), args.report.as_ref()], start)?;
     if let Some(problem) = course.problem {
         super::after_bad_row(&result);
         return Err(problem.into());
@@ -64,22 +66,31 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
 }
 
 /// Where batches end. Equal ones need the number of rows, which takes a look at all of them.
-fn cut(args: &StreamArgs, options: &ReadOptions, model: Option<&Schema>) -> anyhow::Result<Cut> {
+fn cut(args: &StreamArgs, data: &Path, options: &ReadOptions, model: Option<&Schema>) -> anyhow::Result<Cut> {
     if let Some(rows) = args.batch_rows {
         return Ok(Cut::Every(rows));
     }
     let Some(batches) = args.batches else { return Ok(Cut::Windows(args.window)) };
-    if args.data == Path::new("-") {
+    if data == Path::new("-") {
         bail!("--batches: standard input cannot be counted before it is read; use --batch-rows");
     }
-    let rows = count_rows(&args.data, options, model)?;
+    let rows = count_rows(data, options, model)?;
     if rows < batches {
         bail!("--batches: {batches} batches of {rows} rows; there must be a row for each");
     }
     Ok(Cut::Equal { batches, rows })
 }
 
-fn test_options(args: &StreamArgs) -> ReadOptions {
+/// The kind of model that is asked for; fails if it does not learn row by row.
+pub(super) fn check_learns(args: &StreamArgs) -> anyhow::Result<Kind> {
+    let kind = args.model.unwrap_or_default();
+    if args.from.is_none() && !kind.learns() {
+        return Err(kind.unable("learn row by row", Kind::learns).into());
+    }
+    Ok(kind)
+}
+
+pub(super) fn test_options(args: &StreamArgs) -> ReadOptions {
     let mut options = args.data_args.options();
     options.labels.clone_from(&args.test_labels);
     options

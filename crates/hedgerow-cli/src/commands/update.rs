@@ -32,6 +32,7 @@ pub(crate) fn run(args: &UpdateArgs) -> anyhow::Result<Verdict> {
 
     let reader = RowReader::open_growing(&args.data, &args.data_args.options(), &model.schema)?;
     let plan = Plan {
+        keeper: None,
         cut: Cut::Windows(WINDOW),
         test: None,
         par: &par,

@@ -8,7 +8,8 @@ use super::schema::MAX_CLASSES;
 use crate::error::{DataProblem, Result};
 
 /// A class, by its place in the [`LabelTable`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct ClassId(pub u32);
 
 impl ClassId {

@@ -1,7 +1,7 @@
 //! Whether the probabilities mean what they say.
 
 use ndarray::{ArrayView1, ArrayView2};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::data::ClassId;
 use crate::traits::most_probable;
@@ -9,7 +9,7 @@ use crate::traits::most_probable;
 pub(super) const N_BINS: usize = 15;
 
 /// One bar of a reliability diagram.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ReliabilityBin {
     /// Answers whose top probability fell into this bin.
     pub count: usize,

@@ -16,7 +16,7 @@ mod scores;
 mod values;
 
 use ndarray::ArrayView2;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::data::ClassId;
 use crate::error::{Error, Result};
@@ -32,7 +32,7 @@ pub use values::ValueReport;
 const MOST_CLASSES: usize = 1_000;
 
 /// All figures about one set of answers.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
     /// Share of rows answered right.
     pub accuracy: f64,

@@ -1,6 +1,7 @@
 //! Figures about answers that come one after the other, in memory that does not grow with them.
 
 use ndarray::{Array2, ArrayView1};
+use serde::{Deserialize, Serialize};
 
 use super::confidence::{N_BINS, ReliabilityBin, bin_of, gap, normalized_entropy};
 use super::scores::LEAST_PROBABILITY;
@@ -14,8 +15,8 @@ const MOST_ROWS: usize = 4_096;
 const MOST_VALUES: usize = 1 << 17;
 
 /// All figures of a [`Report`], kept up to date row by row. The number of classes may grow on the way: a class that an answer
-/// does not know has probability 0.
-#[derive(Debug, Clone)]
+/// does not know has probability 0. It can be saved and go on later as if nothing had happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Running {
     n_rows: u64,
     weight: f64,
@@ -33,7 +34,7 @@ pub struct Running {
 }
 
 /// What is known about the answers for the rows of one class.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassTally {
     /// Rows of the class.
     pub rows: u64,
@@ -47,7 +48,7 @@ pub struct ClassTally {
     right_weight: f64,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 struct Mean {
     sum: f64,
     count: u64,
@@ -186,7 +187,7 @@ fn distance(answer: ArrayView1<'_, f64>, truth: usize) -> f64 {
 }
 
 /// Answers of which each was kept with the same probability.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Sample {
     rows: Vec<(Vec<f64>, ClassId)>,
     rng: Rng,
@@ -286,6 +287,23 @@ mod tests {
         let report = running.report();
         assert!((report.auc.unwrap() - whole.auc.unwrap()).abs() < 0.01, "{report:?}");
         assert_eq!(Report { auc: None, ..report }, Report { auc: None, ..whole });
+    }
+
+    #[test]
+    fn it_goes_on_after_it_was_saved() {
+        let (proba, truth, weights) = answers(6_000, 3);
+        let mut whole = running(&proba, &truth, Some(&weights));
+        let part = |rows: std::ops::Range<usize>| {
+            running(&proba.slice(s![rows.clone(), ..]).to_owned(), &truth[rows.clone()], Some(&weights[rows]))
+        };
+        let text = serde_json::to_string(&part(0..4_500)).unwrap();
+        let mut saved: Running = serde_json::from_str(&text).unwrap();
+        for (i, row) in proba.rows().into_iter().enumerate().skip(4_500) {
+            saved.add(row, truth[i], weights[i]);
+        }
+        assert_eq!(saved, whole);
+        whole.add(proba.row(0), truth[0], 1.0);
+        assert_ne!(saved, whole);
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod answer;
 mod arms;
 mod block;
 mod drift;
+mod forget;
 mod isolate;
 mod lists;
 mod live;

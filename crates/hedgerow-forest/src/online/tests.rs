@@ -362,3 +362,31 @@ fn rows_sorted_by_class_do_not_drive_out_the_other_classes() {
     let right = said.iter().zip(&mixed.labels).filter(|(a, b)| a == b).count();
     assert!(right > 2900, "{right} of 3000; remembered {:?}", online.remembered_by_class());
 }
+
+#[test]
+fn a_row_is_forgotten_exactly_and_only_once() {
+    let data = mixed(300, 5);
+    let mut online = learnt(&data, &[], &[40], 1);
+    let par = Par::new(2).unwrap();
+    let x = data.features.to_array(0..data.n_rows());
+    for row in [299, 0, 17, 250] {
+        let (before, class) = (online.n_remembered(), data.labels[row]);
+        let by_class = online.remembered_by_class()[class.index()];
+        assert!(online.forget(x.row(row), class, &par), "{row}");
+        assert_eq!(online.n_remembered(), before - 1);
+        assert_eq!(online.remembered_by_class()[class.index()], by_class - 1);
+        assert!(!online.forget(x.row(row), class, &par), "{row} twice");
+    }
+    // Saving checks that the leaves of every tree count exactly the rows that are left; so does learning on.
+    let saved = online.saved();
+    let mut loaded = OnlineForest::restore(online.forest().clone(), &data.schema, saved).unwrap();
+    assert!(
+        loaded.forget(x.row(100), data.labels[100], &par)
+            && online.forget(x.row(100), data.labels[100], &par)
+    );
+    let more = mixed(400, 6);
+    learn(&mut online, &more, 0, &[64], 1);
+    learn(&mut loaded, &more, 0, &[400], 2);
+    assert_eq!(online.saved(), loaded.saved());
+    assert_eq!(online.ordered_trees(), loaded.ordered_trees());
+}

@@ -44,6 +44,11 @@ pub(crate) fn len(model: &Model) -> Result<u64> {
     Ok(Contents::new(model).plan()?.len())
 }
 
+pub(crate) fn write(model: &Model, out: &mut dyn std::io::Write) -> Result<()> {
+    let contents = Contents::new(model);
+    contents.plan()?.write(out).map_err(|source| Error::io("the model's place", source))
+}
+
 pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
     let contents = Contents::new(model);
     let plan = contents.plan()?;

@@ -6,6 +6,8 @@ use hedgerow::core::{ClassId, DataProblem, Dataset, Error, Result, Schema};
 use hedgerow::io::{ReadOptions, RowReader};
 use ndarray::{Array2, Axis};
 
+use super::StoredRows;
+
 /// Rows to learn, all of them with a label.
 #[derive(Debug)]
 pub(crate) struct Chunk {
@@ -14,6 +16,27 @@ pub(crate) struct Chunk {
     pub(crate) weights: Option<Vec<f32>>,
     /// The number of each row in the file, from 1.
     pub(crate) numbers: Vec<u64>,
+    /// The place of each row in a store's log, and the place after the chunk; nothing where there is no store.
+    pub(crate) places: Vec<u64>,
+    pub(crate) end: u64,
+    /// The labels so far, where all rows are corrections.
+    pub(crate) old: Option<Vec<ClassId>>,
+}
+
+impl Chunk {
+    pub(crate) fn new(
+        x: Array2<f32>,
+        labels: Vec<ClassId>,
+        weights: Option<Vec<f32>>,
+        numbers: Vec<u64>,
+    ) -> Self {
+        Self { x, labels, weights, numbers, places: Vec::new(), end: 0, old: None }
+    }
+
+    /// The place in the log after so many rows.
+    pub(crate) fn cursor_after(&self, rows: usize) -> u64 {
+        self.places.get(rows).copied().unwrap_or(self.end)
+    }
 }
 
 /// Hands out the rows that have a label.
@@ -27,6 +50,8 @@ enum Source {
     File(Box<RowReader>, PathBuf),
     /// Rows in memory with their numbers, and how many of them have been handed out.
     Memory(Box<Dataset>, Vec<u64>, usize),
+    /// A store, which rows of a file are appended to first.
+    Stored(Box<StoredRows>),
 }
 
 impl Feed {
@@ -40,8 +65,14 @@ impl Feed {
         Self { source: Source::Memory(Box::new(data), numbers, 0), without_label: 0 }
     }
 
+    /// Rows of a store.
+    pub(crate) fn of_store(rows: StoredRows) -> Self {
+        Self { source: Source::Stored(Box::new(rows)), without_label: 0 }
+    }
+
     pub(crate) fn schema(&self) -> &Schema {
         match &self.source {
+            Source::Stored(rows) => rows.schema(),
             Source::File(reader, _) => reader.schema(),
             Source::Memory(data, ..) => &data.schema,
         }
@@ -56,12 +87,21 @@ impl Feed {
             Source::Memory(data, numbers, at) => {
                 let rows = *at..data.n_rows().min(at.saturating_add(most));
                 *at = rows.end;
-                Ok((!rows.is_empty()).then(|| Chunk {
-                    x: data.features.to_array(rows.clone()),
-                    labels: data.labels[rows.clone()].to_vec(),
-                    weights: data.weights.as_ref().map(|w| w[rows.clone()].to_vec()),
-                    numbers: numbers[rows].to_vec(),
+                Ok((!rows.is_empty()).then(|| {
+                    Chunk::new(
+                        data.features.to_array(rows.clone()),
+                        data.labels[rows.clone()].to_vec(),
+                        data.weights.as_ref().map(|w| w[rows.clone()].to_vec()),
+                        numbers[rows].to_vec(),
+                    )
                 }))
+            }
+            Source::Stored(rows) => {
+                let chunk = rows.next(most)?;
+                if chunk.is_none() {
+                    self.without_label = rows.without_label()?;
+                }
+                Ok(chunk)
             }
         }
     }
@@ -76,11 +116,11 @@ fn next_of_file(reader: &mut RowReader, most: usize, without_label: &mut u64) ->
         let numbers = chosen.iter().map(|&i| batch.first_row + i as u64 + 1).collect();
         let labels: Vec<ClassId> = labels.into_iter().flatten().collect();
         if labels.len() == n_rows {
-            return Ok(Some(Chunk { x: batch.x, labels, weights: batch.weights, numbers }));
+            return Ok(Some(Chunk::new(batch.x, labels, batch.weights, numbers)));
         }
         if !labels.is_empty() {
             let weights = batch.weights.map(|w| chosen.iter().map(|&i| w[i]).collect());
-            return Ok(Some(Chunk { x: batch.x.select(Axis(0), &chosen), labels, weights, numbers }));
+            return Ok(Some(Chunk::new(batch.x.select(Axis(0), &chosen), labels, weights, numbers)));
         }
     }
     Ok(None)

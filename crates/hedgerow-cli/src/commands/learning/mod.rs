@@ -1,9 +1,12 @@
 //! The loop that `update`, `stream` and `demo` share: rows are answered, the answers judged, and the rows learnt.
 
 mod feed;
+mod keeper;
 mod memory;
 mod page;
 mod result;
+mod state;
+mod stored;
 mod test_data;
 mod windows;
 
@@ -19,10 +22,14 @@ use hedgerow::core::{
 use hedgerow::report::LeastSure;
 use hedgerow::{Model, ModelParams};
 use ndarray::{Array2, ArrayView1, s};
+use serde::{Deserialize, Serialize};
 
 pub(crate) use feed::{Feed, count_rows};
+pub(crate) use keeper::{Config, Keeper};
 pub(crate) use page::page;
-pub(crate) use result::LearnResult;
+pub(crate) use result::{LearnResult, StoreFacts};
+pub(crate) use state::CourseState;
+pub(crate) use stored::StoredRows;
 pub(crate) use test_data::TestData;
 pub(crate) use windows::{Window, Windows};
 
@@ -42,7 +49,8 @@ const NEWEST: usize = 1_000;
 const MOST_DRIFTS: usize = 1_000;
 
 /// Where batches end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Cut {
     /// There are none, only windows of so many rows.
     Windows(u64),
@@ -75,6 +83,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) max_memory: Option<u64>,
     /// Whether a report will be written.
     pub(crate) wants_report: bool,
+    /// Who keeps the model in a store on the way.
+    pub(crate) keeper: Option<Keeper>,
 }
 
 /// A model on its way through some rows.
@@ -96,6 +106,11 @@ pub(crate) struct Course<'a> {
     /// Rows that the model had learnt before.
     seen_before: u64,
     newest: VecDeque<Answered>,
+    /// The place in the store's log after the last row learnt.
+    cursor: u64,
+    /// Rows learnt before the program was started, where a store kept them; and rows learnt again with another label.
+    pub(crate) rows_before: u64,
+    pub(crate) n_corrected: u64,
     pub(crate) stop: StopReason,
     /// What ended it, if it was bad input.
     pub(crate) problem: Option<Error>,
@@ -132,6 +147,9 @@ impl<'a> Course<'a> {
             n_drifts: 0,
             new_classes: Vec::new(),
             newest: VecDeque::new(),
+            cursor: 0,
+            rows_before: 0,
+            n_corrected: 0,
             stop: StopReason::Done,
             problem: None,
             without_label: 0,
@@ -145,7 +163,7 @@ impl<'a> Course<'a> {
         tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
         let mut has_started = false;
-        let mut end = self.plan.cut.end_after(0);
+        let mut end = self.plan.cut.end_after(self.windows.rows_seen());
         while self.stop == StopReason::Done {
             let clock = Instant::now();
             let room = end - self.windows.rows_seen();
@@ -164,7 +182,11 @@ impl<'a> Course<'a> {
             if !std::mem::replace(&mut has_started, true) {
                 self.limit_memory(feed.schema())?;
             }
-            self.teach(&chunk, feed.schema(), tell)?;
+            if chunk.old.is_some() {
+                self.correct(&chunk, feed.schema())?;
+            } else {
+                self.teach(&chunk, feed.schema(), tell)?;
+            }
             if self.windows.rows_seen() >= end {
                 self.end_batch(tell)?;
                 end = self.plan.cut.end_after(self.windows.rows_seen());
@@ -172,7 +194,10 @@ impl<'a> Course<'a> {
             if let Some(reason) = self.plan.budget.spent() {
                 self.stop = reason;
             }
+            self.keep_safe(false)?;
         }
+        // Before the last stretch is closed: if more rows come, it goes on.
+        self.keep_safe(true)?;
         self.without_label = feed.without_label;
         if self.windows.is_open() {
             self.end_batch(tell)?;
@@ -239,12 +264,19 @@ impl<'a> Course<'a> {
     /// Tells the learner how much memory it may take, now that everything else is there.
     fn limit_memory(&mut self, schema: &Schema) -> Result<()> {
         let Some(limit) = self.plan.max_memory else { return Ok(()) };
+        if self.plan.budget.bytes.is_some() {
+            return Ok(());
+        }
         let n_values = schema.n_features() + 2 * schema.n_classes();
         let chunk = (self.chunk_rows(schema) * n_values * size_of::<f64>()) as u64;
         let judging = self.plan.test.as_ref().map_or(0, |test| test.judging_bytes(schema.n_classes()));
         self.plan.budget.bytes =
             Some(memory::learner_bytes(limit, &self.model, self.plan.par, chunk + judging)?);
-        Ok(())
+        // The model depends on it, so it must be the same when the program goes on later.
+        match (&mut self.plan.keeper, self.plan.budget.bytes) {
+            (Some(keeper), Some(bytes)) => keeper.note_bytes(bytes),
+            _ => Ok(()),
+        }
     }
 
     /// Answers and learns some rows. A class that is new to the model becomes known with its first row and not before, so
@@ -275,12 +307,49 @@ impl<'a> Course<'a> {
             let seconds = clock.elapsed().as_secs_f64();
             self.seconds.fit += seconds;
             self.note(chunk, first, &lesson, seconds, tell)?;
+            self.cursor = chunk.cursor_after(first + lesson.n_learnt);
             if lesson.n_learnt < len {
                 break;
             }
             first += len;
         }
         Ok(())
+    }
+
+    /// Learns rows whose label was wrong: the model forgets what it can and learns the row with the new label. It has seen these
+    /// rows, so its answers to them are not judged.
+    fn correct(&mut self, chunk: &Chunk, schema: &Schema) -> Result<()> {
+        for (i, &old) in chunk.old.iter().flatten().enumerate() {
+            let clock = Instant::now();
+            self.n_forgotten += usize::from(self.model.forget(chunk.x.row(i), old, self.plan.par));
+            let n_classes = self.model.schema.n_classes().max(chunk.labels[i].index() + 1);
+            let schema = with_classes(schema, n_classes.min(schema.n_classes()));
+            let rows = Rows {
+                x: chunk.x.slice(s![i..=i, ..]),
+                labels: &chunk.labels[i..=i],
+                weights: chunk.weights.as_ref().map(|w| &w[i..=i]),
+            };
+            let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
+            let lesson = self.model.learn(&schema, rows, &training)?;
+            self.seconds.fit += clock.elapsed().as_secs_f64();
+            self.n_tried += lesson.n_tried;
+            self.n_replaced += lesson.n_replaced;
+            self.n_forgotten += lesson.n_forgotten;
+            self.n_corrected += 1;
+            self.cursor = chunk.cursor_after(i + 1);
+            if self.plan.budget.spent().is_some() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the keeper save the model if it is time.
+    fn keep_safe(&mut self, is_end: bool) -> Result<()> {
+        let Some(mut keeper) = self.plan.keeper.take() else { return Ok(()) };
+        let kept = keeper.keep(self, is_end);
+        self.plan.keeper = Some(keeper);
+        kept
     }
 
     /// Notes what came of some rows.

@@ -54,6 +54,27 @@ pub(crate) struct LearnResult {
     pub(crate) prequential: Report,
     pub(crate) batches: Vec<Window>,
     pub(crate) left_out: LeftOut,
+    /// Rows learnt again because their label was corrected.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub(crate) rows_corrected: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<StoreFacts>,
+}
+
+/// What is told about the store that rows were kept in.
+#[derive(Debug, Serialize)]
+pub(crate) struct StoreFacts {
+    pub(crate) dir: PathBuf,
+    pub(crate) learner: String,
+    pub(crate) rows: u64,
+    pub(crate) events: u64,
+    /// The place in the log from which on events were learnt in this run.
+    pub(crate) resumed_at: u64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(n: &u64) -> bool {
+    *n == 0
 }
 
 impl LearnResult {
@@ -109,7 +130,7 @@ impl LearnResult {
             peak_memory_bytes: machine::peak_memory(),
             inside: Inside::new(model),
             rows_per_second: rows as f64 / course.seconds.fit.max(1e-9),
-            rows_per_second_overall: rows as f64 / start.elapsed().as_secs_f64(),
+            rows_per_second_overall: (rows - course.rows_before) as f64 / start.elapsed().as_secs_f64(),
             rows_learnt: model.n_seen().unwrap_or(0),
             rows_remembered: model.n_remembered().unwrap_or(0),
             rows_forgotten: course.n_forgotten,
@@ -124,6 +145,8 @@ impl LearnResult {
             metrics,
             prequential,
             batches: Vec::new(),
+            rows_corrected: course.n_corrected,
+            store: None,
             left_out: LeftOut { without_label: course.without_label, ..LeftOut::default() },
         }
     }

@@ -2,13 +2,13 @@
 
 use hedgerow::core::Drift;
 use hedgerow::core::metrics::Report;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Stretches that are kept where nobody asked for batches: more are put together two by two.
 const MOST: usize = 200;
 
 /// What came of a stretch of rows: a batch, or a window where there are no batches.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Window {
     pub(crate) rows: u64,
     /// Rows learnt until its end.
@@ -76,7 +76,38 @@ pub(crate) struct Windows {
     size: Option<u64>,
 }
 
+/// All stretches as they are kept: each with the sums that its figures come from.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct SavedWindows {
+    all: Vec<(Window, u64, f64)>,
+    current: (Window, u64, f64),
+    rows_seen: u64,
+    size: Option<u64>,
+}
+
+impl From<SavedWindows> for Windows {
+    fn from(saved: SavedWindows) -> Self {
+        let window = |(window, right, loss): (Window, u64, f64)| Window { right, loss, ..window };
+        Self {
+            all: saved.all.into_iter().map(window).collect(),
+            current: window(saved.current),
+            rows_seen: saved.rows_seen,
+            size: saved.size,
+        }
+    }
+}
+
 impl Windows {
+    pub(super) fn saved(&self) -> SavedWindows {
+        let save = |window: &Window| (window.clone(), window.right, window.loss);
+        SavedWindows {
+            all: self.all.iter().map(save).collect(),
+            current: save(&self.current),
+            rows_seen: self.rows_seen,
+            size: self.size,
+        }
+    }
+
     pub(crate) fn new(size: Option<u64>) -> Self {
         Self { size, ..Self::default() }
     }

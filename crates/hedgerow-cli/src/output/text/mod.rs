@@ -5,6 +5,7 @@ mod generate;
 mod info;
 mod learning;
 mod metrics;
+mod store;
 mod values;
 
 use std::io::{self, Write};

@@ -1,0 +1,64 @@
+//! Arguments of the commands about a store.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreArgs {
+    #[command(subcommand)]
+    pub(crate) command: StoreCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum StoreCommand {
+    /// Show what a store holds
+    Info(StoreInfoArgs),
+    /// Give labels to rows: late ones, and corrections
+    Label(StoreLabelArgs),
+    /// Write the rows with their current labels as CSV
+    Export(StoreExportArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Others may write to the store meanwhile. The rows can be queried too: sqlite3 DIR/store.db"
+)]
+pub(crate) struct StoreInfoArgs {
+    /// Folder of the store
+    pub(crate) dir: PathBuf,
+    /// Look at every byte of the database for damage, which takes a while
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow store label kept labels.csv\n  \
+    echo 17,cat | hedgerow store label kept -\n\n\
+    A line is the number of a row, from 1, and its label; a first line of names is skipped. All labels are taken or, if one is wrong, none.\n\
+    Learners hear of them when `hedgerow stream --store DIR` is run next. A label that a row has already changes nothing.")]
+pub(crate) struct StoreLabelArgs {
+    /// Folder of the store
+    pub(crate) dir: PathBuf,
+    /// CSV file of row and label; - is standard input
+    pub(crate) labels: PathBuf,
+    /// Print one JSON object instead of text
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct StoreExportArgs {
+    /// Folder of the store
+    pub(crate) dir: PathBuf,
+    /// Where to write; without it, to standard output
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Leave out rows that have no label
+    #[arg(long)]
+    pub(crate) labelled: bool,
+}

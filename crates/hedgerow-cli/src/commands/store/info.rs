@@ -1,0 +1,74 @@
+//! `store info`.
+
+use std::path::PathBuf;
+
+use hedgerow::store::{Input, Store};
+use serde::Serialize;
+
+use crate::args::StoreInfoArgs;
+use crate::commands::Verdict;
+use crate::output;
+
+/// What `store info` tells.
+#[derive(Debug, Serialize)]
+pub(crate) struct StoreInfo {
+    pub(crate) dir: PathBuf,
+    pub(crate) rows: u64,
+    pub(crate) events: u64,
+    pub(crate) labelled: u64,
+    pub(crate) corrections: u64,
+    pub(crate) bytes: u64,
+    pub(crate) features: usize,
+    pub(crate) classes: Vec<String>,
+    pub(crate) learners: Vec<LearnerFacts>,
+    pub(crate) inputs: Vec<InputFacts>,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct LearnerFacts {
+    pub(crate) name: String,
+    pub(crate) model: Option<String>,
+    /// Events that its newest checkpoint has learnt.
+    pub(crate) cursor: Option<u64>,
+    pub(crate) model_bytes: u64,
+}
+
+#[derive(Debug, Serialize)]
+pub(crate) struct InputFacts {
+    pub(crate) name: String,
+    pub(crate) rows: u64,
+    pub(crate) done: bool,
+}
+
+pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Verdict> {
+    let store = Store::open_to_read(&args.dir)?;
+    if args.check {
+        store.check()?;
+    }
+    let (counts, schema) = (store.counts()?, store.schema());
+    let learners = store.learners()?.into_iter().map(|learner| LearnerFacts {
+        model: serde_json::from_str::<serde_json::Value>(&learner.config)
+            .ok()
+            .and_then(|config| config["model"].as_str().map(String::from)),
+        name: learner.name,
+        cursor: learner.cursor,
+        model_bytes: learner.model_bytes,
+    });
+    let inputs = store.inputs()?.into_iter();
+    let info = StoreInfo {
+        dir: args.dir.clone(),
+        rows: counts.rows,
+        events: counts.events,
+        labelled: counts.labelled,
+        corrections: counts.corrections,
+        bytes: counts.bytes,
+        features: schema.n_features(),
+        classes: schema.labels.names().to_vec(),
+        learners: learners.collect(),
+        inputs: inputs
+            .map(|Input { name, rows, is_done, .. }| InputFacts { name, rows, done: is_done })
+            .collect(),
+    };
+    output::show(&info, args.json)?;
+    Ok(Verdict::Done)
+}

@@ -1,0 +1,20 @@
+//! `store`, and `stream --store`: rows and labels that are kept.
+
+mod export;
+mod info;
+mod label;
+pub(crate) mod stream;
+
+pub(crate) use info::StoreInfo;
+pub(crate) use label::StoreLabelled;
+
+use super::Verdict;
+use crate::args::{StoreArgs, StoreCommand};
+
+pub(crate) fn run(args: &StoreArgs) -> anyhow::Result<Verdict> {
+    match &args.command {
+        StoreCommand::Info(args) => info::run(args),
+        StoreCommand::Label(args) => label::run(args),
+        StoreCommand::Export(args) => export::run(args),
+    }
+}
