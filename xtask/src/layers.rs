@@ -11,6 +11,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-store", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
+    // Knows no model.
+    ("hedgerow-trainer", &["hedgerow-core"]),
     // Hybrids are made of other methods.
     ("hedgerow-hybrid", &["hedgerow-core", "hedgerow-forest", "hedgerow-gp", "hedgerow-rvm"]),
     // A method that builds on another: the same kernels and factors. See ARCHITECTURE.md.
@@ -25,6 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "hedgerow-hybrid",
             "hedgerow-rvm",
             "hedgerow-store",
+            "hedgerow-trainer",
         ],
     ),
     ("hedgerow-cli", &["hedgerow"]),

@@ -25,6 +25,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
     };
     let result = match cli.command {
         Command::Fit(args) => commands::fit::run(&args),
+        Command::Train(args) => commands::train::run(&args),
         Command::Update(args) => commands::update::run(&args),
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),

@@ -171,6 +171,16 @@ impl<'a> Codes<'a> {
         }
     }
 
+    /// The codes without the data set; none if they are its own rows.
+    pub(crate) fn into_owned(self) -> Option<Codes<'static>> {
+        let matrix = match self.matrix {
+            CodeMatrix::Bytes(Cow::Borrowed(_)) => return None,
+            CodeMatrix::Bytes(Cow::Owned(codes)) => CodeMatrix::Bytes(Cow::Owned(codes)),
+            CodeMatrix::Words(codes) => CodeMatrix::Words(codes),
+        };
+        Some(Codes { matrix, columns: self.columns })
+    }
+
     /// A copy of the codes column after column, where it pays.
     pub(crate) fn turned(&self, par: &Par) -> Turned {
         match &self.matrix {

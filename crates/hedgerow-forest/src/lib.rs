@@ -44,4 +44,4 @@ pub use params::{
     ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities, SplitRule,
 };
 pub use parts::Part;
-pub use train::{Fitted, OutOfBag};
+pub use train::{Fitted, Grove, Nursery, OutOfBag, Sapling};

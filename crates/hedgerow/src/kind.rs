@@ -95,6 +95,11 @@ impl Kind {
         matches!(self, Self::Forest)
     }
 
+    /// Whether it can be trained in slices, while it answers.
+    pub fn trains_in_slices(self) -> bool {
+        matches!(self, Self::Forest | Self::Ivm | Self::ForestIvm)
+    }
+
     /// Whether it can be fitted to values as well as to classes.
     pub fn answers_values(self) -> bool {
         matches!(self, Self::Rvm)

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod engine;
 mod file;
 mod kind;
 mod merge;
@@ -17,7 +18,9 @@ pub use hedgerow_io as io;
 pub use hedgerow_rvm as rvm;
 #[cfg(feature = "store")]
 pub use hedgerow_store as store;
+pub use hedgerow_trainer as trainer;
 
+pub use engine::Engine;
 pub use file::{FORMAT_VERSION, is_model_file};
 pub use kind::Kind;
 pub use merge::merge;

@@ -421,7 +421,7 @@ fn length_and_variance(kernel: Option<[f64; 2]>) -> Vec<(String, f64)> {
 }
 
 /// Fails unless a schema is another with classes and categories added at the ends.
-fn check_growth(before: &Schema, after: &Schema) -> Result<()> {
+pub(crate) fn check_growth(before: &Schema, after: &Schema) -> Result<()> {
     let old_names = before.labels.names();
     let keeps_labels = after.labels.names().get(..old_names.len()) == Some(old_names);
     if keeps_labels && before.same_columns(after) {

@@ -10,6 +10,7 @@ mod model;
 mod run;
 mod setting;
 mod store;
+mod train;
 
 use clap::{Parser, Subcommand};
 
@@ -21,6 +22,7 @@ pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
 pub(crate) use run::{LimitArgs, RunArgs};
 pub(crate) use store::{StoreArgs, StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
+pub(crate) use train::TrainArgs;
 
 /// A classifier that keeps learning.
 #[derive(Debug, Parser)]
@@ -41,6 +43,8 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make a model from labelled data
     Fit(FitArgs),
+    /// Make a model in slices, the weakest part first, and show how it goes
+    Train(TrainArgs),
     /// Teach a model more
     Update(UpdateArgs),
     /// Answer new rows: a label each, and probabilities

@@ -270,7 +270,7 @@ fn judge_oob(
 
 /// What a limit leaves for the model, after all that is in memory already, what judging it will take and, where rows are to be
 /// kept with the model (at most so many, 0 for any number), what saving them takes.
-fn bytes_left(limit: u64, data: &Dataset, keeps: Option<usize>) -> Result<u64, Error> {
+pub(super) fn bytes_left(limit: u64, data: &Dataset, keeps: Option<usize>) -> Result<u64, Error> {
     let n_features = data.schema.n_features();
     let in_use = machine::memory_now().unwrap_or(0);
     let batch = (super::batch_rows(n_features) * n_features * size_of::<f32>()) as u64;
@@ -291,7 +291,7 @@ fn bytes_left(limit: u64, data: &Dataset, keeps: Option<usize>) -> Result<u64, E
 }
 
 /// How many rows will be kept with the model to learn from, 0 for any number; none if it keeps no rows for that.
-fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
+pub(super) fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
     match params {
         _ if is_frozen || !params.kind().learns() => None,
         ModelParams::Forest(params) => Some(params.pool_rows),

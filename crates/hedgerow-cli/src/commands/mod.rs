@@ -14,6 +14,7 @@ mod page;
 pub(crate) mod predict;
 pub(crate) mod store;
 pub(crate) mod stream;
+pub(crate) mod train;
 pub(crate) mod update;
 pub(crate) mod values;
 

@@ -1,5 +1,6 @@
 //! Showing results: text for people, JSON for programs; results to standard output, everything else to standard error.
 
+pub(crate) mod live;
 pub(crate) mod progress;
 pub(crate) mod text;
 

@@ -15,7 +15,7 @@ pub(crate) struct Verdicts {
 
 impl Verdicts {
     /// Notes the answer of a leaf with these class weights for some rows.
-    pub(super) fn add(
+    pub(crate) fn add(
         &mut self,
         rows: impl Iterator<Item = u32>,
         weights: &[(usize, f64)],

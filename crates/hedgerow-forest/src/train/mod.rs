@@ -1,25 +1,28 @@
 //! Growing a whole forest within its limits.
 
 mod limits;
+mod nursery;
 mod oob;
+mod stand;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Checked, DataProblem, Dataset, Error, Progress, Result, StopReason, Training};
 
 use crate::bag::Bagging;
 use crate::calibration::{Calibration, tilt};
-use crate::codes::{CodeMatrix, Codes, Turned};
+use crate::codes::{Codes, Turned};
 use crate::forest::Forest;
-use crate::grow::{Ground, Grown, Matrix, grow};
+use crate::grow::Grown;
 use crate::params::{ClassWeights, ForestParams};
 use crate::say::Say;
 use crate::tree::Tree;
 use limits::{Limiter, Patience};
 
 use oob::Tally;
+use stand::Stand;
 
+pub use nursery::{Grove, Nursery, Sapling};
 pub use oob::OutOfBag;
 
 /// A fitted forest and what was learnt on the way.
@@ -177,40 +180,20 @@ impl<'a> Trainer<'a> {
     }
 
     fn grow_tree(&self, index: usize, max_bytes: usize) -> Grown {
-        let seed = self.params.seed;
-        let mut times =
-            self.params.bagging.draw(self.data.n_rows(), &mut Rng::new(seed, Purpose::Bag, index as u64));
-        if self.by_class.iter().all(|&row| times[row as usize] == 0) {
-            // A bag in which no row counts: such a tree takes all rows that do.
-            self.by_class.iter().for_each(|&row| times[row as usize] = 1);
-        }
-        let ground = Ground {
-            columns: &self.codes.columns,
+        let stand = Stand {
+            data: self.data,
+            params: self.params,
+            codes: &self.codes,
+            turned: &self.turned,
             constant: &self.constant,
             by_class: &self.by_class,
             classes: &self.classes,
-            row_weights: self.data.weights.as_deref(),
             class_weights: &self.class_weights,
-            params: self.params,
             budget: self.training.budget,
             max_bytes,
             judge: self.oob.is_some(),
-            learn: self.params.learn_left_out && self.params.bagging.is_most_of(self.data.n_rows()),
-            tell_leaves: false,
-            noise: 0.0,
         };
-        let rng = Rng::new(seed, Purpose::Tree, index as u64);
-        let room = self.data.n_rows();
-        match (&self.codes.matrix, &self.turned) {
-            (CodeMatrix::Bytes(by_row), Turned::Bytes(by_column)) => {
-                grow(&ground, Matrix { by_row, by_column, room }, &times, rng)
-            }
-            (CodeMatrix::Bytes(by_row), _) => grow(&ground, Matrix::of_rows(by_row), &times, rng),
-            (CodeMatrix::Words(by_row), Turned::Words(by_column)) => {
-                grow(&ground, Matrix { by_row, by_column, room }, &times, rng)
-            }
-            (CodeMatrix::Words(by_row), _) => grow(&ground, Matrix::of_rows(by_row), &times, rng),
-        }
+        stand.grow(index)
     }
 
     fn finish(self, stop: StopReason) -> Fitted {

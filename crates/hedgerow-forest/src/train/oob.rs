@@ -19,6 +19,7 @@ pub struct OutOfBag {
 }
 
 /// Out-of-bag answers while trees are added: one table for each way to weigh leaves.
+#[derive(Clone)]
 pub(super) struct Tally {
     says: Vec<Say>,
     tables: Vec<OutOfBag>,

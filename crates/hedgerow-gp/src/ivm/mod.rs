@@ -17,6 +17,7 @@ mod screen;
 mod search;
 mod second;
 pub(crate) mod site;
+pub mod sliced;
 mod task;
 mod train;
 mod tune;

@@ -29,6 +29,8 @@ const FEW_ROWS: usize = 4096;
 /// Contenders, at least and at most; and choices ahead, at most.
 const CONTENDERS: [usize; 2] = [512, 8192];
 const MOST_AHEAD: usize = 64;
+/// Rows that a search which is put away and taken up again chooses ahead at first.
+const FIRST_AHEAD: usize = 8;
 /// A row must have been more telling than the one chosen by this much before choices are taken back.
 const SLACK: f64 = 1e-5;
 
@@ -37,7 +39,7 @@ pub(super) struct Pick {
     pub(super) row: usize,
     pub(super) site: Site,
     /// √ν times its covariance with each row that joined before, when that one joined.
-    own: Vec<f64>,
+    pub(super) own: Vec<f64>,
     /// What it was chosen for.
     score: f64,
 }
@@ -64,7 +66,26 @@ pub(super) struct Search<'a, 'x> {
     /// Rows that are chosen ahead next, and among how many.
     n_ahead: usize,
     n_contenders: usize,
+    /// Rows that are chosen ahead at most.
+    most_ahead: usize,
+    /// Whether all rows are contenders all the time, and nothing is kept for another day.
+    has_few: bool,
     rng: Rng,
+}
+
+/// A search that was put away: all that it knows, without what it looks at.
+pub(super) struct Paused {
+    pub(super) bias: f64,
+    pub(super) width: usize,
+    pub(super) mean: Vec<f32>,
+    pub(super) variance: Vec<f32>,
+    pub(super) penalty: Vec<f32>,
+    pub(super) m: Vec<f32>,
+    pub(super) is_out: Vec<bool>,
+    pub(super) picks: Vec<Pick>,
+    pub(super) n_ahead: usize,
+    pub(super) n_contenders: usize,
+    pub(super) rng: Rng,
 }
 
 /// Rows chosen ahead of a look at all rows.
@@ -83,6 +104,33 @@ struct Few {
     width: usize,
     /// Which contenders may be chosen in each step; all, if there is no list.
     drawn: Vec<Vec<usize>>,
+}
+
+impl Paused {
+    /// The beginning of a search in which some rows cannot be chosen, with room for so many active rows.
+    pub(super) fn new(
+        diagonal: &[f64],
+        noise: f64,
+        bias: f64,
+        options: &IvmOptions,
+        is_out: Vec<bool>,
+    ) -> Self {
+        let (n, width) = (diagonal.len(), options.n_active);
+        Self {
+            bias,
+            width,
+            mean: vec![0.0; n],
+            variance: diagonal.iter().map(|v| (v + noise) as f32).collect(),
+            penalty: vec![0.0; n],
+            m: vec![0.0; n * width],
+            is_out,
+            picks: Vec::new(),
+            // A pass over all rows for each of the first few would take as long as one for all of them.
+            n_ahead: FIRST_AHEAD,
+            n_contenders: 2 * CONTENDERS[0],
+            rng: Rng::new(options.seed, Purpose::Sample, 0),
+        }
+    }
 }
 
 impl<'a, 'x> Search<'a, 'x> {
@@ -116,8 +164,52 @@ impl<'a, 'x> Search<'a, 'x> {
             picks: Vec::new(),
             n_ahead: if n > FEW_ROWS { 1 } else { width },
             n_contenders: 2 * CONTENDERS[0],
+            most_ahead: MOST_AHEAD,
+            has_few: n <= FEW_ROWS,
             rng: Rng::new(options.seed, Purpose::Sample, 0),
         }
+    }
+
+    /// Goes on from where another left off, choosing at most so many rows ahead. Rows and labels must be the same.
+    pub(super) fn resume(
+        columns: &'a Columns<'x>,
+        y: &'a [f64],
+        noise: f64,
+        options: &'a IvmOptions,
+        paused: Paused,
+        most_ahead: usize,
+    ) -> Self {
+        let Paused { bias, width, mean, variance, penalty, m, is_out, picks, n_ahead, n_contenders, rng } =
+            paused;
+        Self {
+            columns,
+            y,
+            diagonal: columns.diagonal(),
+            noise,
+            bias,
+            options,
+            screen: Screen::new(bias),
+            width,
+            mean,
+            variance,
+            penalty,
+            m,
+            is_out,
+            picks,
+            n_ahead: n_ahead.min(most_ahead),
+            n_contenders,
+            most_ahead,
+            has_few: false,
+            rng,
+        }
+    }
+
+    /// Puts the search away.
+    pub(super) fn pause(self) -> Paused {
+        let Self {
+            bias, width, mean, variance, penalty, m, is_out, picks, n_ahead, n_contenders, rng, ..
+        } = self;
+        Paused { bias, width, mean, variance, penalty, m, is_out, picks, n_ahead, n_contenders, rng }
     }
 
     /// Chooses rows ahead; none if there are enough, nothing more is said, or the budget is spent. One row at least is chosen in all.
@@ -140,7 +232,7 @@ impl<'a, 'x> Search<'a, 'x> {
 
     /// Whether all rows are contenders all the time.
     pub(super) fn has_few(&self) -> bool {
-        self.y.len() <= FEW_ROWS
+        self.has_few
     }
 
     /// All rows catch up with rows chosen ahead, whose columns are given unless there are few rows.
@@ -163,7 +255,7 @@ impl<'a, 'x> Search<'a, 'x> {
         if n_kept < n_chosen {
             (self.n_ahead, self.n_contenders) = (n_kept.max(1), (2 * self.n_contenders).min(CONTENDERS[1]));
         } else {
-            self.n_ahead = (2 * self.n_ahead).min(MOST_AHEAD);
+            self.n_ahead = (2 * self.n_ahead).min(self.most_ahead);
             self.n_contenders = (self.n_contenders * 7 / 8).max(CONTENDERS[0]);
         }
     }

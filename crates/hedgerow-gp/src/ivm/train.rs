@@ -240,7 +240,11 @@ fn kernel_noise(kernel: &Kernel) -> f64 {
 fn prior_bias(y: &[f64], diagonal: &[f64], noise: f64) -> f64 {
     let n = y.len() as f64;
     let share = y.iter().filter(|y| **y > 0.0).count() as f64 / n;
-    let mean = diagonal.iter().sum::<f64>() / n + noise;
+    bias_for(share, diagonal.iter().sum::<f64>() / n + noise)
+}
+
+/// The same for a share and a mean variance.
+pub(super) fn bias_for(share: f64, mean: f64) -> f64 {
     normal_quantile(share.clamp(1e-3, 1.0 - 1e-3)) * libm::sqrt(1.0 + mean)
 }
 

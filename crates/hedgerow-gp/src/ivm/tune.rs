@@ -17,10 +17,10 @@ const MOST_ROWS: usize = 3000;
 /// Active rows a machine has in the search, at most.
 const MOST_ACTIVE: usize = 100;
 /// Length scales that are tried, in typical distances, and variances; the likeliest first, as the search may be cut short.
-const LENGTHS: [f64; 7] = [0.45, 0.65, 0.32, 1.0, 0.22, 1.5, 0.15];
-const VARIANCES: [f64; 4] = [30.0, 8.0, 100.0, 2.0];
+pub(super) const LENGTHS: [f64; 7] = [0.45, 0.65, 0.32, 1.0, 0.22, 1.5, 0.15];
+pub(super) const VARIANCES: [f64; 4] = [30.0, 8.0, 100.0, 2.0];
 /// Parts of the best length scale that are tried at last.
-const BETWEEN: [f64; 2] = [0.84, 1.19];
+pub(super) const BETWEEN: [f64; 2] = [0.84, 1.19];
 
 /// Length scale and variance: those given, or those that do best on some of the rows.
 pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer) -> Result<[f64; 2]> {
@@ -45,8 +45,7 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
     let n_active = task.options.n_active.min(most).max(1);
     let options = IvmOptions { n_active, n_candidates: 0, ..task.options.clone() };
     let small = Task { x: x.view(), squares: Some(&table), labels: &labels, options: &options, ..*task };
-    let mut tries =
-        Tries { small, objective: params.objective, refit: params.refit, observer, n_done: 0, n_total: 0 };
+    let mut tries = Tries::new(small, params, observer);
     let middle = [0, 1].map(|i| libm::sqrt(bounds[i][0] * bounds[i][1]));
     match params.search {
         SearchKind::Grid => tries.grid(params, typical, middle),
@@ -54,7 +53,8 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
     }
 }
 
-struct Tries<'a> {
+/// Kernels tried on some of the rows.
+pub(super) struct Tries<'a> {
     small: Task<'a>,
     objective: Objective,
     refit: bool,
@@ -63,7 +63,11 @@ struct Tries<'a> {
     n_total: usize,
 }
 
-impl Tries<'_> {
+impl<'a> Tries<'a> {
+    pub(super) fn new(small: Task<'a>, params: &IvmParams, observer: &'a dyn Observer) -> Self {
+        Self { small, objective: params.objective, refit: params.refit, observer, n_done: 0, n_total: 0 }
+    }
+
     fn grid(&mut self, params: &IvmParams, typical: f64, middle: [f64; 2]) -> Result<[f64; 2]> {
         let given = |value: f64, grid: Vec<f64>| if value > 0.0 { vec![value] } else { grid };
         let lengths = given(params.length_scale, LENGTHS.map(|f| f * typical).to_vec());
@@ -111,7 +115,7 @@ impl Tries<'_> {
     }
 
     /// How bad a kernel is; none if the budget is spent.
-    fn value(&mut self, kernel: [f64; 2]) -> Result<Option<f64>> {
+    pub(super) fn value(&mut self, kernel: [f64; 2]) -> Result<Option<f64>> {
         if self.small.budget.spent().is_some() {
             return Ok(None);
         }
@@ -177,7 +181,7 @@ fn evidence(trained: &Trained) -> f64 {
 }
 
 /// The median distance of pairs of rows drawn at random.
-fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
+pub(super) fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
     let mut rng = Rng::new(seed, Purpose::Sample, 2);
     let n = x.nrows();
     let mut distances: Vec<f64> = (0..1000)

@@ -8,9 +8,9 @@
 
 mod fitter;
 mod saved;
+mod sums;
 
 use hedgerow_core::{Par, Result};
-use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 
 use crate::calibration::Calibration;
@@ -20,13 +20,12 @@ use crate::linalg::Cholesky;
 pub(crate) use fitter::MOST_JUDGES;
 pub use fitter::{Fitter, Refitted};
 pub use saved::RefitFacts;
+pub(crate) use sums::Sums;
 
 /// s² that are tried, for labels 2 apart and a kernel of variance 1: the more noise in the labels, the larger the best.
 pub const RIDGES: [f64; 4] = [0.003, 0.03, 0.3, 3.0];
 /// Training rows taken in together.
-const BLOCK: usize = 2048;
-/// Columns of A Aᵀ that a thread works on at a time.
-const STRIPE: usize = 256;
+pub(crate) const BLOCK: usize = 2048;
 
 /// Scores of all classes from one set of rows.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,25 +70,14 @@ impl Refit {
         par: &Par,
     ) -> Result<(Self, Array2<f64>)> {
         let Goal { x, y, judges, ridges, loss } = *goal;
-        let wide = x.select(Axis(0), rows).mapv(Into::into);
-        let mut own = kernel.matrix(wide.view(), par);
-        own.diag_mut().iter_mut().for_each(|v| *v += 1e-6);
-        let lower = Cholesky::robust(&own, par)?;
-        let features = |x: ArrayView2<'_, T>| {
-            let mut a = kernel.cross(x.mapv(Into::into).view(), wide.view(), par);
-            lower.forward_rows(&mut a, par);
-            a
-        };
-        let n = rows.len();
-        let mut gram = Array2::<f64>::zeros((n, n));
-        let mut sums = Array2::<f64>::zeros((n, y.ncols()));
+        let mut all = Sums::new(length, kernel.clone(), x.select(Axis(0), rows), y.ncols(), par)?;
         for first in (0..x.nrows()).step_by(BLOCK) {
             let part = first..(first + BLOCK).min(x.nrows());
-            let a = features(x.slice(s![part.clone(), ..]));
-            add_products(&a, &mut gram, par);
-            sums += &a.t().dot(&y.slice(s![part, ..]));
+            all.add(x.slice(s![part.clone(), ..]), y.slice(s![part, ..]), par);
         }
-        let sums = sums.t().as_standard_layout().to_owned();
+        let features = |x: ArrayView2<'_, T>| all.features(x, par);
+        let Sums { wide, lower, gram, .. } = &all;
+        let sums = all.targets.t().as_standard_layout().to_owned();
         let of_judges = features(x.select(Axis(0), judges).view());
         let mut best: Option<(f64, Array2<f64>, Array2<f64>, f64)> = None;
         for &ridge in ridges {
@@ -115,12 +103,8 @@ impl Refit {
             return Err(hedgerow_core::Error::param("ridges", "one at least", 0));
         };
         lower.backward_rows(&mut w, par);
-        let near = nearness(kernel, x, wide.view(), judges, par);
-        let share = |column: ArrayView1<'_, f64>| {
-            let n_own = column.iter().filter(|y| **y > 0.0).count() as f64;
-            (n_own + 1.0) / (column.len() + y.ncols()) as f64
-        };
-        let shares = y.columns().into_iter().map(share).collect();
+        let near = nearness(kernel, x.select(Axis(0), judges).view(), wide.view(), par);
+        let shares = shares(y.view());
         Ok((Self { weights: w.t().to_owned(), ridge, length, near, shares }, without))
     }
 
@@ -166,37 +150,32 @@ impl Refit {
     }
 }
 
+/// The share of each class among the rows, whose labels are above 0 for their own class.
+fn shares(y: ArrayView2<'_, f64>) -> Vec<f64> {
+    let share = |column: ArrayView1<'_, f64>| {
+        let n_own = column.iter().filter(|y| **y > 0.0).count() as f64;
+        (n_own + 1.0) / (column.len() + y.ncols()) as f64
+    };
+    y.columns().into_iter().map(share).collect()
+}
+
 /// The covariance with the nearest active row that 99 of 100 judges exceed.
 fn nearness<T: Number>(
     kernel: &Kernel,
-    x: ArrayView2<'_, T>,
+    judges: ArrayView2<'_, T>,
     rows: ArrayView2<'_, f64>,
-    judges: &[usize],
     par: &Par,
 ) -> f64 {
     const MOST: usize = 1000;
-    let some: Vec<usize> = judges.iter().copied().step_by(judges.len().div_ceil(MOST).max(1)).collect();
-    let covariances = kernel.cross(x.select(Axis(0), &some).mapv(Into::into).view(), rows, par);
+    let n = judges.nrows();
+    let some: Vec<usize> = (0..n).step_by(n.div_ceil(MOST).max(1)).collect();
+    let covariances = kernel.cross(judges.select(Axis(0), &some).mapv(Into::into).view(), rows, par);
     // A covariance of 1 is that of a row with itself, or of one that is equal.
     let nearest =
         |row: ArrayView1<'_, f64>| row.iter().copied().filter(|v| *v < 1.0 - 1e-9).fold(0.0, f64::max);
     let mut values: Vec<f64> = covariances.rows().into_iter().map(nearest).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 100).copied().unwrap_or(0.0)
-}
-
-/// Adds Aᵀ A (rows of `a` being those of Aᵀ, so this is A Aᵀ of the formula), the lower half of it: all that a factor needs.
-fn add_products(a: &Array2<f64>, gram: &mut Array2<f64>, par: &Par) {
-    let n = gram.ncols();
-    let Some(values) = gram.as_slice_mut() else { return };
-    par.for_chunks(values, STRIPE * n.max(1), |stripe, values| {
-        let first = stripe * STRIPE;
-        let n_rows = values.len() / n.max(1);
-        let Ok(mut out) = ndarray::ArrayViewMut2::from_shape((n_rows, n), values) else { return };
-        let end = first + n_rows;
-        let (left, right) = (a.slice(s![.., first..end]), a.slice(s![.., ..end]));
-        general_mat_mul(1.0, &left.t(), &right, 1.0, &mut out.slice_mut(s![.., ..end]));
-    });
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! learning.
 
 mod account;
+mod assemble;
 mod blend;
 mod heard;
 mod online;
@@ -29,6 +30,7 @@ use hedgerow_gp::{IvmClassifier, IvmParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 pub use account::{Account, ClassAccount};
+pub use assemble::Heard as JudgeAnswers;
 pub use blend::Blend;
 use heard::{Heard, Verdict};
 use online::Course;

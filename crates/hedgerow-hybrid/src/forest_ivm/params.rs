@@ -55,11 +55,13 @@ impl Default for ForestIvmParams {
 }
 
 impl ForestIvmParams {
-    pub(super) fn forest_params(&self) -> ForestParams {
+    /// Parameters of the forest, with the seed of all.
+    pub fn forest_params(&self) -> ForestParams {
         ForestParams { seed: self.seed, ..self.forest.clone() }
     }
 
-    pub(super) fn ivm_params(&self) -> IvmParams {
+    /// Parameters of machines, with the seed of all.
+    pub fn ivm_params(&self) -> IvmParams {
         IvmParams { seed: self.seed, ..self.ivm.clone() }
     }
 }

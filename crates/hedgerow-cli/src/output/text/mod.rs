@@ -6,6 +6,7 @@ mod info;
 mod learning;
 mod metrics;
 mod store;
+mod train;
 mod values;
 
 use std::io::{self, Write};

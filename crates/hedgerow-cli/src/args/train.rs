@@ -1,0 +1,73 @@
+//! Arguments of `train`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use hedgerow::Kind;
+use hedgerow::trainer::Policy;
+
+use super::kind::sliced_kind;
+use super::run::LimitArgs;
+use super::setting::setting;
+use super::{DataArgs, RunArgs};
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    hedgerow train train.csv --target label --model forest-ivm --max-seconds 60 --out m.hedgerow\n  \
+    hedgerow train train-images-idx3-ubyte.gz --model ivm --max-seconds 60 --test t10k-images-idx3-ubyte.gz --curve curve.csv\n  \
+    hedgerow train train.csv --target label --model ivm --rounds 200 --threads 4 --out same-for-any-threads.hedgerow\n\n\
+    A tenth of the rows, 2,000 at most (of fewer than 1,000 rows a quarter), is not learnt but judges. Ctrl-C ends the training early with the best model so far.")]
+pub(crate) struct TrainArgs {
+    /// Labelled data; - is standard input
+    pub(crate) data: PathBuf,
+    /// Kind of model
+    #[arg(long, value_parser = sliced_kind(), default_value_t = Kind::Forest, value_name = "KIND")]
+    pub(crate) model: Kind,
+    /// Set a parameter of the model (may be repeated); fit --help-params lists them
+    #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
+    pub(crate) settings: Vec<(String, String)>,
+    /// Seed of all random choices (the same as --set seed=N)
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// Which job gets the next slice: `weakest` the one that is most often wrong and has least to go by, `round-robin` each in its turn
+    #[arg(long, value_parser = policy(), default_value_t = Policy::Weakest, value_name = "POLICY")]
+    pub(crate) policy: Policy,
+    /// End after this many rounds, each a slice for each of --lanes jobs: same seed and rounds, same model, whatever the threads and the time
+    #[arg(long, value_name = "N")]
+    pub(crate) rounds: Option<usize>,
+    /// Jobs that get a slice in each round; trees and kernels are also shared out among so many jobs
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) lanes: u16,
+    /// How long a job keeps its thread before another may have it, in milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 200)]
+    pub(crate) min_slice: u64,
+    /// Train only where nothing else wants the cores (on Linux)
+    #[arg(long)]
+    pub(crate) give_way: bool,
+    /// Where to save the model
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Labelled data to judge the model on
+    #[arg(long, value_name = "DATA")]
+    pub(crate) test: Option<PathBuf>,
+    /// Labels of the --test data, for data that come as a bare array
+    #[arg(long, value_name = "FILE")]
+    pub(crate) test_labels: Option<PathBuf>,
+    /// Write how good each snapshot was, on the rows that judge and on the test rows, as CSV
+    #[arg(long, value_name = "FILE")]
+    pub(crate) curve: Option<PathBuf>,
+    /// Save the model without its rows: smaller, but it cannot go on learning
+    #[arg(long)]
+    pub(crate) frozen: bool,
+    #[command(flatten)]
+    pub(crate) data_args: DataArgs,
+    #[command(flatten)]
+    pub(crate) limits: LimitArgs,
+    #[command(flatten)]
+    pub(crate) run: RunArgs,
+}
+
+fn policy() -> impl TypedValueParser<Value = Policy> {
+    PossibleValuesParser::new(Policy::ALL.map(Policy::name)).try_map(|name| name.parse::<Policy>())
+}

@@ -1,0 +1,113 @@
+//! Jobs at work: a table that follows them on a terminal, a line now and then elsewhere.
+
+use std::io::{self, IsTerminal as _};
+use std::time::{Duration, Instant};
+
+use hedgerow::engine::Snapshot;
+use hedgerow::trainer::{Seen, State};
+use indicatif::{ProgressBar, ProgressStyle};
+
+use super::{note, seconds};
+
+/// How often the table is drawn, and a line is written where there is no terminal.
+const DRAW: Duration = Duration::from_millis(200);
+const LINE: Duration = Duration::from_secs(5);
+/// Jobs that are shown, at most.
+const MOST_JOBS: usize = 24;
+
+/// Shows how jobs stand.
+pub(crate) struct Live {
+    bar: Option<ProgressBar>,
+    start: Instant,
+    deadline: Option<Instant>,
+    drawn: Option<Instant>,
+}
+
+impl Live {
+    pub(crate) fn new(deadline: Option<Instant>) -> Self {
+        let bar = io::stderr().is_terminal().then(|| {
+            let bar = ProgressBar::no_length();
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        Self { bar, start: Instant::now(), deadline, drawn: None }
+    }
+
+    /// Shows the newest state, if it is time to.
+    pub(crate) fn show(&mut self, newest: Option<&Snapshot>, jobs: impl FnOnce() -> Vec<Seen>) {
+        let pause = if self.bar.is_some() { DRAW } else { LINE };
+        // The first line elsewhere comes after a pause: short runs say nothing.
+        let since = self.drawn.or(self.bar.is_none().then_some(self.start));
+        if since.is_some_and(|since| since.elapsed() < pause) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let title = self.title(newest);
+        match &self.bar {
+            Some(bar) => bar.set_message(format!("{title}\n{}", table(&jobs()))),
+            None => note(&format!("{title}; {}", working(&jobs()))),
+        }
+    }
+
+    pub(crate) fn finish(&self) {
+        self.bar.iter().for_each(ProgressBar::finish_and_clear);
+    }
+
+    fn title(&self, newest: Option<&Snapshot>) -> String {
+        let elapsed = seconds(self.start.elapsed().as_secs_f64());
+        let left = self.deadline.map_or_else(String::new, |end| {
+            format!(", {} left", seconds(end.saturating_duration_since(Instant::now()).as_secs_f64()))
+        });
+        let good = newest.and_then(|snapshot| snapshot.evidence.as_ref()).map_or_else(
+            || "no model yet".to_string(),
+            |evidence| format!("model right in {:.2} % of rows not learnt", 100.0 * evidence.accuracy),
+        );
+        format!("{elapsed}{left}: {good}")
+    }
+}
+
+/// Those at work, in a few words.
+fn working(jobs: &[Seen]) -> String {
+    let busy: Vec<String> = jobs.iter().filter(|job| job.is_running).map(name).collect();
+    if busy.is_empty() { "nobody at work".into() } else { format!("at work: {}", busy.join(", ")) }
+}
+
+fn name(job: &Seen) -> String {
+    format!("{} {}", job.look.kind, job.look.name).trim_end().to_string()
+}
+
+/// All jobs that are not over, those at work marked.
+pub(crate) fn table(jobs: &[Seen]) -> String {
+    let mut text = format!(
+        "  {:<18} {:>9} {:>13} {:>10} {:>9} {:>9}",
+        "job", "accuracy", "points", "attraction", "slices", "worked"
+    );
+    let shown: Vec<&Seen> =
+        jobs.iter().filter(|job| job.slices > 0 || job.look.state == State::Ready).collect();
+    for job in shown.iter().take(MOST_JOBS) {
+        let mark = match (job.is_running, job.is_cancelled, job.look.state) {
+            (true, ..) => '>',
+            (_, true, _) => 'x',
+            (.., State::Done) => '.',
+            _ => ' ',
+        };
+        let accuracy = job.look.accuracy.map_or_else(String::new, |share| format!("{:.2} %", 100.0 * share));
+        let points = match job.look.goal {
+            0 | usize::MAX => job.look.points.to_string(),
+            goal => format!("{}/{goal}", job.look.points),
+        };
+        text.push_str(&format!(
+            "\n{mark} {:<18.18} {accuracy:>9} {points:>13} {:>10.3} {:>9} {:>9}",
+            name(job),
+            job.attraction,
+            job.slices,
+            seconds(job.worked_seconds),
+        ));
+    }
+    if shown.len() > MOST_JOBS {
+        text.push_str(&format!("\n  and {} more", shown.len() - MOST_JOBS));
+    }
+    text
+}

@@ -1,0 +1,100 @@
+//! What a regression needs to know about its rows, added up a block at a time.
+
+use hedgerow_core::{Par, Result};
+use ndarray::linalg::general_mat_mul;
+use ndarray::{Array2, ArrayView2, s};
+
+use super::{Number, Refit, nearness, shares};
+use crate::kernel::Kernel;
+use crate::linalg::Cholesky;
+
+/// Columns of A Aᵀ that a thread works on at a time.
+const STRIPE: usize = 256;
+
+/// Sums over rows, for rows that were chosen.
+pub(crate) struct Sums<T> {
+    length: f64,
+    rows: Array2<T>,
+    kernel: Kernel,
+    pub(super) wide: Array2<f64>,
+    pub(super) lower: Cholesky,
+    /// A Aᵀ, the lower half.
+    pub(super) gram: Array2<f64>,
+    /// A Y.
+    pub(super) targets: Array2<f64>,
+}
+
+impl<T: Number> Sums<T> {
+    /// Nothing is added yet; `rows` are the chosen ones, and the kernel has this length.
+    pub(crate) fn new(
+        length: f64,
+        kernel: Kernel,
+        rows: Array2<T>,
+        n_classes: usize,
+        par: &Par,
+    ) -> Result<Self> {
+        let wide = rows.mapv(Into::into);
+        let mut own = kernel.matrix(wide.view(), par);
+        own.diag_mut().iter_mut().for_each(|v| *v += 1e-6);
+        let lower = Cholesky::robust(&own, par)?;
+        let n = rows.nrows();
+        let (gram, targets) = (Array2::zeros((n, n)), Array2::zeros((n, n_classes)));
+        Ok(Self { length, rows, kernel, wide, lower, gram, targets })
+    }
+
+    pub(crate) fn n_active(&self) -> usize {
+        self.rows.nrows()
+    }
+
+    /// The chosen rows.
+    pub(crate) fn rows(&self) -> &Array2<T> {
+        &self.rows
+    }
+
+    /// Rows of Aᵀ.
+    pub(super) fn features(&self, x: ArrayView2<'_, T>, par: &Par) -> Array2<f64> {
+        let mut a = self.kernel.cross(x.mapv(Into::into).view(), self.wide.view(), par);
+        self.lower.forward_rows(&mut a, par);
+        a
+    }
+
+    /// Adds rows and what is to be fitted there.
+    pub(crate) fn add(&mut self, x: ArrayView2<'_, T>, y: ArrayView2<'_, f64>, par: &Par) {
+        let a = self.features(x, par);
+        add_products(&a, &mut self.gram, par);
+        self.targets += &a.t().dot(&y);
+    }
+
+    /// The regression with one s². `y` is all that was fitted; `judges` are rows that it has not seen.
+    pub(crate) fn solve(
+        &self,
+        ridge: f64,
+        y: ArrayView2<'_, f64>,
+        judges: ArrayView2<'_, T>,
+        par: &Par,
+    ) -> Result<Refit> {
+        let mut with_ridge = self.gram.clone();
+        with_ridge.diag_mut().iter_mut().for_each(|v| *v += ridge);
+        let factor = Cholesky::robust(&with_ridge, par)?;
+        let mut w = self.targets.t().as_standard_layout().to_owned();
+        factor.forward_rows(&mut w, par);
+        factor.backward_rows(&mut w, par);
+        self.lower.backward_rows(&mut w, par);
+        let near = nearness(&self.kernel, judges, self.wide.view(), par);
+        Ok(Refit { weights: w.t().to_owned(), ridge, length: self.length, near, shares: shares(y) })
+    }
+}
+
+/// Adds Aᵀ A (rows of `a` being those of Aᵀ, so this is A Aᵀ of the formula), the lower half of it: all that a factor needs.
+fn add_products(a: &Array2<f64>, gram: &mut Array2<f64>, par: &Par) {
+    let n = gram.ncols();
+    let Some(values) = gram.as_slice_mut() else { return };
+    par.for_chunks(values, STRIPE * n.max(1), |stripe, values| {
+        let first = stripe * STRIPE;
+        let n_rows = values.len() / n.max(1);
+        let Ok(mut out) = ndarray::ArrayViewMut2::from_shape((n_rows, n), values) else { return };
+        let end = first + n_rows;
+        let (left, right) = (a.slice(s![.., first..end]), a.slice(s![.., ..end]));
+        general_mat_mul(1.0, &left.t(), &right, 1.0, &mut out.slice_mut(s![.., ..end]));
+    });
+}

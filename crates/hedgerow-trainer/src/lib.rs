@@ -1,0 +1,25 @@
+//! Training jobs in small slices on a fixed number of threads.
+//!
+//! Nothing here knows a model. A [`Host`] has the jobs and what they share; a [`Job`] does one slice of work at a time from an immutable view and returns what came of
+//! it, which the host merges. The [`Trainer`] has the threads; [`Policy`] says which job is next (the weakest, by the attraction of spec 000, eq. 6.1), `board` is
+//! the protocol between threads and whoever controls them. Results for everybody else go through [`Published`], from which readers take what is newest without waiting
+//! for any work.
+//!
+//! Everything is cooperative: jobs are paused, cancelled and inspected between slices, never inside one.
+//!
+//! With a budget in rounds ([`Options::budget`]) a run is repeatable: each round gives the same number of jobs ([`Options::lanes`]) a slice from the same view, and merges what
+//! came of them in the order of the lanes. Neither the number of threads nor the clock can change what comes out.
+
+mod board;
+mod look;
+mod policy;
+mod priority;
+mod published;
+mod sync;
+mod trainer;
+
+pub use board::{Host, Job, Seen};
+pub use look::{Look, State};
+pub use policy::{Policy, attraction};
+pub use published::Published;
+pub use trainer::{Options, Trainer};

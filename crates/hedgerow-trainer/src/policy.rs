@@ -1,0 +1,158 @@
+//! Which job is next.
+
+use std::fmt;
+use std::str::FromStr;
+
+use hedgerow_core::Error;
+use serde::Serialize;
+
+use crate::look::Look;
+
+/// How the next job is chosen among those of the highest priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Policy {
+    /// The lowest attraction first: whatever is often wrong and has little to go by (spec 000, eq. 6.1).
+    #[default]
+    Weakest,
+    /// Each in its turn.
+    RoundRobin,
+}
+
+/// A job as the choice sees it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Candidate<'a> {
+    pub(crate) look: &'a Look,
+    /// Whether it could have the next turn: ready, not at work, not paused.
+    pub(crate) is_free: bool,
+    /// Turns that it has had.
+    pub(crate) turns: u64,
+}
+
+/// The attraction of a job that is right in a share `c` of its answers and has `p` points, where the jobs that it competes with have between `least` and `most`:
+/// `(p − least)/(most − least) + c`. The lowest is trained next.
+pub fn attraction(c: f64, p: usize, least: usize, most: usize) -> f64 {
+    if most > least { (p as f64 - least as f64) / (most - least) as f64 + c } else { c }
+}
+
+impl Policy {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Weakest, Self::RoundRobin];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Weakest => "weakest",
+            Self::RoundRobin => "round-robin",
+        }
+    }
+
+    /// The place of the job that is next; of equals the one with fewer turns, then the first. None if no job is free.
+    pub(crate) fn choose(self, jobs: &[Candidate<'_>]) -> Option<usize> {
+        let first = jobs.iter().filter(|job| job.is_free).map(|job| job.look.priority).max()?;
+        let looks: Vec<&Look> = jobs.iter().map(|job| job.look).collect();
+        let key = |place: usize| match self {
+            Self::Weakest => attraction_among(&looks, place),
+            Self::RoundRobin => 0.0,
+        };
+        let free = (0..jobs.len()).filter(|&at| jobs[at].is_free && jobs[at].look.priority == first);
+        free.min_by(|&a, &b| {
+            key(a).total_cmp(&key(b)).then(jobs[a].turns.cmp(&jobs[b].turns)).then(a.cmp(&b))
+        })
+    }
+}
+
+/// The attraction of a job among those of its kind and priority. Points of different kinds (trees, active rows) cannot be compared. A job that was never judged
+/// counts as always wrong, so that it soon will be.
+pub(crate) fn attraction_among(looks: &[&Look], place: usize) -> f64 {
+    let own = looks[place];
+    let rivals = looks.iter().filter(|look| look.kind == own.kind && look.priority == own.priority);
+    let (mut least, mut most) = (own.points, own.points);
+    for look in rivals {
+        (least, most) = (least.min(look.points), most.max(look.points));
+    }
+    attraction(own.accuracy.unwrap_or(0.0), own.points, least, most)
+}
+
+impl fmt::Display for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+impl FromStr for Policy {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let found = Self::ALL.into_iter().find(|policy| policy.name() == name);
+        found.ok_or_else(|| Error::param("policy", "one of weakest, round-robin", name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Spec 000, section 13.
+    #[test]
+    fn the_attraction_of_the_spec() {
+        assert!((attraction(0.9, 1000, 100, 2000) - 1.373_684).abs() < 1e-6);
+        assert_eq!(attraction(0.9, 1000, 1000, 1000), 0.9, "one job, or all with as many points");
+        assert!(attraction(0.5, 100, 100, 2000) < attraction(0.9, 100, 100, 2000), "often wrong: sooner");
+        assert!(attraction(0.9, 100, 100, 2000) < attraction(0.9, 200, 100, 2000), "few points: sooner");
+    }
+
+    /// The next job, written down as the rule is told: drop what is not free, keep the highest priority, keep the lowest attraction, keep the fewest turns.
+    fn naive(policy: Policy, jobs: &[(Look, bool, u64)]) -> Option<usize> {
+        let mut left: Vec<usize> = (0..jobs.len()).filter(|&i| jobs[i].1).collect();
+        let top = left.iter().map(|&i| jobs[i].0.priority).max()?;
+        left.retain(|&i| jobs[i].0.priority == top);
+        if policy == Policy::Weakest {
+            let attraction = |i: usize| {
+                let own = &jobs[i].0;
+                let points: Vec<usize> = jobs
+                    .iter()
+                    .filter(|(look, ..)| look.kind == own.kind && look.priority == own.priority)
+                    .map(|(look, ..)| look.points)
+                    .collect();
+                let (least, most) =
+                    (*points.iter().min().unwrap() as f64, *points.iter().max().unwrap() as f64);
+                let c = own.accuracy.unwrap_or(0.0);
+                if most > least { (own.points as f64 - least) / (most - least) + c } else { c }
+            };
+            let lowest = left.iter().map(|&i| attraction(i)).fold(f64::INFINITY, f64::min);
+            left.retain(|&i| attraction(i) == lowest);
+        }
+        let fewest = left.iter().map(|&i| jobs[i].2).min()?;
+        left.into_iter().find(|&i| jobs[i].2 == fewest)
+    }
+
+    fn any_job() -> impl Strategy<Value = (Look, bool, u64)> {
+        let parts = (0..3_u8, prop::option::of(0..5_u8), 0..4_usize, 0..2_usize, any::<bool>(), 0..3_u64);
+        parts.prop_map(|(priority, accuracy, points, kind, is_free, turns)| {
+            let accuracy = accuracy.map(|c| f64::from(c) / 4.0);
+            (Look { kind: ["a", "b"][kind], priority, accuracy, points, ..Look::default() }, is_free, turns)
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn the_choice_is_that_of_the_rule(jobs in prop::collection::vec(any_job(), 0..8)) {
+            for policy in Policy::ALL {
+                let candidates: Vec<Candidate<'_>> =
+                    jobs.iter().map(|(look, is_free, turns)| Candidate { look, is_free: *is_free, turns: *turns }).collect();
+                prop_assert_eq!(policy.choose(&candidates), naive(policy, &jobs));
+            }
+        }
+    }
+
+    #[test]
+    fn names_lead_to_policies_and_back() {
+        for policy in Policy::ALL {
+            assert_eq!(policy.to_string().parse::<Policy>().ok(), Some(policy));
+        }
+        assert!("best".parse::<Policy>().unwrap_err().to_string().contains("round-robin"));
+    }
+}

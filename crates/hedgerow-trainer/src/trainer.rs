@@ -1,0 +1,205 @@
+//! The threads.
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use hedgerow_core::{Budget, Error, Result, StopReason};
+
+use crate::board::{Board, Host, Job as _, Rounds, Rules, Seen, Taken};
+use crate::policy::Policy;
+use crate::priority;
+use crate::sync::Arc;
+
+/// How jobs are run.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Threads; 0 means one for each core.
+    pub threads: usize,
+    /// Which job is next.
+    pub policy: Policy,
+    /// How long a job keeps its thread before another may have it, as long as it has something to do. Not looked at with a budget in rounds.
+    pub min_slice: Duration,
+    /// With a budget in rounds: how many jobs get a slice in each. The result depends on it, but not on the number of threads.
+    pub lanes: usize,
+    /// Limits over all jobs: time, bytes, rounds, and a switch.
+    pub budget: Budget,
+    /// Whether threads give way to everything else that wants the core.
+    pub gives_way: bool,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            threads: 0,
+            policy: Policy::default(),
+            min_slice: Duration::from_millis(200),
+            lanes: 4,
+            budget: Budget::open(),
+            gives_way: true,
+        }
+    }
+}
+
+/// Jobs at work on a fixed number of threads.
+///
+/// Dropping it ends the work and waits for the slices under way.
+pub struct Trainer<H: Host> {
+    board: Arc<Board<H>>,
+    workers: Vec<JoinHandle<()>>,
+}
+
+impl<H: Host + 'static> Trainer<H>
+where
+    H::Job: 'static,
+{
+    /// Starts to work on jobs; [`Host::look`] knows them by their places in the list.
+    pub fn start(host: H, jobs: Vec<H::Job>, options: &Options) -> Result<Self> {
+        let threads = match options.threads {
+            0 => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            n => n,
+        };
+        let rounds = options.budget.rounds.map(|most| Rounds { most, lanes: options.lanes.max(1) });
+        let rules = Rules { policy: options.policy, bytes: options.budget.bytes, rounds };
+        let board = Arc::new(Board::new(host, jobs, rules));
+        let mut trainer = Self { board, workers: Vec::with_capacity(threads) };
+        for number in 0..threads {
+            let worker = Worker {
+                board: Arc::clone(&trainer.board),
+                budget: options.budget.clone(),
+                min_slice: options.min_slice,
+                in_rounds: rounds.is_some(),
+                gives_way: options.gives_way,
+            };
+            let thread = std::thread::Builder::new().name(format!("trainer-{number}"));
+            let started = thread.spawn(move || worker.run());
+            let failed = |e: std::io::Error| Error::Threads { threads, reason: e.to_string() };
+            trainer.workers.push(started.map_err(failed)?);
+        }
+        Ok(trainer)
+    }
+
+    /// Changes what the host has (new rows, say); jobs see it from their next slice on.
+    pub fn with<T>(&self, change: impl FnOnce(&mut H) -> T) -> T {
+        self.board.with(change)
+    }
+
+    /// How all jobs stand.
+    pub fn jobs(&self) -> Vec<Seen> {
+        self.board.seen()
+    }
+
+    /// Nobody begins a slice until [`Self::resume`].
+    pub fn pause(&self) {
+        self.board.pause();
+    }
+
+    /// Goes on after [`Self::pause`].
+    pub fn resume(&self) {
+        self.board.resume();
+    }
+
+    /// Pauses one job, or lets it go on. Says whether there is such a job.
+    pub fn set_paused(&self, job: usize, is_paused: bool) -> bool {
+        self.board.set_paused(job, is_paused)
+    }
+
+    /// Drops one job. Says whether there is such a job.
+    pub fn cancel(&self, job: usize) -> bool {
+        self.board.cancel(job)
+    }
+
+    /// Asks all threads to end after the slices under way.
+    pub fn stop(&self) {
+        self.board.end(StopReason::Interrupted);
+    }
+
+    /// Waits until nothing is left to do or the budget is spent, and says why. New rows may set it going again.
+    pub fn wait(&self) -> StopReason {
+        self.board.wait_until_idle()
+    }
+
+    /// Why nothing is being done; none while there is work.
+    pub fn rest(&self) -> Option<StopReason> {
+        self.board.rest()
+    }
+
+    /// Rounds done, where the budget is in rounds.
+    pub fn rounds_done(&self) -> usize {
+        self.board.rounds_done()
+    }
+
+    /// Ends the work and returns the host; none if somebody else still holds on to the jobs, which nobody does.
+    pub fn finish(mut self) -> Option<H> {
+        self.join();
+        let board = Arc::clone(&self.board);
+        drop(self);
+        Arc::into_inner(board).map(Board::into_host)
+    }
+}
+
+impl<H: Host> Trainer<H> {
+    fn join(&mut self) {
+        self.board.end(StopReason::Interrupted);
+        for worker in self.workers.drain(..) {
+            // A worker does not panic: jobs that do are caught.
+            let _ = worker.join();
+        }
+    }
+}
+
+impl<H: Host> Drop for Trainer<H> {
+    fn drop(&mut self) {
+        self.join();
+    }
+}
+
+struct Worker<H: Host> {
+    board: Arc<Board<H>>,
+    budget: Budget,
+    min_slice: Duration,
+    in_rounds: bool,
+    gives_way: bool,
+}
+
+impl<H: Host> Worker<H> {
+    fn run(self) {
+        if self.gives_way {
+            priority::lower();
+        }
+        while let Some(taken) = self.board.take() {
+            self.turn(taken);
+            if let Some(reason) = self.budget.spent() {
+                self.board.end(reason);
+            }
+        }
+    }
+
+    /// A job's turn: one slice in rounds, otherwise slices for the shortest time that a job may count on.
+    fn turn(&self, taken: Taken<H>) {
+        let Taken { id, mut job, mut view } = taken;
+        let start = Instant::now();
+        loop {
+            let before = Instant::now();
+            let product = match catch_unwind(AssertUnwindSafe(|| job.slice(&view))) {
+                Ok(product) => product,
+                Err(panic) => {
+                    let words = panic.downcast_ref::<&str>().map(ToString::to_string);
+                    let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
+                    return self.board.lose(id, words.unwrap_or_else(|| "it failed".into()));
+                }
+            };
+            let worked = before.elapsed();
+            if self.in_rounds {
+                return self.board.give_back(id, job, Some((product, worked)));
+            }
+            match self.board.report(id, product, worked) {
+                Some(next) if start.elapsed() < self.min_slice && self.budget.spent().is_none() => {
+                    view = next;
+                }
+                _ => return self.board.give_back(id, job, None),
+            }
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! Every order in which threads can meet at the board and at what is published: loom tries them all (with at most two or three switches that nobody asked for).
+//!
+//! The sources are those of the crate itself; only the locks are loom's.
+
+mod sync {
+    pub(crate) use std::sync::PoisonError;
+
+    pub(crate) use loom::sync::{Arc, Condvar, Mutex, MutexGuard};
+}
+
+#[allow(dead_code, unreachable_pub, reason = "public in the crate, where all of it is used")]
+#[path = "../src/look.rs"]
+mod look;
+#[allow(dead_code, unreachable_pub, reason = "public in the crate, where all of it is used")]
+#[path = "../src/policy.rs"]
+mod policy;
+
+#[allow(dead_code, unreachable_pub, reason = "public in the crate, where all of it is used")]
+#[path = "../src/board.rs"]
+mod board;
+#[allow(dead_code, unreachable_pub, reason = "public in the crate, where all of it is used")]
+#[path = "../src/published.rs"]
+mod published;
+
+use std::time::Duration;
+
+use board::{Board, Host, Job, Rounds, Rules};
+use hedgerow_core::StopReason;
+use look::{Look, State};
+use loom::sync::Arc;
+use loom::thread;
+use policy::Policy;
+use published::Published;
+
+/// Notes who did what, in the order in which it was merged.
+struct Notes {
+    /// Slices that each job has left.
+    left: Vec<usize>,
+    merged: Vec<(usize, usize)>,
+}
+
+struct Slicer(usize);
+
+impl Job for Slicer {
+    /// How much had been merged when the slice began.
+    type View = usize;
+    type Product = usize;
+
+    fn slice(&mut self, view: &usize) -> usize {
+        10 * self.0 + view
+    }
+}
+
+impl Host for Notes {
+    type Job = Slicer;
+
+    fn look(&self, job: usize) -> Look {
+        let state = if self.left[job] > 0 { State::Ready } else { State::Done };
+        Look { state, points: 10 - self.left[job], ..Look::default() }
+    }
+
+    fn view(&self) -> usize {
+        self.merged.len()
+    }
+
+    fn merge(&mut self, job: usize, product: usize) {
+        self.left[job] = self.left[job].saturating_sub(1);
+        self.merged.push((job, product));
+    }
+}
+
+fn board(left: &[usize], rounds: Option<Rounds>) -> Arc<Board<Notes>> {
+    let host = Notes { left: left.to_vec(), merged: Vec::new() };
+    let rules = Rules { policy: Policy::Weakest, bytes: None, rounds };
+    Arc::new(Board::new(host, (0..left.len()).map(Slicer).collect(), rules))
+}
+
+/// What the threads of the trainer do, with one slice a turn.
+fn work(board: &Board<Notes>, in_rounds: bool) {
+    while let Some(mut taken) = board.take() {
+        let product = taken.job.slice(&taken.view);
+        if in_rounds {
+            board.give_back(taken.id, taken.job, Some((product, Duration::ZERO)));
+        } else {
+            let _ = board.report(taken.id, product, Duration::ZERO);
+            board.give_back(taken.id, taken.job, None);
+        }
+    }
+}
+
+fn workers(board: &Arc<Board<Notes>>, n: usize, in_rounds: bool) -> Vec<thread::JoinHandle<()>> {
+    let worker = |_| {
+        let board = Arc::clone(board);
+        thread::spawn(move || work(&board, in_rounds))
+    };
+    (0..n).map(worker).collect()
+}
+
+fn explore(switches: usize, check: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(switches);
+    builder.max_branches = 20_000;
+    builder.check(check);
+}
+
+#[test]
+fn readers_see_whole_values_that_only_get_newer() {
+    explore(3, || {
+        let published = Arc::new(Published::new([0_usize; 2]));
+        let writer = Arc::clone(&published);
+        let writer = thread::spawn(move || {
+            assert_eq!(writer.set([1; 2]), 1);
+            assert_eq!(writer.set([2; 2]), 2);
+        });
+        let (first, a) = published.numbered();
+        let (second, b) = published.numbered();
+        assert!(second >= first && a[0] == a[1] && b[0] == b[1]);
+        assert_eq!((a[0] as u64, b[0] as u64), (first, second));
+        writer.join().unwrap();
+        assert_eq!(*published.get(), [2; 2]);
+    });
+}
+
+#[test]
+fn all_work_is_done_and_merged_whoever_does_it() {
+    explore(2, || {
+        let board = board(&[1, 2], None);
+        let workers = workers(&board, 2, false);
+        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        board.end(StopReason::Interrupted);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let notes = Arc::try_unwrap(board).ok().unwrap().into_host();
+        assert_eq!(notes.left, [0, 0]);
+        assert_eq!(notes.merged.len(), 3);
+    });
+}
+
+#[test]
+fn rounds_give_the_same_in_every_order() {
+    explore(2, || {
+        let board = board(&[2, 1], Some(Rounds { most: 2, lanes: 2 }));
+        let workers = workers(&board, 2, true);
+        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        board.end(StopReason::Interrupted);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        let notes = Arc::try_unwrap(board).ok().unwrap().into_host();
+        assert_eq!(notes.merged, [(0, 0), (1, 10), (0, 2)], "both from the first view, then the rest");
+    });
+}
+
+#[test]
+fn pausing_and_resuming_loses_nothing() {
+    explore(2, || {
+        let board = board(&[2], None);
+        let workers = workers(&board, 1, false);
+        board.pause();
+        board.resume();
+        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        board.end(StopReason::Interrupted);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(Arc::try_unwrap(board).ok().unwrap().into_host().merged.len(), 2);
+    });
+}
+
+#[test]
+fn new_work_wakes_threads_that_had_none() {
+    explore(2, || {
+        let board = board(&[0, 0], None);
+        let workers = workers(&board, 2, false);
+        board.with(|notes| notes.left = vec![1, 1]);
+        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        board.end(StopReason::Interrupted);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(Arc::try_unwrap(board).ok().unwrap().into_host().merged.len(), 2);
+    });
+}
+
+#[test]
+fn a_job_can_be_cancelled_at_any_moment() {
+    for in_rounds in [false, true] {
+        explore(2, move || {
+            let rounds = in_rounds.then_some(Rounds { most: 3, lanes: 2 });
+            let board = board(&[2, 1], rounds);
+            let workers = workers(&board, 1, in_rounds);
+            assert!(board.cancel(0) && !board.cancel(7));
+            assert_eq!(board.wait_until_idle(), StopReason::Done);
+            board.end(StopReason::Interrupted);
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
+            let notes = Arc::try_unwrap(board).ok().unwrap().into_host();
+            assert_eq!(notes.left[1], 0, "others go on");
+        });
+    }
+}
+
+#[test]
+fn the_end_reaches_everybody() {
+    explore(2, || {
+        let board = board(&[9], None);
+        let workers = workers(&board, 2, false);
+        board.end(StopReason::Time);
+        assert_eq!(board.wait_until_idle(), StopReason::Time);
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}

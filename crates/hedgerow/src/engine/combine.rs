@@ -1,0 +1,101 @@
+//! Models of what there is.
+
+use std::time::Duration;
+
+use hedgerow_core::{Classifier as _, Par, Params as _, Result};
+use hedgerow_gp::ivm::sliced::{Assembled, Scores, assemble};
+use hedgerow_hybrid::forest_ivm::JudgeAnswers;
+use hedgerow_hybrid::{ForestIvm, ForestIvmParams};
+use ndarray::Array2;
+
+use super::rows::{Stock, ivm_params};
+use super::snapshot::{Evidence, Kept, Snapshot};
+use super::view::View;
+use crate::model::{Learner, Model};
+use crate::params::ModelParams;
+
+/// The best model that can be made of what there is; none if there is nothing yet, or if the rows that judge think more of the one that is published.
+pub(super) fn combine(
+    view: &View,
+    stock: &Stock,
+    published: &Snapshot,
+    elapsed: Duration,
+) -> Result<Option<Snapshot>> {
+    let forest = match (&stock.nursery, &view.grove) {
+        (Some(nursery), Some(grove)) if grove.n_trees() > 0 => Some(nursery.forest(grove)),
+        _ => None,
+    };
+    let mut kept = Kept { version: stock.version, labels: stock.labels.clone(), ..Kept::default() };
+    let (learner, proba) = match (&*view.params, forest) {
+        (ModelParams::Ivm(_), _) => {
+            let Some(machine) = best_machine(view, stock)? else { return Ok(None) };
+            kept.ratings = machine.ratings;
+            (Learner::Ivm(Box::new(machine.classifier)), machine.proba)
+        }
+        (ModelParams::ForestIvm(params), Some((forest, of_forest))) => {
+            let machine = best_machine(view, stock)?;
+            let judges = JudgeAnswers {
+                forest: of_forest.view(),
+                machine: machine.as_ref().map(|machine| machine.proba.view()),
+                labels: &stock.labels,
+            };
+            let checked = ForestIvmParams::clone(params).check()?;
+            let ivm = machine.as_ref().map(|machine| machine.classifier.clone());
+            let (model, proba) = ForestIvm::assemble(&checked, forest, ivm, &judges)?;
+            if let Some(machine) = machine {
+                (kept.ratings, kept.machine) = (machine.ratings, Some(machine.proba));
+            }
+            kept.forest = Some(of_forest);
+            (Learner::ForestIvm(Box::new(model)), proba)
+        }
+        (ModelParams::Forest(_), Some((forest, proba))) => (Learner::Forest(forest), proba),
+        _ => return Ok(None),
+    };
+    let evidence = Evidence::new(&proba, &stock.labels);
+    if let Some(rival) = evidence_now(published, stock)?
+        && rival.loss < evidence.loss
+    {
+        return Ok(None);
+    }
+    let model = Model { schema: stock.data.schema.clone(), learner };
+    Ok(Some(Snapshot { model, evidence: Some(evidence), slices: view.slices, elapsed, kept }))
+}
+
+/// The machines as they answer themselves, or with scores fitted to all rows, whichever the rows that judge prefer.
+fn best_machine(view: &View, stock: &Stock) -> Result<Option<Assembled>> {
+    let (Some(ground), Some(kernel), Some(params)) = (&stock.ground, view.kernel, ivm_params(&view.params))
+    else {
+        return Ok(None);
+    };
+    let n_judges = stock.labels.len();
+    let mut found: Option<(f64, Assembled)> = None;
+    // A machine that has not met the newest rows yet cannot say what it thinks of them.
+    let is_whole = view
+        .parts
+        .iter()
+        .zip(ground.has_machine())
+        .all(|(part, has)| !has || part.as_ref().is_some_and(|part| part.scores.len() == n_judges));
+    let mut ways = Vec::new();
+    if is_whole && view.parts.iter().any(Option::is_some) {
+        ways.push(Scores::Machines);
+    }
+    ways.extend(view.fit.as_deref().map(Scores::Fit));
+    for scores in ways {
+        let made = assemble(ground, &params, kernel, &view.parts, scores)?;
+        let loss = Evidence::new(&made.proba, &stock.labels).loss;
+        if found.as_ref().is_none_or(|(least, _)| loss < *least) {
+            found = Some((loss, made));
+        }
+    }
+    Ok(found.map(|(_, made)| made))
+}
+
+/// How good a published model is on the rows that judge now.
+fn evidence_now(published: &Snapshot, stock: &Stock) -> Result<Option<Evidence>> {
+    let Some(evidence) = &published.evidence else { return Ok(None) };
+    if published.kept.version == stock.version {
+        return Ok(Some(evidence.clone()));
+    }
+    let proba: Array2<f64> = published.model.predict_proba(stock.judges.view(), &Par::sequential())?;
+    Ok(Some(Evidence::new(&proba, &stock.labels)))
+}

@@ -1,0 +1,360 @@
+//! Where everything comes together.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use hedgerow_core::{Dataset, Error, Result, Schema};
+use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
+
+use super::jobs::EngineJob;
+use super::rows::{forest_params, ivm_params, join};
+use super::snapshot::{Evidence, Snapshot};
+use super::view::{Product, View};
+use crate::params::ModelParams;
+
+/// The share of the time that the search for a kernel may take.
+const SEARCH_SHARE: f64 = 0.2;
+/// Kernels that are tried at least.
+const LEAST_TRIED: usize = 7;
+/// A model is made when there is this much more to it.
+const GROWTH: f64 = 1.15;
+/// A regression begins when there are this many times as many active rows.
+const MORE_ACTIVE: f64 = 1.6;
+/// Active rows of a machine that a regression begins with.
+const FIRST_ACTIVE: usize = 8;
+
+/// What a job works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    Rows,
+    Search(usize),
+    Trees(usize),
+    Machine(usize),
+    Regression,
+    Combine,
+}
+
+/// What an engine has.
+pub(super) struct EngineHost {
+    pub(super) view: Arc<View>,
+    schema: Schema,
+    pub(super) roles: Vec<Role>,
+    pub(super) problems: Vec<Option<String>>,
+    pub(super) published: Arc<Published<Snapshot>>,
+    start: Instant,
+    /// When the search for a kernel must be over.
+    search_until: Option<Instant>,
+    /// Slices when a model was last made, and since when something is new.
+    pub(super) combined_at: u64,
+    pub(super) changed_at: u64,
+    /// How good the trees are together; bytes of all of them and of the largest.
+    pub(super) trees_accuracy: Option<f64>,
+    pub(super) tree_bytes: [usize; 2],
+    /// Trees that each lane has grown on the rows there are.
+    pub(super) n_grown: Vec<usize>,
+    /// Rows that the regression under way, or else the last one, is made of; bytes of the one under way; active rows of all machines when it began.
+    pub(super) regression: [usize; 2],
+    pub(super) regressed_at: usize,
+    pub(super) is_regressing: bool,
+}
+
+impl EngineHost {
+    pub(super) fn new(
+        schema: Schema,
+        params: ModelParams,
+        options: &Options,
+        published: Arc<Published<Snapshot>>,
+    ) -> Self {
+        let start = Instant::now();
+        let view = View {
+            params: Arc::new(params),
+            lanes: options.lanes.max(1),
+            stock: None,
+            waiting: Arc::default(),
+            tried: Vec::new(),
+            kernel: None,
+            grove: None,
+            parts: vec![None; schema.n_classes()],
+            fit: None,
+            slices: 0,
+        };
+        let time = options.budget.deadline.map(|end| end.saturating_duration_since(start));
+        let mut host = Self {
+            view: Arc::new(view),
+            schema,
+            roles: Vec::new(),
+            problems: Vec::new(),
+            published,
+            start,
+            search_until: time.map(|time| start + time.mul_f64(SEARCH_SHARE)),
+            combined_at: 0,
+            changed_at: 0,
+            trees_accuracy: None,
+            tree_bytes: [0; 2],
+            n_grown: vec![0; options.lanes.max(1)],
+            regression: [0; 2],
+            regressed_at: 0,
+            is_regressing: false,
+        };
+        host.roles = host.first_roles();
+        host.problems = vec![None; host.roles.len()];
+        host
+    }
+
+    fn first_roles(&self) -> Vec<Role> {
+        let (params, lanes) = (&self.view.params, self.view.lanes);
+        let mut roles = vec![Role::Rows, Role::Combine];
+        if forest_params(params).is_some() {
+            roles.extend((0..lanes).map(Role::Trees));
+        }
+        if let Some(params) = ivm_params(params) {
+            roles.extend((0..lanes).map(Role::Search));
+            roles.extend(params.refit.then_some(Role::Regression));
+            roles.extend((0..self.schema.n_classes()).map(Role::Machine));
+        }
+        roles
+    }
+
+    fn job(&self, role: Role) -> EngineJob {
+        match role {
+            Role::Rows => EngineJob::Rows,
+            Role::Search(lane) => EngineJob::Search { lane },
+            Role::Trees(lane) => EngineJob::Trees { lane, version: 0, n_grown: 0 },
+            Role::Machine(class) => EngineJob::Machine { class, generation: 0, machine: None },
+            Role::Regression => EngineJob::Regression { generation: 0, regression: None },
+            Role::Combine => EngineJob::Combine { published: Arc::clone(&self.published), start: self.start },
+        }
+    }
+
+    /// The jobs to begin with, in the order of their places.
+    pub(super) fn first_jobs(&self) -> Vec<EngineJob> {
+        self.roles.iter().map(|role| self.job(*role)).collect()
+    }
+
+    /// The newest schema.
+    pub(super) fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
+    /// Rows that have come. They are taken up by a job.
+    pub(super) fn append(&mut self, data: Dataset) {
+        self.schema = data.schema.clone();
+        if data.n_rows() > 0 {
+            let view = Arc::make_mut(&mut self.view);
+            Arc::make_mut(&mut view.waiting).push(Arc::new(data));
+        }
+    }
+
+    /// Makes a model of what there is now, if it is better than the published one.
+    pub(super) fn combine_last(&mut self) -> Result<()> {
+        if self.changed_at <= self.combined_at {
+            return Ok(());
+        }
+        match self.job(Role::Combine).slice(&self.view) {
+            Product::Combined(Err(error), _) => Err(error),
+            product => {
+                self.take(product);
+                Ok(())
+            }
+        }
+    }
+
+    /// All rows, those that still wait too; none if there are none.
+    pub(super) fn all_rows(&self) -> Result<Option<Dataset>> {
+        let before = self.view.stock.as_ref().map(|stock| &*stock.data);
+        let data = join(before, &self.view.waiting);
+        if data.n_rows() == 0 {
+            return Ok(None);
+        }
+        Dataset::new(data.schema, data.features, data.labels, data.weights).map(Some)
+    }
+
+    /// Whether a regression on all rows should begin: there are many more active rows, or no more will come.
+    pub(super) fn wants_regression(&self) -> bool {
+        let Some(ground) = self.view.stock.as_ref().and_then(|stock| stock.ground.as_ref()) else {
+            return false;
+        };
+        let n_active = self.view.n_active();
+        let n_machines = ground.has_machine().iter().filter(|has| **has).count();
+        // A class whose machine has not begun would not be known to it.
+        let wanted = || self.view.parts.iter().zip(ground.has_machine()).filter(|(_, has)| **has);
+        if wanted().any(|(part, _)| part.is_none()) {
+            return false;
+        }
+        let is_done = wanted().all(|(part, _)| part.as_ref().is_some_and(|part| part.is_done));
+        let enough = if self.regressed_at == 0 {
+            FIRST_ACTIVE * n_machines
+        } else {
+            (MORE_ACTIVE * self.regressed_at as f64) as usize
+        };
+        n_active > 0 && (n_active >= enough || (is_done && n_active != self.regressed_at))
+    }
+
+    /// Whether a model should be made: there is more to it, or nothing else is left to do.
+    pub(super) fn wants_model(&self, is_rest_done: bool) -> bool {
+        let due = GROWTH * self.combined_at as f64 + 1.0;
+        self.changed_at > self.combined_at && (self.changed_at as f64 >= due || is_rest_done)
+    }
+
+    /// Begins what must begin anew with new rows.
+    fn settle(&mut self, generation_before: u64) {
+        let view = Arc::make_mut(&mut self.view);
+        let Some(stock) = &view.stock else { return };
+        view.grove = stock.nursery.as_ref().map(|nursery| Arc::new(nursery.empty()));
+        view.parts.resize(stock.data.schema.n_classes(), None);
+        (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
+        self.n_grown.fill(0);
+        if stock.generation == generation_before {
+            // Machines learn of the new rows with their next slice; so does the regression, when it is due again.
+            for part in view.parts.iter_mut().flatten() {
+                Arc::make_mut(part).is_done = false;
+            }
+            self.regressed_at /= 2;
+        } else {
+            view.parts.iter_mut().for_each(|part| *part = None);
+            view.tried.clear();
+            (view.kernel, view.fit) = (None, None);
+            (self.regression, self.regressed_at, self.is_regressing) = ([0; 2], 0, false);
+        }
+        self.choose_kernel();
+    }
+
+    /// Settles the kernel when the search is over.
+    fn choose_kernel(&mut self) {
+        if self.view.kernel.is_some() {
+            return;
+        }
+        let kernels = self.view.kernels();
+        let tried = self.view.tried.iter().filter(|value| value.is_some()).count();
+        let is_late = self.search_until.is_some_and(|end| Instant::now() >= end) && tried >= LEAST_TRIED;
+        // Nobody will try what belongs to a job that is gone.
+        let is_gone = |lane: usize| {
+            let mut all = self.roles.iter().zip(&self.problems);
+            all.any(|(role, problem)| *role == Role::Search(lane) && problem.is_some())
+        };
+        let is_open = |at: &usize| {
+            self.view.tried.get(*at).is_none_or(Option::is_none) && !is_gone(at % self.view.lanes)
+        };
+        let is_over = kernels.len() <= 1 || is_late || !(0..kernels.len()).any(|at| is_open(&at));
+        let kernel =
+            if is_over { self.view.best(usize::MAX).or_else(|| kernels.first().copied()) } else { None };
+        Arc::make_mut(&mut self.view).kernel = kernel;
+    }
+
+    /// Takes in what came of a slice; says what went wrong.
+    fn take(&mut self, product: Product) -> Option<Error> {
+        let view = Arc::make_mut(&mut self.view);
+        let generation = view.stock.as_ref().map_or(0, |stock| stock.generation);
+        let version = view.stock.as_ref().map_or(0, |stock| stock.version);
+        view.slices += 1;
+        let mut is_new = false;
+        match product {
+            Product::Stock(Ok(stock), n_taken) => {
+                Arc::make_mut(&mut view.waiting).drain(..n_taken);
+                view.stock = Some(stock);
+                self.settle(generation);
+            }
+            // With more rows it may do: others may come.
+            Product::Stock(Err(error), _) => return Some(error),
+            Product::Trial { generation: of, at, value } if of == generation => {
+                if view.tried.len() <= at {
+                    view.tried.resize(at + 1, None);
+                }
+                // A kernel that cannot be used at all is as bad as can be.
+                view.tried[at] = Some(value.unwrap_or(f64::INFINITY));
+                self.choose_kernel();
+            }
+            Product::Tree { version: of, lane, sapling } if of == version => {
+                self.n_grown[lane] += 1;
+                let bytes = sapling.bytes();
+                self.tree_bytes = [self.tree_bytes[0] + bytes, self.tree_bytes[1].max(bytes)];
+                if let Some(grove) = &mut view.grove {
+                    Arc::make_mut(grove).add(*sapling);
+                    let labels = view.stock.as_ref().map(|stock| &stock.labels[..]).unwrap_or_default();
+                    let proba = grove.answers().shares.mapv(f64::from);
+                    self.trees_accuracy = Some(Evidence::new(&proba, labels).macro_accuracy);
+                }
+                is_new = true;
+            }
+            Product::Machine { generation: of, kernel, part } if of == generation => match part {
+                Ok(part) if view.kernel == Some(kernel) => {
+                    let class = part.class;
+                    view.parts[class] = Some(part);
+                    is_new = true;
+                }
+                Ok(_) => {}
+                Err(error) => return Some(error),
+            },
+            Product::Regression { generation: of, n_active, bytes, fit } if of == generation => {
+                if !self.is_regressing {
+                    self.regressed_at = view.n_active();
+                }
+                self.regression = [n_active, bytes];
+                match fit {
+                    Ok(None) => self.is_regressing = true,
+                    Ok(Some(fit)) => {
+                        (view.fit, self.is_regressing, is_new) = (Some(fit), false, true);
+                        // It is worth a model at once.
+                        self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
+                    }
+                    Err(error) => {
+                        self.is_regressing = false;
+                        return Some(error);
+                    }
+                }
+            }
+            Product::Combined(made, slices) => {
+                self.combined_at = slices.max(self.combined_at);
+                match made {
+                    Ok(Some(snapshot)) => drop(self.published.set(*snapshot)),
+                    Ok(None) => {}
+                    Err(error) => return Some(error),
+                }
+            }
+            _ => {}
+        }
+        if is_new {
+            self.changed_at = self.view.slices;
+        }
+        None
+    }
+}
+
+impl Host for EngineHost {
+    type Job = EngineJob;
+
+    fn look(&self, job: usize) -> Look {
+        self.look_at(job)
+    }
+
+    fn view(&self) -> Arc<View> {
+        Arc::clone(&self.view)
+    }
+
+    fn merge(&mut self, job: usize, product: Product) {
+        // Rows that cannot be learnt yet are no fault of the job: more may come.
+        let waits = matches!(product, Product::Stock(Err(_), _));
+        let n_waiting = self.view.waiting.len();
+        let problem = self.take(product);
+        self.problems[job] = problem.map(|error| error.to_string());
+        if waits {
+            self.problems[job] = self.problems[job].take().map(|words| format!("{words} ({n_waiting})"));
+        }
+    }
+
+    fn gone(&mut self, job: usize) {
+        self.problems[job].get_or_insert_with(|| "cancelled".into());
+        self.choose_kernel();
+    }
+
+    fn new_jobs(&mut self) -> Vec<EngineJob> {
+        if ivm_params(&self.view.params).is_none() {
+            return Vec::new();
+        }
+        let n_machines = self.roles.iter().filter(|role| matches!(role, Role::Machine(_))).count();
+        let new: Vec<Role> = (n_machines..self.schema.n_classes()).map(Role::Machine).collect();
+        self.roles.extend(&new);
+        self.problems.resize(self.roles.len(), None);
+        new.into_iter().map(|role| self.job(role)).collect()
+    }
+}

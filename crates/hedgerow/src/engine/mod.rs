@@ -1,0 +1,191 @@
+//! A model that is trained while it answers.
+//!
+//! An [`Engine`] is given rows at any time and works on its model in the background: trees, a machine for each class, the search for a kernel and the regression on
+//! all rows are jobs in slices, of which the weakest goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
+//! never changed and is replaced when rows that nobody learnt say that something no worse exists.
+//!
+//! `rows` takes rows in, `jobs` does the work, `host` merges it, `combine` makes models of what there is.
+//!
+//! ```
+//! use hedgerow::Engine;
+//! use hedgerow::core::testing::blobs;
+//! use hedgerow::core::{Budget, Rows};
+//! use hedgerow::engine::EngineOptions;
+//! use hedgerow::forest::ForestParams;
+//!
+//! let data = blobs(400, 3, 3, 1);
+//! let params = ForestParams { n_trees: 20, ..Default::default() }.into();
+//! let engine = Engine::start(data.schema.clone(), &params, &EngineOptions::default())?;
+//! let x = data.features.to_array(0..400);
+//! engine.append(&data.schema, Rows { x: x.view(), labels: &data.labels, weights: None })?;
+//! let early = engine.predict_proba(x.view())?; // whatever is known now
+//! engine.wait();
+//! let finished = engine.finish()?;
+//! assert_eq!(finished.model.n_seen(), Some(400));
+//! # assert_eq!(early.nrows(), 400);
+//! # Ok::<(), hedgerow::core::Error>(())
+//! ```
+
+mod combine;
+mod host;
+mod jobs;
+mod look;
+mod rows;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::sync::Arc;
+
+use hedgerow_core::{
+    Classifier as _, Dataset, Error, Features, Par, Params as _, Result, Rows, Schema, StopReason,
+};
+use hedgerow_hybrid::Combine;
+use hedgerow_trainer::{Options, Published, Seen, Trainer};
+use ndarray::{Array2, ArrayView2};
+
+use crate::kind::Kind;
+use crate::model::{Model, check_growth};
+use crate::params::ModelParams;
+use host::EngineHost;
+pub use snapshot::{Evidence, Snapshot};
+
+/// How an engine runs its jobs: threads, policy, lanes, budget.
+pub type EngineOptions = Options;
+
+/// A model in training. See the [module](self).
+pub struct Engine {
+    trainer: Trainer<EngineHost>,
+    published: Arc<Published<Snapshot>>,
+}
+
+/// What an engine leaves behind.
+#[derive(Debug, Clone)]
+pub struct Finished {
+    /// The best model, with the rows it needs to go on learning.
+    pub model: Model,
+    /// How good it was on rows that it had not learnt; none if nothing was learnt.
+    pub evidence: Option<Evidence>,
+    /// How all jobs stood.
+    pub jobs: Vec<Seen>,
+    /// Why training ended.
+    pub stop: StopReason,
+}
+
+impl Engine {
+    /// Starts an engine for a kind of model that can be trained in slices. It waits for rows.
+    pub fn start(schema: Schema, params: &ModelParams, options: &EngineOptions) -> Result<Self> {
+        params.rules()?;
+        let kind = params.kind();
+        if !kind.trains_in_slices() {
+            return Err(kind.unable("be trained in slices", Kind::trains_in_slices));
+        }
+        if let ModelParams::ForestIvm(params) = params {
+            params.forest_params().check()?;
+            if params.combine == Combine::Route {
+                let expected = "pool or gate: a machine for each answer cannot be trained in slices";
+                return Err(Error::param("combine", expected, "route"));
+            }
+        }
+        let published = Arc::new(Published::new(Snapshot::new(Model::new(schema.clone(), &known(params))?)));
+        let host = EngineHost::new(schema, params.clone(), options, Arc::clone(&published));
+        let jobs = host.first_jobs();
+        Ok(Self { trainer: Trainer::start(host, jobs, options)?, published })
+    }
+
+    /// Gives it rows to learn. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once.
+    pub fn append(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
+        hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)?;
+        let data = Dataset {
+            schema: schema.clone(),
+            features: Features::from_view(rows.x),
+            labels: rows.labels.to_vec(),
+            weights: rows.weights.map(<[f32]>::to_vec),
+        };
+        self.append_data(data)
+    }
+
+    /// The same for a data set.
+    pub fn append_data(&self, data: Dataset) -> Result<()> {
+        data.schema.check_sizes()?;
+        self.trainer.with(|host| {
+            check_growth(host.schema(), &data.schema)?;
+            host.append(data);
+            Ok(())
+        })
+    }
+
+    /// The newest model with what is known about it. It stays as it is, however long it is kept.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.published.get()
+    }
+
+    /// A probability for every class of every row, from the newest snapshot, on the calling thread. Never waits for training.
+    pub fn predict_proba(&self, x: ArrayView2<'_, f32>) -> Result<Array2<f64>> {
+        self.snapshot().model.predict_proba(x, &Par::sequential())
+    }
+
+    /// How all jobs stand.
+    pub fn jobs(&self) -> Vec<Seen> {
+        self.trainer.jobs()
+    }
+
+    /// Nobody begins a slice until [`Self::resume`].
+    pub fn pause(&self) {
+        self.trainer.pause();
+    }
+
+    /// Goes on after [`Self::pause`].
+    pub fn resume(&self) {
+        self.trainer.resume();
+    }
+
+    /// Pauses one of the jobs, or lets it go on. Says whether there is such a job.
+    pub fn set_job_paused(&self, job: usize, is_paused: bool) -> bool {
+        self.trainer.set_paused(job, is_paused)
+    }
+
+    /// Drops one of the jobs: what it has made stays. Says whether there is such a job.
+    pub fn cancel_job(&self, job: usize) -> bool {
+        self.trainer.cancel(job)
+    }
+
+    /// Asks the work to end after the slices under way. Answers go on.
+    pub fn stop(&self) {
+        self.trainer.stop();
+    }
+
+    /// Waits until nothing is left to do or the budget is spent, and says why. New rows set it going again, unless the work has ended.
+    pub fn wait(&self) -> StopReason {
+        self.trainer.wait()
+    }
+
+    /// Why nothing is being done; none while there is work.
+    pub fn rest(&self) -> Option<StopReason> {
+        self.trainer.rest()
+    }
+
+    /// Ends the work and returns the best model, with its rows.
+    pub fn finish(self) -> Result<Finished> {
+        let stop = self.trainer.rest().unwrap_or(StopReason::Interrupted);
+        let jobs = self.trainer.jobs();
+        let Some(mut host) = self.trainer.finish() else { return Err(Error::NoRows) };
+        host.combine_last()?;
+        let snapshot = self.published.get();
+        let evidence = snapshot.evidence.clone();
+        let snapshot = Arc::unwrap_or_clone(snapshot);
+        Ok(Finished { model: snapshot.with_rows(host.all_rows()?), evidence, jobs, stop })
+    }
+}
+
+/// Parameters of the model that knows nothing yet: a forest without an end has a tree at least.
+fn known(params: &ModelParams) -> ModelParams {
+    let mut params = params.clone();
+    match &mut params {
+        ModelParams::Forest(params) => params.n_trees = params.n_trees.max(1),
+        ModelParams::ForestIvm(params) => params.forest.n_trees = params.forest.n_trees.max(1),
+        _ => {}
+    }
+    params
+}

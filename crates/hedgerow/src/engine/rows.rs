@@ -1,0 +1,175 @@
+//! Rows on their way from whoever brings them to the jobs.
+//!
+//! Rows wait until there are enough of them (a quarter of those taken up before) or nothing else is to be done: taking them up lets trees begin anew, so it must not happen for
+//! each. Some of them judge: nobody learns these, all are asked about them.
+
+use std::sync::Arc;
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{ClassId, Dataset, Par, Params as _, Result};
+use hedgerow_forest::{ForestParams, Nursery};
+use hedgerow_gp::IvmParams;
+use hedgerow_gp::ivm::sliced::{Ground, Trials};
+use ndarray::Array2;
+
+use crate::params::ModelParams;
+
+/// Rows that judge, at most: more would not tell models apart better.
+const MOST_JUDGES: usize = 2000;
+/// The share of rows that judge, at most: of few rows, and of more.
+const SHARES: [f64; 2] = [0.25, 0.1];
+const FEW_ROWS: usize = 1000;
+/// Rows of a class of which one may judge.
+const LEAST_OF_CLASS: usize = 4;
+
+/// Rows made ready for all jobs.
+pub(super) struct Stock {
+    /// How often rows were taken up.
+    pub(super) version: u64,
+    /// How often everything began anew: columns prepared, kernel searched for.
+    pub(super) generation: u64,
+    /// Rows when that happened last.
+    n_begun: usize,
+    pub(super) data: Arc<Dataset>,
+    is_judge: Vec<bool>,
+    pub(super) nursery: Option<Nursery>,
+    pub(super) ground: Option<Ground>,
+    pub(super) trials: Option<Arc<Trials>>,
+    /// The rows that judge, and their classes.
+    pub(super) judges: Array2<f32>,
+    pub(super) labels: Vec<ClassId>,
+}
+
+/// The parameters of the forest, if the model has one.
+pub(super) fn forest_params(params: &ModelParams) -> Option<ForestParams> {
+    match params {
+        ModelParams::Forest(params) => Some(params.clone()),
+        ModelParams::ForestIvm(params) => Some(params.forest_params()),
+        _ => None,
+    }
+}
+
+/// The parameters of the machines, if the model has some.
+pub(super) fn ivm_params(params: &ModelParams) -> Option<IvmParams> {
+    match params {
+        ModelParams::Ivm(params) => Some(params.clone()),
+        ModelParams::ForestIvm(params) => Some(params.ivm_params()),
+        _ => None,
+    }
+}
+
+impl Stock {
+    /// The rows before, if there were any, with those that were waiting. Fails where there is nothing to learn from yet.
+    pub(super) fn new(before: Option<&Self>, waiting: &[Arc<Dataset>], params: &ModelParams) -> Result<Self> {
+        let par = Par::sequential();
+        let data = join(before.map(|stock| &*stock.data), waiting);
+        data.check_trainable()?;
+        let version = before.map_or(1, |stock| stock.version + 1);
+        let is_judge = choose_judges(&data, before.map(|stock| &stock.is_judge[..]), params.seed(), version);
+        // Columns and kernel are looked at again when twice as many rows are there, or other classes and categories.
+        let goes_on =
+            before.filter(|stock| data.n_rows() < 2 * stock.n_begun && stock.data.schema == data.schema);
+        let data = Arc::new(data);
+        let nursery = forest_params(params)
+            .map(|params| Nursery::new(Arc::clone(&data), &is_judge, &params.check()?, &par))
+            .transpose()?;
+        let ground = ivm_params(params).map(|_| match goes_on.and_then(|stock| stock.ground.as_ref()) {
+            Some(ground) => ground.grown(&data, is_judge.clone()),
+            None => Ground::new(&data, is_judge.clone()),
+        });
+        let trials = match (goes_on, ivm_params(params), &ground) {
+            (Some(stock), ..) => stock.trials.clone(),
+            (None, Some(params), Some(ground)) => Some(Arc::new(Trials::new(ground, &params, &par))),
+            _ => None,
+        };
+        let judges: Vec<usize> = (0..data.n_rows()).filter(|row| is_judge[*row]).collect();
+        Ok(Self {
+            version,
+            generation: match (before, goes_on) {
+                (Some(before), None) => before.generation + 1,
+                (before, _) => before.map_or(1, |stock| stock.generation),
+            },
+            n_begun: goes_on.map_or(data.n_rows(), |stock| stock.n_begun),
+            nursery,
+            ground,
+            trials,
+            judges: data.features.select(&judges).to_array(0..judges.len()),
+            labels: judges.iter().map(|&row| data.labels[row]).collect(),
+            is_judge,
+            data,
+        })
+    }
+
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        self.data.bytes()
+            + self.nursery.as_ref().map_or(0, Nursery::bytes)
+            + self.ground.as_ref().map_or(0, Ground::bytes)
+            + self.trials.as_ref().map_or(0, |trials| trials.bytes())
+            + 4 * self.judges.len()
+    }
+}
+
+/// Some rows and others after them, under the newest schema.
+pub(super) fn join(before: Option<&Dataset>, more: &[Arc<Dataset>]) -> Dataset {
+    let mut all = match (before, more) {
+        (Some(before), _) => before.clone(),
+        (None, [first, ..]) => Dataset::clone(first),
+        (None, []) => Dataset {
+            schema: hedgerow_core::Schema::unnamed(0),
+            features: hedgerow_core::Features::new(0),
+            labels: Vec::new(),
+            weights: None,
+        },
+    };
+    let rest = if before.is_some() { more } else { more.get(1..).unwrap_or_default() };
+    for more in rest {
+        all.append(more);
+        all.schema = more.schema.clone();
+    }
+    all
+}
+
+/// Which rows judge: those that did before, and a share of the new ones of each class.
+fn choose_judges(data: &Dataset, before: Option<&[bool]>, seed: u64, version: u64) -> Vec<bool> {
+    let mut is_judge = before.unwrap_or_default().to_vec();
+    let (first, n) = (is_judge.len(), data.n_rows());
+    let n_before = is_judge.iter().filter(|is| **is).count();
+    is_judge.resize(n, false);
+    let most = SHARES[usize::from(n >= FEW_ROWS)];
+    let share = (MOST_JUDGES.saturating_sub(n_before) as f64 / (n - first).max(1) as f64).min(most);
+    let mut by_class = vec![Vec::new(); data.schema.n_classes()];
+    (first..n).for_each(|row| by_class[data.labels[row].index()].push(row));
+    let mut rng = Rng::new(seed, Purpose::Judge, version);
+    for rows in &mut by_class {
+        rng.shuffle(rows);
+        let wanted = (share * rows.len() as f64).round() as usize;
+        let taken = if rows.len() < LEAST_OF_CLASS { 0 } else { wanted };
+        rows.iter().take(taken).for_each(|&row| is_judge[row] = true);
+    }
+    is_judge
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+
+    use super::*;
+
+    #[test]
+    fn judges_stay_and_come_from_every_class() {
+        let data = blobs(900, 2, 3, 1);
+        let first: Vec<usize> = (0..300).collect();
+        let some = choose_judges(&data.select(&first), None, 1, 1);
+        let all = choose_judges(&data, Some(&some), 1, 2);
+        assert_eq!(some, all[..300]);
+        for class in 0..3 {
+            let of_class = (0..900).filter(|row| data.labels[*row].0 == class);
+            let (n, judges) = of_class.fold((0, 0), |(n, j), row| (n + 1, j + usize::from(all[row])));
+            assert!(judges * 5 >= n && judges * 3 < n, "{judges} of {n}");
+        }
+        let many = blobs(30_000, 2, 3, 1);
+        let n_judges = choose_judges(&many, None, 1, 1).iter().filter(|is| **is).count();
+        assert!(n_judges.abs_diff(MOST_JUDGES) <= 3, "{n_judges}");
+    }
+}

@@ -1,0 +1,112 @@
+//! A model as it is published, and how good it is.
+
+use std::time::Duration;
+
+use hedgerow_core::traits::largest;
+use hedgerow_core::{ClassId, Dataset};
+use hedgerow_hybrid::forest_ivm::JudgeAnswers;
+use ndarray::Array2;
+use serde::Serialize;
+
+use crate::model::{Learner, Model};
+
+/// How good a model is on rows that it has not learnt.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Rows that were asked.
+    pub rows: usize,
+    /// The mean log-loss: what decides whether a snapshot is replaced.
+    pub loss: f64,
+    /// Share of right answers.
+    pub accuracy: f64,
+    /// The same for each class, averaged over classes.
+    pub macro_accuracy: f64,
+}
+
+/// A model, published whole and never changed.
+#[derive(Debug, Clone)]
+pub struct Snapshot {
+    /// The model. It only answers; [`Engine::finish`](super::Engine::finish) gives it the rows to go on learning.
+    pub model: Model,
+    /// How good it is; none for the model that knows nothing yet.
+    pub evidence: Option<Evidence>,
+    /// Slices that had been done when it was made.
+    pub slices: u64,
+    /// How long the engine had been running.
+    pub elapsed: Duration,
+    pub(super) kept: Kept,
+}
+
+/// What a model that goes on learning needs beside rows.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Kept {
+    /// Which rows it was judged by.
+    pub(super) version: u64,
+    pub(super) labels: Vec<ClassId>,
+    pub(super) forest: Option<Array2<f64>>,
+    pub(super) machine: Option<Array2<f64>>,
+    pub(super) ratings: Vec<(usize, f64)>,
+}
+
+impl Snapshot {
+    /// A model that nothing is known about.
+    pub(super) fn new(model: Model) -> Self {
+        Self { model, evidence: None, slices: 0, elapsed: Duration::ZERO, kept: Kept::default() }
+    }
+
+    /// The model with all rows that there were; as it is if it has learnt nothing.
+    pub(super) fn with_rows(self, data: Option<Dataset>) -> Model {
+        let Self { model, kept, evidence, .. } = self;
+        let (Some(data), true) = (data, evidence.is_some()) else { return model };
+        // Classes that have come since the model was made are not known to it.
+        let n_known = model.schema.n_classes();
+        let known: Vec<usize> =
+            (0..data.n_rows()).filter(|row| data.labels[*row].index() < n_known).collect();
+        let data = if known.len() == data.n_rows() && data.schema == model.schema {
+            data
+        } else {
+            Dataset { schema: model.schema.clone(), ..data.select(&known) }
+        };
+        let place = |row: usize| known.binary_search(&row).ok();
+        let ratings: Vec<(usize, f64)> =
+            kept.ratings.iter().filter_map(|&(row, rating)| Some((place(row)?, rating))).collect();
+        let Model { schema, learner } = model;
+        let learner = match (learner, &kept.forest) {
+            (Learner::Ivm(ivm), _) => Learner::Ivm(Box::new(ivm.remembering(&data, &ratings))),
+            (Learner::ForestIvm(both), Some(forest)) => {
+                let machine = kept.machine.as_ref().map(|machine| machine.view());
+                let judges = JudgeAnswers { forest: forest.view(), machine, labels: &kept.labels };
+                Learner::ForestIvm(Box::new(both.remembering(data, &ratings, &judges)))
+            }
+            (learner, _) => return Model { schema, learner }.with_rows(data),
+        };
+        Model { schema, learner }
+    }
+}
+
+impl Evidence {
+    /// From answers to rows of known classes. A class that the answers do not have yet gets the least probability there is.
+    pub(super) fn new(proba: &Array2<f64>, labels: &[ClassId]) -> Self {
+        let n_classes = labels.iter().map(|label| label.index() + 1).max().unwrap_or(0).max(proba.ncols());
+        let (mut loss, mut right, mut all) = (0.0, vec![0.0_f64; n_classes], vec![0.0_f64; n_classes]);
+        for (answer, label) in proba.rows().into_iter().zip(labels) {
+            let own = label.index();
+            loss -= log(answer.get(own).copied().unwrap_or(0.0));
+            all[own] += 1.0;
+            right[own] += f64::from(u8::from(largest(answer) == Some(own)));
+        }
+        let n = labels.len().max(1) as f64;
+        let shares: Vec<f64> =
+            right.iter().zip(&all).filter(|(_, n)| **n > 0.0).map(|(r, n)| r / n).collect();
+        Self {
+            rows: labels.len(),
+            loss: loss / n,
+            accuracy: right.iter().sum::<f64>() / n,
+            macro_accuracy: shares.iter().sum::<f64>() / shares.len().max(1) as f64,
+        }
+    }
+}
+
+fn log(p: f64) -> f64 {
+    p.max(1e-9).ln()
+}

@@ -1,0 +1,203 @@
+//! Engines with all kinds of model: same rounds, same model; rows at any time; answers all the time.
+
+use std::time::{Duration, Instant};
+
+use hedgerow_core::testing::{blobs, check_distributions};
+use hedgerow_core::{Budget, LabelTable, Silent, Training};
+use hedgerow_forest::ForestParams;
+use hedgerow_gp::IvmParams;
+use hedgerow_hybrid::ForestIvmParams;
+use hedgerow_trainer::{Policy, State};
+
+use super::*;
+
+fn params() -> Vec<ModelParams> {
+    let forest = ForestParams { n_trees: 10, ..Default::default() };
+    let ivm = IvmParams { n_active: 30, signal_variance: 8.0, ..Default::default() };
+    let plain = IvmParams { refit: false, length_scale: 1.0, ..ivm.clone() };
+    let both = ForestIvmParams { forest: forest.clone(), ivm: ivm.clone(), ..Default::default() };
+    vec![forest.into(), ivm.into(), plain.into(), both.into()]
+}
+
+fn share_right(model: &Model, data: &Dataset) -> f64 {
+    let x = data.features.to_array(0..data.n_rows());
+    let answers = model.predict(x.view(), &Par::sequential()).unwrap();
+    answers.iter().zip(&data.labels).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
+}
+
+fn part(data: &Dataset, rows: std::ops::Range<usize>) -> Dataset {
+    data.select(&rows.collect::<Vec<_>>())
+}
+
+fn in_rounds(rounds: usize, threads: usize, policy: Policy) -> EngineOptions {
+    let budget = Budget { rounds: Some(rounds), ..Budget::open() };
+    EngineOptions { threads, policy, budget, lanes: 3, ..EngineOptions::default() }
+}
+
+#[test]
+fn rounds_give_the_same_model_for_any_number_of_threads() {
+    let data = blobs(500, 3, 3, 1);
+    for params in params() {
+        for (rounds, policy) in [(9, Policy::Weakest), (17, Policy::RoundRobin), (500, Policy::Weakest)] {
+            let run = |threads| {
+                let engine =
+                    Engine::start(data.schema.clone(), &params, &in_rounds(rounds, threads, policy)).unwrap();
+                engine.append_data(data.clone()).unwrap();
+                assert_eq!(engine.wait(), StopReason::Done);
+                engine.finish().unwrap().model.to_bytes().unwrap()
+            };
+            let alone = run(1);
+            assert!(alone == run(2) && alone == run(3), "{} after {rounds} rounds", params.kind());
+        }
+    }
+}
+
+#[test]
+fn an_engine_answers_before_during_and_after() {
+    let all = blobs(900, 3, 3, 1);
+    let (data, test) = (part(&all, 0..600), part(&all, 600..900));
+    for params in params() {
+        let engine =
+            Engine::start(data.schema.clone(), &params, &EngineOptions { threads: 2, ..Default::default() })
+                .unwrap();
+        let x = test.features.to_array(0..5);
+        let before = engine.predict_proba(x.view()).unwrap();
+        assert!(before.iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-9), "nothing is known yet");
+        engine.append_data(data.clone()).unwrap();
+        let mut losses: Vec<f64> = Vec::new();
+        while engine.rest().is_none() {
+            let snapshot = engine.snapshot();
+            losses.extend(snapshot.evidence.as_ref().map(|evidence| evidence.loss));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(losses.windows(2).all(|pair| pair[1] <= pair[0]), "no snapshot is worse than the one before");
+        assert_eq!(engine.wait(), StopReason::Done);
+        let jobs = engine.jobs();
+        assert!(jobs.iter().all(|job| job.look.problem.is_none()), "{jobs:?}");
+        assert!(jobs.iter().all(|job| job.look.state == State::Done));
+        let snapshot = engine.snapshot();
+        check_distributions(&snapshot.model, x.view());
+        let evidence = snapshot.evidence.clone().unwrap();
+        assert!(evidence.macro_accuracy > 0.9 && evidence.rows > 100, "{evidence:?}");
+        let finished = engine.finish().unwrap();
+        assert!(share_right(&finished.model, &test) > 0.93, "{}", params.kind());
+        // A model like any other: saved, loaded, taught.
+        let mut copy = Model::from_bytes(&finished.model.to_bytes().unwrap()).unwrap();
+        assert!(copy == finished.model && copy.n_seen() == Some(600));
+        let x = test.features.to_array(0..300);
+        let rows = Rows { x: x.view(), labels: &test.labels, weights: None };
+        let (par, budget) = (Par::sequential(), Budget::open());
+        copy.learn(&test.schema, rows, &Training { par: &par, budget: &budget, observer: &Silent }).unwrap();
+        assert_eq!(copy.n_seen(), Some(900));
+    }
+}
+
+#[test]
+fn rows_that_come_during_training_are_taken_up() {
+    let data = blobs(900, 3, 3, 4);
+    for params in params() {
+        // The third class comes late.
+        let early: Vec<usize> = (0..400).filter(|row| data.labels[*row].0 < 2).collect();
+        let mut schema = data.schema.clone();
+        schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
+        let first = Dataset { schema: schema.clone(), ..data.select(&early) };
+        let engine =
+            Engine::start(schema, &params, &EngineOptions { threads: 2, ..Default::default() }).unwrap();
+        engine.append_data(first).unwrap();
+        let start = Instant::now();
+        while engine.snapshot().evidence.is_none() {
+            assert!(start.elapsed() < Duration::from_secs(60));
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        for begin in (400..900).step_by(50) {
+            engine.append_data(part(&data, begin..begin + 50)).unwrap();
+        }
+        assert_eq!(engine.wait(), StopReason::Done);
+        let jobs = engine.jobs();
+        assert_eq!(jobs[0].look.points, early.len() + 500, "all rows were taken up");
+        assert_eq!(
+            jobs.iter().filter(|job| job.look.kind == "machine").count() % 3,
+            0,
+            "a machine for the late class"
+        );
+        let finished = engine.finish().unwrap();
+        assert_eq!(finished.model.schema.n_classes(), 3);
+        let share = share_right(&finished.model, &part(&data, 500..900));
+        assert!(share > 0.93, "{}: {share}, {:?} {:#?}", params.kind(), finished.evidence, finished.jobs);
+    }
+}
+
+#[test]
+fn jobs_can_be_paused_and_cancelled_and_bad_requests_are_errors() {
+    let data = blobs(400, 3, 3, 1);
+    let options = EngineOptions { threads: 2, ..Default::default() };
+    let engine = Engine::start(data.schema.clone(), &params()[1], &options).unwrap();
+    engine.pause();
+    engine.append_data(data.clone()).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    assert!(engine.snapshot().evidence.is_none() && engine.rest().is_none(), "paused");
+    let last = engine.jobs().len() - 1;
+    assert!(engine.cancel_job(last) && !engine.cancel_job(99) && engine.set_job_paused(last, true));
+    engine.resume();
+    assert_eq!(engine.wait(), StopReason::Done);
+    let jobs = engine.jobs();
+    assert!(jobs[last].is_cancelled && jobs[last].slices == 0 && jobs[last - 1].look.points == 30);
+    engine.stop();
+    assert_eq!(engine.wait(), StopReason::Interrupted);
+    let other = blobs(10, 5, 3, 1);
+    assert!(engine.append_data(other).is_err(), "other columns");
+    let gp = Engine::start(data.schema.clone(), &ModelParams::new(Kind::Gp), &options).err().unwrap();
+    assert!(gp.to_string().contains("forest, ivm, forest-ivm"), "{gp}");
+    let route = ForestIvmParams { combine: Combine::Route, ..Default::default() };
+    let route = Engine::start(data.schema.clone(), &route.into(), &options).err().unwrap();
+    assert!(route.to_string().contains("combine"), "{route}");
+}
+
+#[test]
+fn nothing_and_hardly_anything_to_learn_from() {
+    let data = blobs(60, 3, 3, 1);
+    for params in params() {
+        let options = EngineOptions { threads: 1, ..Default::default() };
+        let engine = Engine::start(data.schema.clone(), &params, &options).unwrap();
+        assert_eq!(engine.wait(), StopReason::Done);
+        let one = part(&data, 0..1);
+        engine.append_data(one.clone()).unwrap();
+        assert_eq!(engine.wait(), StopReason::Done);
+        assert!(engine.jobs()[0].look.problem.is_some(), "one class only: {:?}", engine.jobs()[0]);
+        engine.append_data(part(&data, 1..60)).unwrap();
+        engine.wait();
+        assert!(engine.jobs()[0].look.problem.is_none() && engine.snapshot().evidence.is_some());
+        let empty = Engine::start(data.schema.clone(), &params, &options).unwrap();
+        assert!(empty.finish().unwrap().evidence.is_none());
+    }
+}
+
+#[test]
+fn budgets_end_an_engine_with_the_best_model_so_far() {
+    let data = blobs(3000, 3, 3, 1);
+    for params in params() {
+        let params = match params {
+            ModelParams::Forest(params) => ForestParams { n_trees: 0, ..params }.into(),
+            params => params,
+        };
+        let budget = Budget::open().with_time(Duration::from_millis(300));
+        let options = EngineOptions { threads: 2, budget, ..Default::default() };
+        let engine = Engine::start(data.schema.clone(), &params, &options).unwrap();
+        engine.append_data(data.clone()).unwrap();
+        engine.wait();
+        let finished = engine.finish().unwrap();
+        assert_eq!(finished.model.kind(), params.kind());
+        if finished.evidence.is_some() {
+            assert!(share_right(&finished.model, &data) > 0.5);
+        }
+    }
+    let budget = Budget::open().with_bytes(2_000_000);
+    let forest: ModelParams = ForestParams { n_trees: 0, ..Default::default() }.into();
+    let options = EngineOptions { threads: 2, budget, ..Default::default() };
+    let engine = Engine::start(data.schema.clone(), &forest, &options).unwrap();
+    engine.append_data(data).unwrap();
+    assert_eq!(engine.wait(), StopReason::Memory);
+    let held: u64 =
+        engine.jobs().iter().filter(|job| job.look.kind == "trees").map(|job| job.look.bytes).sum();
+    assert!(held < 2_000_000 && held > 100_000, "{held}");
+}
