@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use super::combine::Combination;
 use crate::basis::Basis;
 use crate::design::Design;
-use crate::machine::{Binary, Sparse, Task as _};
+use crate::machine::{Binary, Sparse, Task as _, sigmoid};
 use crate::options::{Options, RowsUsed, Trainer};
 use crate::params::{MultiClass, RvmParams};
 use crate::search::Judge;
@@ -128,6 +128,44 @@ impl ClassTask<'_> {
             }
         };
         Ok(Machines { trained, combination })
+    }
+
+    /// The log-loss of some rows as the machines would answer them without their labels, nearly: the peak without a row's own factor.
+    pub(crate) fn loss_without_each(&self, machines: &Machines, rows: &[usize], par: &Par) -> f64 {
+        let Machines { trained, combination } = machines;
+        let (how, known) = (combination.how, &combination.known);
+        let pairs: Vec<(usize, usize)> =
+            (0..known.len()).flat_map(|a| (a + 1..known.len()).map(move |b| (a, b))).collect();
+        let x = self.x.select(Axis(0), rows);
+        let design = Design { x: self.x.view(), kernel: &self.basis.kernel };
+        let columns = par.map(trained.len(), |m| {
+            let model = &trained[m].model;
+            let phi = design.centers(&model.columns).values(&self.basis.kernel, x.view(), &Par::sequential());
+            let mut scores = phi.dot(&model.mean);
+            if model.covariance.nrows() == model.columns.len() {
+                let spread = phi.dot(&model.covariance);
+                for (i, score) in scores.iter_mut().enumerate() {
+                    let class = self.labels[rows[i]].index();
+                    // What the machine was told about the row, if anything.
+                    let told = match how {
+                        MultiClass::Pairs if class == known[pairs[m].0] => Some(0.0),
+                        MultiClass::Pairs if class == known[pairs[m].1] => Some(1.0),
+                        MultiClass::Pairs => None,
+                        _ => Some(f64::from(u8::from(class == known[m]))),
+                    };
+                    if let Some(told) = told {
+                        let (p, variance) = (sigmoid(*score), spread.row(i).dot(&phi.row(i)));
+                        *score -= variance / (1.0 - p * (1.0 - p) * variance).max(1e-6) * (told - p);
+                    }
+                }
+            }
+            scores
+        });
+        let scores = Array2::from_shape_fn((rows.len(), trained.len()), |(i, m)| columns[m][i]);
+        let proba = combination.probabilities(&scores, self.n_classes);
+        let losses = rows.iter().zip(proba.rows());
+        let losses = losses.map(|(&row, p)| -libm::log(p[self.labels[row].index()].max(1e-15)));
+        losses.sum::<f64>() / rows.len().max(1) as f64
     }
 
     fn is(&self, class: usize) -> Vec<bool> {

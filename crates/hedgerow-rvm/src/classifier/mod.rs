@@ -23,7 +23,7 @@ use crate::search::{LengthSearch, half_of};
 use crate::train::TracePoint;
 use combine::Combination;
 use machines::{ClassJudge, ClassTask, Machine, Machines};
-use shared::{Rows, Shared};
+use shared::{Rows, Shared, Worth};
 
 pub use saved::ClassifierFacts;
 
@@ -279,8 +279,8 @@ impl RvmClassifier {
         Ok((machines, relevant))
     }
 
-    /// A regression of all classes on what is relevant to any, and its loss; none if it is not wanted or cannot be. What was found before
-    /// is kept to.
+    /// A regression of all classes on what is relevant to any, and its loss; none if it is not wanted, cannot be, or is worse than the
+    /// machines. What was found before is kept to.
     fn shared(
         &self,
         machines: &Machines,
@@ -294,7 +294,12 @@ impl RvmClassifier {
         let rows = Rows { x: task.x, labels: task.labels, n_classes: task.n_classes };
         let relevant = machines.union(task.x.nrows());
         let how = (before, self.params.length_scale == 0.0);
-        Shared::fit(&rows, &relevant, task.basis, how, (training.budget, training.par))
+        let found = Shared::fit(&rows, &relevant, task.basis, how, (training.budget, training.par))?;
+        // A handful of rows that suit the machines may be too few for a regression.
+        Ok(found.and_then(|(shared, Worth { loss, rows })| {
+            let is_better = loss < task.loss_without_each(machines, &rows, training.par);
+            is_better.then_some((shared, loss))
+        }))
     }
 
     /// Keeps what a training run has found. Returns which rows are relevant.

@@ -30,13 +30,19 @@ pub(super) struct Rows<'a> {
     pub(super) n_classes: usize,
 }
 
+/// What a regression is worth: the log-loss of some rows, without their own labels.
+pub(super) struct Worth {
+    pub(super) loss: f64,
+    pub(super) rows: Vec<usize>,
+}
+
 impl Shared {
     /// The kernel of a regression that was fitted or read.
     pub(super) fn new(refit: Refit, calibration: Calibration, basis: &Basis) -> Self {
         Self { basis: basis.of_length(refit.length), refit, calibration }
     }
 
-    /// Fits all classes to all rows from relevant ones, with the log-loss of rows without their own labels; none where that cannot be, or nobody waits for it. What was found before is kept to;
+    /// Fits all classes to all rows from relevant ones, and tells what that is worth; none where that cannot be, or nobody waits for it. What was found before is kept to;
     /// otherwise the length may move, if it was not given.
     pub(super) fn fit(
         rows: &Rows<'_>,
@@ -44,7 +50,7 @@ impl Shared {
         basis: &Basis,
         (before, may_move): (Option<&Self>, bool),
         (budget, par): (&Budget, &Par),
-    ) -> Result<Option<(Self, f64)>> {
+    ) -> Result<Option<(Self, Worth)>> {
         let Rows { x, labels, n_classes } = *rows;
         let mut has_rows = vec![false; n_classes];
         labels.iter().for_each(|label| has_rows[label.index()] = true);
@@ -65,7 +71,7 @@ impl Shared {
         let fitted = fitted?;
         let calibration = Calibration::fit(&fitted.scores, &fitted.labels, par);
         let loss = calibration.loss(&fitted.scores, &fitted.labels);
-        Ok(Some((Self::new(fitted.refit, calibration, basis), loss)))
+        Ok(Some((Self::new(fitted.refit, calibration, basis), Worth { loss, rows: fitted.judges })))
     }
 
     /// The probabilities of rows as the kernel sees them.
