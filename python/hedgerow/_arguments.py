@@ -588,7 +588,7 @@ class RvmArguments:
         multi_class : str, default="rest"
             Of several classes: `rest` trains each against the rest, `pairs` each against each other, `softmax` all together.
         refit : bool, default=True
-            Of three classes and more: answer with a regression of all classes on the rows that are relevant to any, calibrated, instead of with the machines themselves. It makes no difference to kernels of products.
+            Of three classes and more: answer with a regression of all classes on the rows that are relevant to any, calibrated, instead of with the machines themselves, where that seems better. It makes no difference to kernels of products.
         trainer : str, default="auto"
             Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order, `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
         solver : str, default="fast"
