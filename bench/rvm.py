@@ -14,7 +14,7 @@ from pathlib import Path
 from statistics import mean, stdev
 
 from common import PEER_SCRIPTS, Bench, Failed, run_json, say
-from datasets import CACHE
+from datasets import CACHE, LETTER, USPS
 from rvm_sets import TABLES, Table, classes, sinc, split
 
 SKLEARN_RVM, KERNLAB = "sklearn-rvm", "kernlab"
@@ -24,6 +24,8 @@ SETS = QUICK_SETS = ("rvm",)
 SINC_LENGTH = 3 / math.sqrt(2) / (20 / math.sqrt(12))
 SIZES = (1000, 2000, 4000, 8000, 16000, 32000, 64000)
 PUBLISHED_SINC = {400: (0.017, 8), 1000: (0.01, 7.75), 3600: (0.007, 9)}
+# Models that several classes are compared with, and their settings.
+CLASS_MODELS = (("rvm", []), ("rvm", ["multi_class=rest"]), ("ivm", ["n_active=300"]), ("forest", []))
 KERNELS = ("rbf", "matern1", "matern2", "matern3", "matern4", "compact")
 VERDICTS = {"rbf": "converges, sparse", "matern1": "not sparse", "matern2": "mixed", "matern3": "sparser than rbf",
             "matern4": "sparsest, at times worse", "compact": "no convergence"}  # fmt: skip
@@ -206,23 +208,27 @@ def ladder_table(bench: RvmBench) -> str:
 
 
 def classes_table(bench: RvmBench) -> str:
-    """e: several classes."""
+    """e: several classes, beside other models."""
     rows = []
     data = bench.args.data
-    usps = (data / "usps/zip.train.gz", data / "usps/zip.test.gz")
-    if usps[0].is_file():
-        for model, settings in (("rvm", []), ("rvm", ["multi_class=softmax"]), ("ivm", ["n_active=300"]), ("forest", [])):
-            command = [bench.args.hedgerow, "fit", usps[0], "--format", "txt", "--no-header", "--target", "0", "--test",
-                       usps[1], "--model", model, "--frozen", "--json", "--threads", bench.args.threads]  # fmt: skip
+    for dataset in filter(bench.ready, (USPS, LETTER)):
+        train, test = dataset.files(data)
+        runs = []
+        for model, settings in CLASS_MODELS:
+            command = [bench.args.hedgerow, "fit", train, *dataset.target_args(), *dataset.read_args, "--test", test,
+                       "--model", model, "--frozen", "--json", "--threads", bench.args.threads]  # fmt: skip
             for setting in settings:
                 command += ["--set", setting]
+            runs.append((f"{model} {' '.join(settings)}".strip(), command))
+        svm = [sys.executable, PEER_SCRIPTS / "sklearn_svm.py", dataset.cache, "--threads", bench.args.threads]
+        for words, command in (*runs, ("SVM, RBF (scikit-learn)", svm)):
             try:
                 run = run_json(command, 1800)
             except Failed as error:
-                bench.note(f"USPS {model}: no result, {error}")
+                bench.note(f"{dataset.name} {words}: no result, {error}")
                 continue
-            bench.raw.append({"run": f"usps {model} {settings}"} | run)
-            rows.append(["USPS", f"{model} {' '.join(settings)}", f"{100 * run['metrics']['accuracy']:.2f} %",
+            bench.raw.append({"run": f"{dataset.name} {words}"} | run)
+            rows.append([dataset.name, words, f"{100 * run['metrics']['accuracy']:.2f} %",
                          f"{run['metrics']['log_loss']:.3f}", str(run.get("active_rows", "–")),
                          f"{run['seconds']['fit']:.1f}"])  # fmt: skip
             say(f"{rows[-1]}")

@@ -509,7 +509,7 @@ class RvmArguments:
         "folds": "folds",
         "search_rows": "search_rows",
         "multi_class": "multi_class",
-        "refit": "refit",
+        "max_relevant": "max_relevant",
         "trainer": "trainer",
         "solver": "solver",
         "partition_size": "partition_size",
@@ -541,8 +541,8 @@ class RvmArguments:
         search: str = "cv",
         folds: int = 5,
         search_rows: int = 1000,
-        multi_class: str = "rest",
-        refit: bool = True,
+        multi_class: str = "shared",
+        max_relevant: int = 0,
         trainer: str = "auto",
         solver: str = "fast",
         partition_size: int = 0,
@@ -585,10 +585,10 @@ class RvmArguments:
             Parts that `cv` cuts the rows into.
         search_rows : int, default=1000
             Rows that the search looks at, drawn at random, at most.
-        multi_class : str, default="rest"
-            Of several classes: `rest` trains each against the rest, `pairs` each against each other, `softmax` all together.
-        refit : bool, default=True
-            Of three classes and more: answer with a regression of all classes on the rows that are relevant to any, calibrated, instead of with the machines themselves, where that seems better. It makes no difference to kernels of products.
+        multi_class : str, default="shared"
+            Of several classes: `shared` is one sparse regression of all of them, in which a row is relevant to all or to none; `rest` trains each against the rest, `pairs` each against each other, `softmax` all together. For two classes and for few rows, `shared` is `rest`.
+        max_relevant : int, default=0
+            Of `shared`: relevant rows, at most; 0 is 100 for each class, and no more than a third of the rows.
         trainer : str, default="auto"
             Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order, `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
         solver : str, default="fast"
@@ -647,7 +647,7 @@ class RvmArguments:
         self.folds = folds
         self.search_rows = search_rows
         self.multi_class = multi_class
-        self.refit = refit
+        self.max_relevant = max_relevant
         self.trainer = trainer
         self.solver = solver
         self.partition_size = partition_size

@@ -62,7 +62,12 @@ impl Platt {
 
     /// The probability for a score.
     pub fn probability(self, score: f64) -> f64 {
-        1.0 / (1.0 + libm::exp(-(self.slope * score + self.offset)))
+        1.0 / (1.0 + libm::exp(-self.log_odds(score)))
+    }
+
+    /// The logarithm of the odds for a score.
+    pub fn log_odds(self, score: f64) -> f64 {
+        self.slope * score + self.offset
     }
 }
 

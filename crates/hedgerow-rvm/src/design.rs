@@ -6,7 +6,7 @@
 use hedgerow_core::Par;
 use hedgerow_gp::Kernel;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray, Ix2, s};
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, CowArray, Ix2, s};
 
 /// Rows of a block.
 const BLOCK: usize = 256;
@@ -152,18 +152,30 @@ impl<'a> Table<'a> {
 
     /// `ΦᵀBΦ` and `Φᵀv`.
     pub(crate) fn sums(&self, of: RowValues<'_>, par: &Par) -> Sums {
+        let values = ArrayView1::from(of.values).insert_axis(Axis(1));
+        let (gram, moments) = self.sums_of(of.weights, values, par);
+        Sums { gram, moment: moments.index_axis_move(Axis(1), 0) }
+    }
+
+    /// `ΦᵀBΦ` and `ΦᵀV`, of several values a row.
+    pub(crate) fn sums_of(
+        &self,
+        weights: Option<&[f64]>,
+        values: ArrayView2<'_, f64>,
+        par: &Par,
+    ) -> (Array2<f64>, Array2<f64>) {
         let (n_rows, m) = (self.n_rows(), self.n_columns());
         let n_blocks = n_rows.div_ceil(BLOCK);
         let n_strips = if m > MANY_COLUMNS { 2 } else { STRIPS }.min(n_blocks.max(1));
         let strips = par.map(n_strips, |strip| {
             let mut gram = Array2::zeros((m, m));
-            let mut moment = Array1::zeros(m);
+            let mut moments = Array2::zeros((m, values.ncols()));
             let blocks = strip * n_blocks / n_strips..(strip + 1) * n_blocks / n_strips;
             for block in blocks.take_while(|_| !par.is_stopped()) {
                 let (first, last) = (block * BLOCK, ((block + 1) * BLOCK).min(n_rows));
                 let phi = self.block(first, last);
-                add_moment(&phi.view(), &of.values[first..last], &mut moment);
-                match of.weights {
+                add_moments(&phi.view(), &values.slice(s![first..last, ..]), &mut moments);
+                match weights {
                     None => add_square(&phi.t(), &phi.view(), &mut gram),
                     Some(weights) => {
                         let mut weighted = phi.to_owned();
@@ -174,19 +186,20 @@ impl<'a> Table<'a> {
                     }
                 }
             }
-            (gram, moment)
+            (gram, moments)
         });
-        let mut sums = Sums { gram: Array2::zeros((m, m)), moment: Array1::zeros(m) };
-        for (gram, moment) in strips {
-            sums.gram += &gram;
-            sums.moment += &moment;
+        let mut gram = Array2::zeros((m, m));
+        let mut moments = Array2::zeros((m, values.ncols()));
+        for (part, values) in strips {
+            gram += &part;
+            moments += &values;
         }
         for i in 0..m {
             for j in 0..i {
-                sums.gram[(j, i)] = sums.gram[(i, j)];
+                gram[(j, i)] = gram[(i, j)];
             }
         }
-        sums
+        (gram, moments)
     }
 
     /// `Φw`.
@@ -200,6 +213,20 @@ impl<'a> Table<'a> {
             let phi = self.block(first, first + out.len());
             out.iter_mut().zip(phi.dot(weights)).for_each(|(to, from)| *to = from);
         });
+        out
+    }
+
+    /// `ΦW`, of several weights a column.
+    pub(crate) fn multiply_all(&self, weights: &Array2<f64>, par: &Par) -> Array2<f64> {
+        let (n, k) = (self.n_rows(), weights.ncols());
+        let mut out = Array2::zeros((n, k));
+        if let Some(values) = out.as_slice_mut().filter(|_| self.n_columns() > 0 && k > 0) {
+            par.for_chunks(values, BLOCK * k, |chunk, out| {
+                let first = chunk * BLOCK;
+                let product = self.block(first, first + out.len() / k).dot(weights);
+                out.iter_mut().zip(&product).for_each(|(to, from)| *to = *from);
+            });
+        }
         out
     }
 }
@@ -244,8 +271,13 @@ fn add_square(a: &ArrayView2<'_, f64>, b: &ArrayView2<'_, f64>, out: &mut Array2
     general_mat_mul(1.0, &a.slice(s![half.., ..]), &right, 1.0, &mut last);
 }
 
-/// Adds `Φᵀv`.
-fn add_moment(phi: &ArrayView2<'_, f64>, values: &[f64], out: &mut Array1<f64>) {
+/// Adds `ΦᵀV`.
+fn add_moments(phi: &ArrayView2<'_, f64>, values: &ArrayView2<'_, f64>, out: &mut Array2<f64>) {
+    if values.ncols() > 1 {
+        general_mat_mul(1.0, &phi.t(), values, 1.0, out);
+        return;
+    }
+    let mut out = out.column_mut(0);
     for (row, value) in phi.rows().into_iter().zip(values) {
         out.scaled_add(*value, &row);
     }
@@ -280,6 +312,12 @@ mod tests {
             assert!(close(&sums.gram, &weighted.t().dot(&whole)));
             let moment = whole.t().dot(&Array1::from(values.clone()));
             assert!((&sums.moment - &moment).iter().all(|d| d.abs() < 1e-9));
+            let both = ndarray::stack![Axis(1), moment, &moment * 2.0];
+            let products = table.multiply_all(&both, &Par::new(2).unwrap());
+            assert!((&products - &whole.dot(&both)).iter().all(|d| d.abs() < 1e-8));
+            let two = ndarray::stack![Axis(1), Array1::from(values.clone()), Array1::from(weights.clone())];
+            let (gram, moments) = table.sums_of(Some(&weights), two.view(), &Par::new(2).unwrap());
+            assert!(gram == sums.gram && (&moments - &whole.t().dot(&two)).iter().all(|d| d.abs() < 1e-9));
             let product = design.multiply(&columns, &moment, &Par::new(2).unwrap());
             assert!(product.iter().zip(whole.dot(&moment)).all(|(a, b)| (a - b).abs() < 1e-8));
             let some: Vec<usize> = (0..1100).step_by(3).collect();

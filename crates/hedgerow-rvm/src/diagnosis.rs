@@ -9,6 +9,19 @@ const MUCH_JITTER: f64 = 1e-10;
 /// The ratio of precisions at which double precision ends.
 const MOST_RATIO: f64 = 1e15;
 
+/// What a user should know about a regression that all classes share.
+pub(crate) fn of_shared(n: usize, n_rows: usize, is_cut: bool) -> Vec<String> {
+    let mut notes = Vec::new();
+    if is_cut {
+        notes.push(format!(
+            "{n} of {n_rows} rows are relevant, as many as may be, and the last ones still helped: max_relevant={} would \
+             probably answer better, and take longer",
+            2 * n
+        ));
+    }
+    notes
+}
+
 /// What a user should know about a run over `n_rows` rows.
 pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
     let mut notes = Vec::new();

@@ -57,7 +57,12 @@ fn room(n_rows: usize, width: usize, n_classes: usize, params: &RvmParams, budge
     let Some(limit) = budget.bytes else { return Ok(()) };
     let is_whole = params.trainer == Trainer::Whole
         || (params.trainer == Trainer::Auto && n_rows <= train::WHOLE_ROWS[0]);
-    let candidates = if is_whole { n_rows } else { n_rows.min(1200.max(2 * params.partition_size)) };
+    let is_shared = params.multi_class.with(n_rows, n_classes) == MultiClass::Shared;
+    let candidates = match (is_shared, is_whole) {
+        (true, _) => n_rows.min(params.most_relevant(n_rows, n_classes)),
+        (false, true) => n_rows,
+        (false, false) => n_rows.min(1200.max(2 * params.partition_size)),
+    };
     let of_rows = n_rows * (8 * width + 4 * width + 48 * n_classes);
     let needed = (of_rows + 8 * 6 * candidates * candidates) as u64;
     if needed <= limit {

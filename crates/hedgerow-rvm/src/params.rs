@@ -10,7 +10,6 @@ use crate::options::{Heuristic, Options, RowsUsed, Solver, Trainer, WaterMark};
 /// How a Relevance Vector Machine is trained, for values or for classes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct RvmParams {
     /// The kernel: `rbf`, `matern1` to `matern4`, `exponential`, `inverse_multiquadric`, `polynomial`, `linear`, `sigmoid`, `compact`.
     pub kernel: KernelName,
@@ -24,11 +23,11 @@ pub struct RvmParams {
     pub folds: usize,
     /// Rows that the search looks at, drawn at random, at most.
     pub search_rows: usize,
-    /// Of several classes: `rest` trains each against the rest, `pairs` each against each other, `softmax` all together.
+    /// Of several classes: `shared` is one sparse regression of all of them, in which a row is relevant to all or to none; `rest` trains
+    /// each against the rest, `pairs` each against each other, `softmax` all together. For two classes and for few rows, `shared` is `rest`.
     pub multi_class: MultiClass,
-    /// Of three classes and more: answer with a regression of all classes on the rows that are relevant to any, calibrated, instead of with
-    /// the machines themselves, where that seems better. It makes no difference to kernels of products.
-    pub refit: bool,
+    /// Of `shared`: relevant rows, at most; 0 is 100 for each class, and no more than a third of the rows.
+    pub max_relevant: usize,
     /// Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order,
     /// `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
     pub trainer: Trainer,
@@ -91,8 +90,10 @@ pub enum Search {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MultiClass {
-    /// Each against the rest.
+    /// One regression of all classes on the same relevant rows.
     #[default]
+    Shared,
+    /// Each against the rest.
     Rest,
     /// Each against each other.
     Pairs,
@@ -121,8 +122,8 @@ impl Default for RvmParams {
             search: Search::Cv,
             folds: 5,
             search_rows: 1000,
-            multi_class: MultiClass::Rest,
-            refit: true,
+            multi_class: MultiClass::Shared,
+            max_relevant: 0,
             trainer: plain.trainer,
             solver: plain.solver,
             partition_size: plain.partition,
@@ -148,7 +149,25 @@ impl Default for RvmParams {
     }
 }
 
+impl MultiClass {
+    /// What is done with so many rows of so many classes: a shared regression needs rows that judge it.
+    pub(crate) fn with(self, n_rows: usize, n_known: usize) -> Self {
+        const ROWS_EACH: usize = 10;
+        let is_much = n_known >= 3 && n_rows >= ROWS_EACH * n_known;
+        if self == Self::Shared && !is_much { Self::Rest } else { self }
+    }
+}
+
 impl RvmParams {
+    /// Relevant rows of a shared regression, at most.
+    pub(crate) fn most_relevant(&self, n_rows: usize, n_classes: usize) -> usize {
+        const FOR_EACH: usize = 100;
+        match self.max_relevant {
+            0 => (FOR_EACH * n_classes).min((n_rows / 3).max(FOR_EACH)),
+            given => given,
+        }
+    }
+
     /// The same for machines that only judge lengths: some rows at a time is several times as fast and hardly worse.
     pub(crate) fn search_options(&self) -> Options {
         let trainer = if self.trainer == Trainer::Auto { Trainer::WorkingSet } else { self.trainer };

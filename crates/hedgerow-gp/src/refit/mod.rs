@@ -160,7 +160,7 @@ fn shares(y: ArrayView2<'_, f64>) -> Vec<f64> {
 }
 
 /// The covariance with the nearest active row that 99 of 100 judges exceed.
-fn nearness<T: Number>(
+pub fn nearness<T: Number>(
     kernel: &Kernel,
     judges: ArrayView2<'_, T>,
     rows: ArrayView2<'_, f64>,

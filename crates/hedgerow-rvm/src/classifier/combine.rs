@@ -23,8 +23,8 @@ impl Combination {
     /// Machines that there must be.
     pub(crate) fn n_machines(&self) -> usize {
         match (self.known.len(), self.how) {
-            (0 | 1, _) => 0,
             (2, _) => 1,
+            (0 | 1, _) | (_, MultiClass::Shared) => 0,
             (n, MultiClass::Pairs) => n * (n - 1) / 2,
             (n, _) => n,
         }
@@ -61,7 +61,7 @@ impl Combination {
             return vec![sigmoid(-scores[0]).max(LEAST), sigmoid(scores[0]).max(LEAST)];
         }
         match self.how {
-            MultiClass::Rest => scores.iter().map(|y| sigmoid(*y).max(LEAST)).collect(),
+            MultiClass::Rest | MultiClass::Shared => scores.iter().map(|y| sigmoid(*y).max(LEAST)).collect(),
             MultiClass::Softmax => {
                 let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 scores.iter().map(|y| libm::exp(y - most).max(LEAST)).collect()

@@ -63,7 +63,10 @@ impl RvmClassifier {
         // Columns and lengths are looked at again whenever twice as many rows have been seen, until the memory is full, and when
         // there are classes that no machine knows.
         let known = memory.facts.counts.iter().filter(|n| **n > 0).count();
-        let is_new_class = self.learnt.as_ref().is_some_and(|l| l.combination.known.len() != known);
+        let how = self.params.multi_class.with(labels.len(), known);
+        let is_new_class = self.learnt.as_ref().is_some_and(|Learnt { combination, .. }| {
+            combination.known.len() != known || (known > 2 && combination.how != how)
+        });
         let has_grown = memory.facts.n_seen >= 2 * memory.facts.tuned_at && memory.n_rows() < most;
         let first_new = memory.n_rows() - memory.n_new;
         let old = (self.preparation.clone(), self.learnt.clone(), memory.facts.tuned_at);
@@ -115,6 +118,13 @@ impl RvmClassifier {
             options: &options,
             budget: training.budget,
         };
+        if let Some(shared) = &learnt.shared {
+            let most = self.params.most_relevant(n, learnt.combination.known.len());
+            let new: Vec<usize> = (first_new..n).collect();
+            let grower = task.grower(&learnt.basis, most, training.par);
+            let grown = grower.offer(&memory.relevant(), shared, &new)?;
+            return Ok(self.keep_shared(grown, &task, &memory.features));
+        }
         let from = learnt.as_sparse(memory, &task, training);
         let machines = task.train_from(&from, training.par, |binary, from, rows, par| {
             let n = binary.design.n_rows();
@@ -132,8 +142,7 @@ impl RvmClassifier {
             let model = binary.solve(run, training.budget, par, &mut profile)?;
             Ok(Trained::of_one_run(model, profile, candidates.len()))
         })?;
-        let shared = self.shared(&machines, &task, learnt.shared.as_ref(), training)?;
-        Ok(self.keep(&machines, &task, &memory.features, shared.map(|(shared, _)| shared)))
+        Ok(self.keep(&machines, &task, &memory.features))
     }
 }
 

@@ -4,12 +4,12 @@ use hedgerow_core::{Budget, ClassId, Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::combine::Combination;
+use super::shared::Grower;
 use crate::basis::Basis;
 use crate::design::Design;
-use crate::machine::{Binary, Sparse, Task as _, sigmoid};
+use crate::machine::{Binary, Sparse, Task as _};
 use crate::options::{Options, RowsUsed, Trainer};
 use crate::params::{MultiClass, RvmParams};
-use crate::search::Judge;
 use crate::train::{Trained, reinsert, train};
 
 /// Times that `softmax` goes over all classes.
@@ -72,7 +72,23 @@ impl ClassTask<'_> {
         let mut counts = vec![0_usize; self.n_classes];
         self.labels.iter().for_each(|label| counts[label.index()] += 1);
         let known: Vec<usize> = (0..self.n_classes).filter(|c| counts[*c] > 0).collect();
-        Combination { how: self.params.multi_class, known, unknown: 1.0 / (self.labels.len() as f64 + 2.0) }
+        let how = self.params.multi_class.with(self.labels.len(), known.len());
+        Combination { how, known, unknown: 1.0 / (self.labels.len() as f64 + 2.0) }
+    }
+
+    /// A regression that all classes share, of so many relevant rows at most.
+    pub(crate) fn grower<'b>(&'b self, basis: &'b Basis, most: usize, par: &'b Par) -> Grower<'b> {
+        Grower {
+            x: self.x.view(),
+            labels: self.labels,
+            n_classes: self.n_classes,
+            basis,
+            most,
+            alpha_max: self.options.alpha_max,
+            seed: self.params.seed,
+            budget: self.budget,
+            par,
+        }
     }
 
     /// Trains all machines.
@@ -110,6 +126,7 @@ impl ClassTask<'_> {
             (0, _) => Vec::new(),
             (1, _) => vec![run(&self.binary(&self.is(known[1]), None), from.first(), None, par)?],
             (_, MultiClass::Softmax) => self.softmax(known, from, par, run)?,
+            (_, MultiClass::Shared) => Vec::new(),
             (_, MultiClass::Rest) => {
                 let each: Vec<Result<Trained>> = par.map(n, |m| {
                     let is_one = self.is(known[m]);
@@ -128,48 +145,6 @@ impl ClassTask<'_> {
             }
         };
         Ok(Machines { trained, combination })
-    }
-
-    /// The log-loss of some rows as the machines would answer them without their labels, nearly: the peak without a row's own factor.
-    pub(crate) fn loss_without_each(&self, machines: &Machines, rows: &[usize], par: &Par) -> f64 {
-        let Machines { trained, combination } = machines;
-        let (how, known) = (combination.how, &combination.known);
-        let pairs: Vec<(usize, usize)> =
-            (0..known.len()).flat_map(|a| (a + 1..known.len()).map(move |b| (a, b))).collect();
-        let x = self.x.select(Axis(0), rows);
-        let design = Design { x: self.x.view(), kernel: &self.basis.kernel };
-        let columns = par.map(trained.len(), |m| {
-            if par.is_stopped() {
-                // Nobody waits: machines and regression are both there, and either will do.
-                return Array1::zeros(rows.len());
-            }
-            let model = &trained[m].model;
-            let phi = design.centers(&model.columns).values(&self.basis.kernel, x.view(), &Par::sequential());
-            let mut scores = phi.dot(&model.mean);
-            if model.covariance.nrows() == model.columns.len() {
-                let spread = phi.dot(&model.covariance);
-                for (i, score) in scores.iter_mut().enumerate() {
-                    let class = self.labels[rows[i]].index();
-                    // What the machine was told about the row, if anything.
-                    let told = match how {
-                        MultiClass::Pairs if class == known[pairs[m].0] => Some(0.0),
-                        MultiClass::Pairs if class == known[pairs[m].1] => Some(1.0),
-                        MultiClass::Pairs => None,
-                        _ => Some(f64::from(u8::from(class == known[m]))),
-                    };
-                    if let Some(told) = told {
-                        let (p, variance) = (sigmoid(*score), spread.row(i).dot(&phi.row(i)));
-                        *score -= variance / (1.0 - p * (1.0 - p) * variance).max(1e-6) * (told - p);
-                    }
-                }
-            }
-            scores
-        });
-        let scores = Array2::from_shape_fn((rows.len(), trained.len()), |(i, m)| columns[m][i]);
-        let proba = combination.probabilities(&scores, self.n_classes);
-        let losses = rows.iter().zip(proba.rows());
-        let losses = losses.map(|(&row, p)| -libm::log(p[self.labels[row].index()].max(1e-15)));
-        losses.sum::<f64>() / rows.len().max(1) as f64
     }
 
     fn is(&self, class: usize) -> Vec<bool> {
@@ -272,76 +247,4 @@ fn in_haste(task: &Binary<'_>, par: &Par) -> Result<Trained> {
     trained.model.scores = task.design.multiply(&trained.model.columns, &trained.model.mean, par);
     trained.stop = hedgerow_core::StopReason::Time;
     Ok(trained)
-}
-
-/// Judges lengths for classes.
-pub(super) struct ClassJudge<'a> {
-    pub(super) x: &'a Array2<f64>,
-    pub(super) labels: &'a [ClassId],
-    pub(super) n_classes: usize,
-    pub(super) params: &'a RvmParams,
-    pub(super) options: &'a Options,
-    pub(super) budget: &'a Budget,
-    /// One thread.
-    pub(super) par: &'a Par,
-}
-
-impl ClassJudge<'_> {
-    fn fit(&self, basis: &Basis, x: &Array2<f64>, rows: &[usize]) -> Option<Machines> {
-        let labels: Vec<ClassId> = rows.iter().map(|&row| self.labels[row]).collect();
-        // With many classes, machines against the rest stand for whatever is asked for.
-        let params = RvmParams { multi_class: MultiClass::Rest, reinsert: false, ..self.params.clone() };
-        let task = ClassTask {
-            x: x.view(),
-            labels: &labels,
-            n_classes: self.n_classes,
-            basis,
-            params: &params,
-            options: self.options,
-            budget: self.budget,
-        };
-        task.train(self.par).ok()
-    }
-
-    fn rows(&self, basis: &Basis, rows: &[usize]) -> Array2<f64> {
-        basis.map(self.x.select(Axis(0), rows))
-    }
-}
-
-impl Judge for ClassJudge<'_> {
-    fn left_out(&self, lengths: &[f64], train: &[usize], test: &[usize]) -> Option<f64> {
-        let basis = Basis::new(self.params.kernel, lengths.to_vec());
-        let x = self.rows(&basis, train);
-        let machines = self.fit(&basis, &x, train)?;
-        let asked = self.rows(&basis, test);
-        let design = Design { x: x.view(), kernel: &basis.kernel };
-        let mut scores = Array2::zeros((test.len(), machines.trained.len()));
-        for (trained, mut column) in machines.trained.iter().zip(scores.columns_mut()) {
-            let centers = design.centers(&trained.model.columns);
-            let phi = centers.values(&basis.kernel, asked.view(), self.par);
-            column.assign(&phi.dot(&trained.model.mean));
-        }
-        let proba = machines.combination.probabilities(&scores, self.n_classes);
-        let score: f64 = test
-            .iter()
-            .zip(proba.rows())
-            .map(|(&row, p)| libm::log(p[self.labels[row].index()].max(1e-15)))
-            .sum();
-        Some(score).filter(|score| score.is_finite())
-    }
-
-    fn evidence(&self, lengths: &[f64], rows: &[usize]) -> Option<f64> {
-        let basis = Basis::new(self.params.kernel, lengths.to_vec());
-        let x = self.rows(&basis, rows);
-        let machines = self.fit(&basis, &x, rows)?;
-        let sum: f64 = machines.trained.iter().map(|trained| trained.model.log_evidence).sum();
-        Some(sum).filter(|score| score.is_finite())
-    }
-
-    fn groups(&self) -> Vec<Vec<usize>> {
-        let mut groups = vec![Vec::new(); self.n_classes];
-        self.labels.iter().enumerate().for_each(|(row, label)| groups[label.index()].push(row));
-        groups.retain(|group| !group.is_empty());
-        groups
-    }
 }

@@ -1,10 +1,12 @@
 //! Classes: machines for two of them each, and how their answers become probabilities.
 
 mod combine;
+mod judge;
 mod learn;
 mod machines;
 mod saved;
 mod shared;
+mod story;
 #[cfg(test)]
 mod tests;
 
@@ -15,22 +17,25 @@ use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 use crate::basis::Basis;
-use crate::diagnosis;
 use crate::machine::Profile;
 use crate::memory::Memory;
-use crate::params::RvmParams;
+use crate::params::{MultiClass, RvmParams};
 use crate::search::{LengthSearch, half_of};
 use crate::train::TracePoint;
 use combine::Combination;
-use machines::{ClassJudge, ClassTask, Machine, Machines};
-use shared::{Rows, Shared, Worth};
+use judge::ClassJudge;
+use machines::{ClassTask, Machine, Machines};
+use shared::{Grown, Shared};
+use story::Story;
 
 pub use saved::ClassifierFacts;
 
 /// Rows that answers are computed for together.
 const BLOCK: usize = 256;
-/// How often machines are trained again with a length that suits all rows better.
-const MOST_MOVES: usize = 2;
+/// How much longer or shorter a length is that is tried on all rows; and what part of the relevant rows decides about it.
+const STEP: f64 = 0.82;
+const MOST_STEPS: usize = 3;
+const PART: usize = 4;
 
 /// A Relevance Vector Machine for any number of classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,30 +91,19 @@ impl RvmClassifier {
         let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
         crate::room(data.n_rows(), preparation.width(), n_classes, &params, training.budget)?;
         let mut classifier = Self { params, n_classes, preparation, learnt: None, memory: None };
-        let (machines, relevant) = classifier.train(&data.features, &data.labels, training)?;
+        let (story, relevant) = classifier.train(&data.features, &data.labels, training)?;
         let targets = data.labels.iter().map(|label| f64::from(label.0)).collect();
         let limits = (classifier.params.max_rows, true, classifier.params.seed);
         let mut memory = Memory::of(&data.features, targets, &relevant, limits);
         memory.facts.counts = data.class_counts().iter().map(|n| *n as u64).collect();
         classifier.memory = Some(memory);
-        let mut notes: Vec<String> = Vec::new();
-        for trained in &machines.trained {
-            for note in diagnosis::notes(trained, data.n_rows()) {
-                if notes.len() < 3 && !notes.contains(&note) {
-                    notes.push(note);
-                }
-            }
-        }
-        let mut profile = Profile::default();
-        machines.trained.iter().for_each(|trained| profile.add(&trained.profile));
-        let stops = machines.trained.iter().map(|trained| trained.stop);
         Ok(FittedRvm {
-            stop: training.budget.spent().or(stops.into_iter().next()).unwrap_or(StopReason::Done),
+            stop: training.budget.spent().or(story.stop).unwrap_or(StopReason::Done),
             log_evidence: classifier.learnt.as_ref().map_or(f64::NAN, |learnt| learnt.log_evidence),
-            notes,
-            trace: machines.trained.iter().flat_map(|trained| trained.trace.clone()).collect(),
-            profile,
-            partition_size: machines.trained.first().map_or(0, |trained| trained.partition),
+            notes: story.notes,
+            trace: story.trace,
+            profile: story.profile,
+            partition_size: story.partition,
             classifier,
         })
     }
@@ -163,9 +157,12 @@ impl RvmClassifier {
         self.learnt.as_ref().map_or(0, |learnt| learnt.rows.nrows())
     }
 
-    /// Relevant rows of each machine, the bias not counted.
+    /// Relevant rows of each machine, the bias not counted; a regression that all classes share is one.
     pub fn n_relevant_each(&self) -> Vec<usize> {
         let Some(learnt) = &self.learnt else { return Vec::new() };
+        if learnt.shared.is_some() {
+            return vec![learnt.rows.nrows()];
+        }
         let bias = learnt.rows.nrows();
         let of = |machine: &Machine| machine.columns.iter().filter(|c| **c < bias).count();
         learnt.machines.iter().map(of).collect()
@@ -200,7 +197,7 @@ impl RvmClassifier {
         features: &Features,
         labels: &[ClassId],
         training: &Training<'_>,
-    ) -> Result<(Machines, Vec<usize>)> {
+    ) -> Result<(Story, Vec<usize>)> {
         let stop = &training.budget.stop;
         let until_stopped = Training { par: &training.par.until(stop), ..*training };
         let found = self.train_on(features, labels, &until_stopped);
@@ -209,8 +206,8 @@ impl RvmClassifier {
         }
         let rows = crate::spread(labels.len());
         let some: Vec<ClassId> = rows.iter().map(|&row| labels[row]).collect();
-        let (machines, relevant) = self.train_on(&features.select(&rows), &some, training)?;
-        Ok((machines, relevant.into_iter().map(|place| rows[place]).collect()))
+        let (story, relevant) = self.train_on(&features.select(&rows), &some, training)?;
+        Ok((story, relevant.into_iter().map(|place| rows[place]).collect()))
     }
 
     fn train_on(
@@ -218,7 +215,7 @@ impl RvmClassifier {
         features: &Features,
         labels: &[ClassId],
         training: &Training<'_>,
-    ) -> Result<(Machines, Vec<usize>)> {
+    ) -> Result<(Story, Vec<usize>)> {
         let interrupted = || if training.par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
         let prepared = self.preparation.map_all(features, training.par);
         interrupted()?;
@@ -244,72 +241,45 @@ impl RvmClassifier {
             search.find(&prepared)
         };
         interrupted()?;
-        let mut basis = Basis::new(self.params.kernel, lengths);
+        let basis = Basis::new(self.params.kernel, lengths);
         let x = basis.map(prepared);
         let params = self.params.clone();
-        let rest = ClassTask {
+        let task = ClassTask {
             x: x.view(),
             labels,
             n_classes: self.n_classes,
-            basis: &basis.clone(),
+            basis: &basis,
             params: &params,
             options: &options,
             budget: training.budget,
         };
-        let mut machines = rest.train(training.par)?;
-        let mut shared = self.shared(&machines, &rest, None, training)?;
-        // All rows may ask for another length than those that the search looked at.
-        for _ in 0..MOST_MOVES {
-            let Some(length) = shared.as_ref().map(|(shared, _)| shared.refit.length) else { break };
-            if length == basis.lengths[0] || training.budget.spent().is_some() {
-                break;
-            }
-            let moved = basis.of_length(length);
-            let task = ClassTask { basis: &moved, ..rest };
-            let Ok(others) = task.train(training.par) else { break };
-            let found = self.shared(&others, &task, None, training)?;
-            let loss = |shared: &Option<(Shared, f64)>| shared.as_ref().map_or(f64::INFINITY, |s| s.1);
-            if loss(&found) >= loss(&shared) {
-                break;
-            }
-            (basis, machines, shared) = (moved, others, found);
+        if task.combination().how == MultiClass::Shared {
+            let (basis, grown) = best_length(&task, training.par)?;
+            let story = Story::of_shared(&grown, labels.len());
+            return Ok((story, self.keep_shared(grown, &ClassTask { basis: &basis, ..task }, features)));
         }
-        let task = ClassTask { basis: &basis, ..rest };
-        let relevant = self.keep(&machines, &task, features, shared.map(|(shared, _)| shared));
-        Ok((machines, relevant))
+        let machines = task.train(training.par)?;
+        let story = Story::of_machines(&machines, labels.len());
+        Ok((story, self.keep(&machines, &task, features)))
     }
 
-    /// A regression of all classes on what is relevant to any, and its loss; none if it is not wanted, cannot be, or is worse than the
-    /// machines. What was found before is kept to.
-    fn shared(
-        &self,
-        machines: &Machines,
-        task: &ClassTask<'_>,
-        before: Option<&Shared>,
-        training: &Training<'_>,
-    ) -> Result<Option<(Shared, f64)>> {
-        if !self.params.refit {
-            return Ok(None);
-        }
-        let rows = Rows { x: task.x, labels: task.labels, n_classes: task.n_classes };
-        let relevant = machines.union(task.x.nrows());
-        let how = (before, self.params.length_scale == 0.0);
-        let found = Shared::fit(&rows, &relevant, task.basis, how, (training.budget, training.par))?;
-        // A handful of rows that suit the machines may be too few for a regression.
-        Ok(found.and_then(|(shared, Worth { loss, rows })| {
-            let is_better = loss < task.loss_without_each(machines, &rows, training.par);
-            is_better.then_some((shared, loss))
-        }))
+    /// Keeps a regression. Returns which rows are relevant.
+    fn keep_shared(&mut self, grown: Grown, task: &ClassTask<'_>, features: &Features) -> Vec<usize> {
+        let Grown { shared, relevant, log_evidence, .. } = grown;
+        self.learnt = Some(Learnt {
+            basis: task.basis.clone(),
+            rows: task.x.select(ndarray::Axis(0), &relevant),
+            raw: features.select(&relevant).to_array(0..relevant.len()),
+            machines: Vec::new(),
+            combination: task.combination(),
+            shared: Some(shared),
+            log_evidence,
+        });
+        relevant
     }
 
     /// Keeps what a training run has found. Returns which rows are relevant.
-    fn keep(
-        &mut self,
-        machines: &Machines,
-        task: &ClassTask<'_>,
-        features: &Features,
-        shared: Option<Shared>,
-    ) -> Vec<usize> {
+    fn keep(&mut self, machines: &Machines, task: &ClassTask<'_>, features: &Features) -> Vec<usize> {
         let relevant = machines.union(task.x.nrows());
         self.learnt = Some(Learnt {
             basis: task.basis.clone(),
@@ -317,11 +287,40 @@ impl RvmClassifier {
             raw: features.select(&relevant).to_array(0..relevant.len()),
             machines: machines.over(&relevant, task.x.nrows()),
             combination: machines.combination.clone(),
-            shared,
+            shared: None,
             log_evidence: machines.trained.iter().map(|trained| trained.model.log_evidence).sum(),
         });
         relevant
     }
+}
+
+/// A regression with the length that suits all rows best: those that the search looked at may have been too few to see the differences
+/// that all rows show. Smaller regressions decide about that.
+fn best_length(task: &ClassTask<'_>, par: &Par) -> Result<(Basis, Grown)> {
+    let n_known = task.combination().known.len();
+    let most = task.params.most_relevant(task.labels.len(), n_known);
+    let of = |basis: &Basis, most: usize| task.grower(basis, most, par).grow();
+    let mut best = task.basis.clone();
+    let may_move = task.params.length_scale == 0.0 && !best.name.is_of_products();
+    if may_move {
+        let mut least = of(&best, most / PART)?.loss;
+        for factor in [STEP, 1.0 / STEP] {
+            let from = best.lengths[0];
+            for _ in 0..MOST_STEPS {
+                let next = best.of_length(best.lengths[0] * factor);
+                let Some(loss) = of(&next, most / PART).ok().map(|grown| grown.loss) else { break };
+                if loss >= least || task.budget.spent().is_some() {
+                    break;
+                }
+                (best, least) = (next, loss);
+            }
+            if best.lengths[0] != from {
+                break;
+            }
+        }
+    }
+    let grown = of(&best, most)?;
+    Ok((best, grown))
 }
 
 impl Memory {
@@ -335,7 +334,7 @@ impl Learnt {
     /// The probabilities of rows as the kernel sees them.
     fn answers(&self, x: ArrayView2<'_, f64>, n_classes: usize) -> Array2<f64> {
         if let Some(shared) = &self.shared {
-            return shared.answers(x, self.rows.view(), n_classes, &self.combination.known);
+            return shared.answers(x, self.rows.view(), &self.basis, n_classes, &self.combination.known);
         }
         let n = self.rows.nrows();
         let mut weights = Array2::zeros((n + 1, self.machines.len()));

@@ -13,7 +13,7 @@ use super::shared::Shared;
 use super::{Learnt, Machine, RvmClassifier};
 use crate::basis::Basis;
 use crate::memory::{Memory, MemoryFacts};
-use crate::params::RvmParams;
+use crate::params::{MultiClass, RvmParams};
 use crate::regressor::{finite, malformed};
 
 /// What is not a table.
@@ -37,7 +37,7 @@ struct LearntFacts {
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct SharedFacts {
-    refit: RefitFacts,
+    scores: RefitFacts,
     calibration: Calibration,
 }
 
@@ -52,7 +52,7 @@ impl Saved for RvmClassifier {
             lengths: learnt.basis.lengths.clone(),
             combination: learnt.combination.clone(),
             shared: learnt.shared.as_ref().map(|shared| SharedFacts {
-                refit: shared.refit.facts(),
+                scores: shared.scores.facts(),
                 calibration: shared.calibration.clone(),
             }),
             log_evidence: if learnt.log_evidence.is_finite() { learnt.log_evidence } else { 0.0 },
@@ -80,7 +80,9 @@ impl Saved for RvmClassifier {
             }
         }
         if let Some(shared) = self.learnt.as_ref().and_then(|learnt| learnt.shared.as_ref()) {
-            tables.push(("shared.weights".into(), CowArray::from(shared.refit.weights.view())));
+            tables.push(("shared.weights".into(), CowArray::from(shared.scores.weights.view())));
+            let alpha = ndarray::ArrayView1::from(&shared.alpha).insert_axis(ndarray::Axis(0));
+            tables.push(("shared.precisions".into(), CowArray::from(alpha)));
         }
         if let Some(memory) = &self.memory {
             tables.extend(memory.tables().map(|(name, table)| (name.to_string(), CowArray::from(table))));
@@ -148,17 +150,24 @@ fn restore_learnt(
         });
     }
     let basis = Basis::new(params.kernel, lengths);
-    let restored = |SharedFacts { refit, calibration }: SharedFacts| {
+    let restored = |SharedFacts { scores, calibration }: SharedFacts| {
         let weights = table("shared.weights")?;
         // A class that came after the last look has no weights yet.
         let n_known = weights.ncols();
         if n_known > n_classes || !calibration.is_valid() || calibration.curves.len() != n_known {
             return Err(malformed("shared.weights", "weights, curves and classes do not fit together"));
         }
-        let refit = Refit::restore(refit, weights, (rows.nrows(), n_known))
+        let scores = Refit::restore(scores, weights, (rows.nrows(), n_known))
             .map_err(|detail| malformed("shared.weights", detail))?;
-        Ok(Shared::new(refit, calibration, &basis))
+        let alpha = finite(table, "shared.precisions")?;
+        if alpha.dim() != (1, rows.nrows()) || !alpha.iter().all(|a| *a > 0.0) {
+            return Err(malformed("shared.precisions", "expected a precision above 0 for each relevant row"));
+        }
+        Ok(Shared { scores, alpha: alpha.row(0).to_vec(), calibration })
     };
+    if (combination.how == MultiClass::Shared && combination.known.len() > 2) != shared.is_some() {
+        return Err(malformed("facts", "a shared regression is missing, or one too many"));
+    }
     let shared = shared.map(restored).transpose()?;
     Ok(Learnt { basis, rows, raw: raw.mapv(|v| v as f32), machines, combination, shared, log_evidence })
 }

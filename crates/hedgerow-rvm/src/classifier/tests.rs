@@ -9,6 +9,8 @@ use crate::params::{MultiClass, Search};
 use crate::regressor::malformed;
 use crate::{Solver, Trainer};
 
+const WAYS: [MultiClass; 4] = [MultiClass::Shared, MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax];
+
 fn fit(data: &Dataset, params: RvmParams, threads: usize) -> FittedRvm {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
@@ -24,7 +26,7 @@ fn n_right(model: &RvmClassifier, data: &Dataset) -> usize {
 #[test]
 fn all_ways_with_several_classes_keep_the_contract() {
     let data = blobs(240, 3, 4, 1);
-    for multi_class in [MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax] {
+    for multi_class in WAYS {
         let params = RvmParams { multi_class, length_scale: 1.0, ..Default::default() };
         let model = fit(&data, params.clone(), 2).classifier;
         assert!(model == fit(&data, params, 1).classifier, "threads change nothing");
@@ -35,7 +37,12 @@ fn all_ways_with_several_classes_keep_the_contract() {
         check_distributions(&model, Array2::from_elem((2, 3), 3e38_f32).view());
         check_distributions(&model, Array2::from_elem((2, 3), f32::NAN).view());
         assert!(n_right(&model, &data) > 220, "{multi_class:?}: {}", n_right(&model, &data));
-        assert_eq!(model.n_relevant_each().len(), if multi_class == MultiClass::Pairs { 6 } else { 4 });
+        let n_machines = match multi_class {
+            MultiClass::Shared => 1,
+            MultiClass::Pairs => 6,
+            _ => 4,
+        };
+        assert_eq!(model.n_relevant_each().len(), n_machines);
         assert!(model.n_relevant() < 60 && model.relevant_rows().ncols() == 3);
     }
 }
@@ -46,19 +53,21 @@ fn shared_scores_are_worth_more_than_those_of_machines() {
     let (data, fresh) = (blobs(400, 3, 5, 1), blobs(800, 3, 5, 1));
     let later: Vec<usize> = (400..800).collect();
     let fresh = fresh.select(&later);
-    let log_loss = |refit: bool| {
-        let model = fit(&data, RvmParams { refit, ..Default::default() }, 2).classifier;
-        assert_eq!(model.learnt.as_ref().unwrap().shared.is_some(), refit);
+    let log_loss = |multi_class: MultiClass| {
+        let model = fit(&data, RvmParams { multi_class, ..Default::default() }, 2).classifier;
+        assert_eq!(model.learnt.as_ref().unwrap().shared.is_some(), multi_class == MultiClass::Shared);
         assert!(model == copy(&model).unwrap(), "as it was saved");
         let proba = model.predict_proba(fresh.features.to_array(0..400).view(), &Par::sequential()).unwrap();
         let losses = fresh.labels.iter().zip(proba.rows()).map(|(label, p)| -libm::log(p[label.index()]));
         losses.sum::<f64>() / 400.0
     };
-    let (shared, machines) = (log_loss(true), log_loss(false));
+    let (shared, machines) = (log_loss(MultiClass::Shared), log_loss(MultiClass::Rest));
     assert!(shared < machines, "{shared} {machines}");
-    // Two classes have one machine, and nothing to share.
+    // Two classes have one machine, and nothing to share; few rows have nobody to judge.
     let two = fit(&blobs(200, 2, 2, 3), RvmParams::default(), 1).classifier;
     assert!(two.learnt.unwrap().shared.is_none());
+    let few = fit(&blobs(25, 2, 3, 3), RvmParams::default(), 1).classifier;
+    assert_eq!(few.n_relevant_each().len(), 3);
 }
 
 #[test]
@@ -103,7 +112,7 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     let par = Par::new(2).unwrap();
     let budget = Budget::open();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    for multi_class in [MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax] {
+    for multi_class in WAYS {
         let params = RvmParams { multi_class, max_rows: 100, length_scale: 1.0, ..Default::default() };
         let params = params.check().unwrap();
         let mut whole = RvmClassifier::new(&data.schema, &params).unwrap();
@@ -152,7 +161,7 @@ fn classes_may_come_late_and_one_alone_is_no_trouble() {
     // A class of the schema that has no rows.
     let mut wide = data.clone();
     wide.schema.labels = LabelTable::from(["0", "1", "2", "3"].map(String::from).to_vec());
-    for multi_class in [MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax] {
+    for multi_class in WAYS {
         let model =
             fit(&wide, RvmParams { multi_class, length_scale: 1.0, ..Default::default() }, 1).classifier;
         let proba = model.predict_proba(x.view(), &par).unwrap();
@@ -163,9 +172,12 @@ fn classes_may_come_late_and_one_alone_is_no_trouble() {
 
 #[test]
 fn what_does_not_fit_together_is_an_error() {
-    let model = fit(&blobs(90, 2, 3, 1), RvmParams { length_scale: 1.0, ..Default::default() }, 1).classifier;
-    for wrong in ["rows", "relevant", "machine.1", "memory.features", "memory.rows"] {
-        for change in 0..3 {
+    let of = |multi_class| RvmParams { multi_class, length_scale: 1.0, ..Default::default() };
+    let machines = ["rows", "relevant", "machine.1", "memory.features", "memory.rows"];
+    let shared = ["rows", "relevant", "shared.weights", "shared.precisions", "memory.rows"];
+    for (multi_class, tables) in [(MultiClass::Rest, machines), (MultiClass::Shared, shared)] {
+        let model = fit(&blobs(90, 2, 3, 1), of(multi_class), 1).classifier;
+        for (wrong, change) in tables.into_iter().flat_map(|wrong| [(wrong, 0), (wrong, 1), (wrong, 2)]) {
             let restored = RvmClassifier::restore(model.facts(), &mut |name| {
                 let found = model.tables().into_iter().find(|(known, _)| known == name);
                 let mut table = found.ok_or_else(|| malformed(name, "missing"))?.1.into_owned();

@@ -9,16 +9,19 @@
 //! ```
 //!
 //! [`basic`] starts with all columns and drops those whose `α` runs away; [`fast`] starts with none and takes, changes or drops one
-//! at a time, the one that gains most (Tipping and Faul 2003).
+//! at a time, the one that gains most (Tipping and Faul 2003). [`several`] is `basic` for several targets that share their columns.
 
 mod basic;
 mod fast;
+mod several;
 #[cfg(test)]
 mod tests;
 
 use hedgerow_core::{Budget, Par, Result};
 use hedgerow_gp::linalg::Cholesky;
 use ndarray::{Array1, Array2};
+
+pub(crate) use several::Several;
 
 /// What all rows say about candidate columns.
 #[derive(Debug, Clone)]
@@ -112,14 +115,7 @@ impl Posterior {
         beta: f64,
         par: &Par,
     ) -> Result<Self> {
-        let n = active.len();
-        let mut precision = Array2::zeros((n, n));
-        for (i, &row) in active.iter().enumerate() {
-            let from = problem.gram.row(row);
-            active.iter().zip(precision.row_mut(i)).for_each(|(&column, to)| *to = beta * from[column]);
-            precision[(i, i)] += alpha[i];
-        }
-        let factor = Cholesky::robust_in_place(precision, par)?;
+        let factor = precision_factor(&problem.gram, active, alpha, beta, par)?;
         let moment: Array1<f64> = active.iter().map(|&i| beta * problem.moment[i]).collect();
         Ok(Self { mean: factor.solve(moment.view()), factor })
     }
@@ -134,6 +130,24 @@ impl Posterior {
         let mean = lower.iter().map(|v| v * v).sum::<f64>() / lower.nrows().max(1) as f64;
         jitter / mean
     }
+}
+
+/// The factor of Σ⁻¹ = βG + A of some columns.
+fn precision_factor(
+    gram: &Array2<f64>,
+    active: &[usize],
+    alpha: &[f64],
+    beta: f64,
+    par: &Par,
+) -> Result<Cholesky> {
+    let n = active.len();
+    let mut precision = Array2::zeros((n, n));
+    for (i, &row) in active.iter().enumerate() {
+        let from = gram.row(row);
+        active.iter().zip(precision.row_mut(i)).for_each(|(&column, to)| *to = beta * from[column]);
+        precision[(i, i)] += alpha[i];
+    }
+    Cholesky::robust_in_place(precision, par)
 }
 
 impl Quadratic {
