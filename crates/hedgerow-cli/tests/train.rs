@@ -72,6 +72,28 @@ fn rounds_give_the_same_file_for_any_number_of_threads_and_policies_differ_by_na
 }
 
 #[test]
+fn leaves_of_trees_are_trained_in_slices() {
+    let program = Program::new();
+    let line = "train {data}/banana.csv.gz --target label --model leaf-gp --set n_trees=6 --set leaf_rows=100 --rounds 400";
+    let text = program.ok(&format!("{line} --out 1.hedgerow --threads 1"));
+    holds(
+        &text,
+        &["leaf-gp", "leaves 1", "trees 1", "search 1", "rows not learnt: accuracy", "ready to learn more"],
+    );
+    let result = program.json(&format!("{line} --out 2.hedgerow --threads 2"));
+    assert_eq!(program.read("1.hedgerow"), program.read("2.hedgerow"));
+    let jobs = result["jobs"].as_array().unwrap();
+    let leaves: Vec<&Value> = jobs.iter().filter(|job| job["kind"] == "leaves").collect();
+    assert!(leaves.len() == 6 && leaves.iter().all(|job| job["points"] == job["goal"]), "{result}");
+    assert!(number(&result["judged"]["accuracy"]) > 0.85, "{result}");
+    let fitted = program.json(
+        "fit {data}/banana.csv.gz --target label --model leaf-gp --set n_trees=6 --set leaf_rows=100 --holdout 0.1",
+    );
+    let difference = number(&fitted["metrics"]["accuracy"]) - number(&result["judged"]["accuracy"]);
+    assert!(difference.abs() < 0.03, "{difference}");
+}
+
+#[test]
 fn limits_are_kept_and_bad_requests_refused() {
     let program = Program::new();
     let timed =

@@ -1,10 +1,10 @@
 //! A model that is trained while it answers.
 //!
-//! An [`Engine`] is given rows at any time and works on its model in the background: trees, a machine for each class, the search for a kernel and the regression on
-//! all rows are jobs in slices, of which the weakest goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
+//! An [`Engine`] is given rows at any time and works on its model in the background: trees, a machine for each class, processes in leaves, the search for a kernel and
+//! the regression on all rows are jobs in slices, of which the weakest goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
 //! never changed and is replaced when rows that nobody learnt say that something no worse exists.
 //!
-//! `rows` takes rows in, `jobs` does the work, `host` merges it, `combine` makes models of what there is.
+//! `rows` takes rows in, `jobs` does the work (`search` and `leaves` parts of it), `host` merges it, `combine` makes models of what there is.
 //!
 //! ```
 //! use hedgerow::Engine;
@@ -29,8 +29,10 @@
 mod combine;
 mod host;
 mod jobs;
+mod leaves;
 mod look;
 mod rows;
+mod search;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -80,6 +82,9 @@ impl Engine {
         let kind = params.kind();
         if !kind.trains_in_slices() {
             return Err(kind.unable("be trained in slices", Kind::trains_in_slices));
+        }
+        if let ModelParams::LeafGp(params) = params {
+            params.forest_params().check()?;
         }
         if let ModelParams::ForestIvm(params) = params {
             params.forest_params().check()?;
@@ -175,7 +180,7 @@ impl Engine {
         let snapshot = self.published.get();
         let evidence = snapshot.evidence.clone();
         let snapshot = Arc::unwrap_or_clone(snapshot);
-        Ok(Finished { model: snapshot.with_rows(host.all_rows()?), evidence, jobs, stop })
+        Ok(Finished { model: snapshot.with_rows(host.all_rows()?, host.n_dropped()), evidence, jobs, stop })
     }
 }
 

@@ -10,8 +10,11 @@ use hedgerow_core::{ClassId, Dataset, Par, Params as _, Result};
 use hedgerow_forest::{ForestParams, Nursery};
 use hedgerow_gp::IvmParams;
 use hedgerow_gp::ivm::sliced::{Ground, Trials};
+use hedgerow_hybrid::LeafGpParams;
+use hedgerow_hybrid::leaf_gp::sliced::Plot;
 use ndarray::Array2;
 
+use super::view::View;
 use crate::params::ModelParams;
 
 /// Rows that judge, at most: more would not tell models apart better.
@@ -34,7 +37,10 @@ pub(super) struct Stock {
     is_judge: Vec<bool>,
     pub(super) nursery: Option<Nursery>,
     pub(super) ground: Option<Ground>,
+    pub(super) plot: Option<Plot>,
     pub(super) trials: Option<Arc<Trials>>,
+    /// Rows that came before all of these and were forgotten.
+    pub(super) n_dropped: u64,
     /// The rows that judge, and their classes.
     pub(super) judges: Array2<f32>,
     pub(super) labels: Vec<ClassId>,
@@ -45,6 +51,7 @@ pub(super) fn forest_params(params: &ModelParams) -> Option<ForestParams> {
     match params {
         ModelParams::Forest(params) => Some(params.clone()),
         ModelParams::ForestIvm(params) => Some(params.forest_params()),
+        ModelParams::LeafGp(params) => Some(params.forest_params()),
         _ => None,
     }
 }
@@ -58,24 +65,45 @@ pub(super) fn ivm_params(params: &ModelParams) -> Option<IvmParams> {
     }
 }
 
+/// The parameters of leaves that learn, if the model has such.
+pub(super) fn leaf_params(params: &ModelParams) -> Option<&LeafGpParams> {
+    if let ModelParams::LeafGp(params) = params { Some(params) } else { None }
+}
+
 impl Stock {
     /// The rows before, if there were any, with those that were waiting. Fails where there is nothing to learn from yet.
-    pub(super) fn new(before: Option<&Self>, waiting: &[Arc<Dataset>], params: &ModelParams) -> Result<Self> {
+    pub(super) fn new(view: &View) -> Result<Self> {
         let par = Par::sequential();
-        let data = join(before.map(|stock| &*stock.data), waiting);
+        let (before, params) = (view.stock.as_deref(), &*view.params);
+        let mut data = join(before.map(|stock| &*stock.data), &view.waiting);
         data.check_trainable()?;
         let version = before.map_or(1, |stock| stock.version + 1);
-        let is_judge = choose_judges(&data, before.map(|stock| &stock.is_judge[..]), params.seed(), version);
+        let mut is_judge =
+            choose_judges(&data, before.map(|stock| &stock.is_judge[..]), params.seed(), version);
         // Columns and kernel are looked at again when twice as many rows are there, or other classes and categories.
-        let goes_on =
+        let mut goes_on =
             before.filter(|stock| data.n_rows() < 2 * stock.n_begun && stock.data.schema == data.schema);
+        let n_old = excess(data.n_rows(), goes_on.is_some(), params);
+        if n_old > 0 {
+            goes_on = None;
+            data = data.select(&(n_old..data.n_rows()).collect::<Vec<_>>());
+            is_judge.drain(..n_old);
+            data.check_trainable()?;
+        }
         let data = Arc::new(data);
+        // Leaves take rows up as they are: once all trees are grown, nobody needs to grow any.
+        let is_grown = goes_on.is_some() && !view.stems.is_empty() && view.stems.iter().all(Option::is_some);
         let nursery = forest_params(params)
+            .filter(|_| !is_grown)
             .map(|params| Nursery::new(Arc::clone(&data), &is_judge, &params.check()?, &par))
             .transpose()?;
         let ground = ivm_params(params).map(|_| match goes_on.and_then(|stock| stock.ground.as_ref()) {
             Some(ground) => ground.grown(&data, is_judge.clone()),
             None => Ground::new(&data, is_judge.clone()),
+        });
+        let plot = leaf_params(params).map(|params| match goes_on.and_then(|stock| stock.plot.as_ref()) {
+            Some(plot) => plot.grown(&data, &is_judge),
+            None => Plot::new(&data, &is_judge, params),
         });
         let trials = match (goes_on, ivm_params(params), &ground) {
             (Some(stock), ..) => stock.trials.clone(),
@@ -92,7 +120,9 @@ impl Stock {
             n_begun: goes_on.map_or(data.n_rows(), |stock| stock.n_begun),
             nursery,
             ground,
+            plot,
             trials,
+            n_dropped: before.map_or(0, |stock| stock.n_dropped) + n_old as u64,
             judges: data.features.select(&judges).to_array(0..judges.len()),
             labels: judges.iter().map(|&row| data.labels[row]).collect(),
             is_judge,
@@ -105,9 +135,16 @@ impl Stock {
         self.data.bytes()
             + self.nursery.as_ref().map_or(0, Nursery::bytes)
             + self.ground.as_ref().map_or(0, Ground::bytes)
-            + self.trials.as_ref().map_or(0, |trials| trials.bytes())
+            + self.plot.as_ref().map_or(0, Plot::bytes)
             + 4 * self.judges.len()
     }
+}
+
+/// How many of the oldest rows are to be forgotten: models that remember so many only do not get more. Not for each row that is too many, since everything begins anew then.
+fn excess(n: usize, goes_on: bool, params: &ModelParams) -> usize {
+    let most = leaf_params(params).map_or(usize::MAX, LeafGpParams::most_rows);
+    let bearable = if goes_on { most.saturating_add(most / 4) } else { most };
+    if n > bearable { n - most } else { 0 }
 }
 
 /// Some rows and others after them, under the newest schema.

@@ -1,5 +1,6 @@
 //! A model as it is published, and how good it is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_core::traits::largest;
@@ -46,6 +47,8 @@ pub(super) struct Kept {
     pub(super) forest: Option<Array2<f64>>,
     pub(super) machine: Option<Array2<f64>>,
     pub(super) ratings: Vec<(usize, f64)>,
+    /// The rows that leaves are made of, and how many came before them.
+    pub(super) rows: Option<(u64, Arc<Dataset>)>,
 }
 
 impl Snapshot {
@@ -54,10 +57,16 @@ impl Snapshot {
         Self { model, evidence: None, slices: 0, elapsed: Duration::ZERO, kept: Kept::default() }
     }
 
-    /// The model with all rows that there were; as it is if it has learnt nothing.
-    pub(super) fn with_rows(self, data: Option<Dataset>) -> Model {
+    /// The model with all rows that there were, after so many that were forgotten; as it is if it has learnt nothing.
+    pub(super) fn with_rows(self, data: Option<Dataset>, n_dropped: u64) -> Model {
         let Self { model, kept, evidence, .. } = self;
         let (Some(data), true) = (data, evidence.is_some()) else { return model };
+        if let (Learner::LeafGp(leaves), Some((first, own))) = (&model.learner, &kept.rows) {
+            let n_seen = n_dropped + data.n_rows() as u64;
+            let data = own_and_newer(own, *first, &data, n_dropped);
+            let learner = Learner::LeafGp(Box::new(leaves.clone().remembering(&data, n_seen)));
+            return Model { schema: model.schema, learner };
+        }
         // Classes that have come since the model was made are not known to it.
         let n_known = model.schema.n_classes();
         let known: Vec<usize> =
@@ -82,6 +91,16 @@ impl Snapshot {
         };
         Model { schema, learner }
     }
+}
+
+/// Rows of a model, and after them those that have come since, as far as it knows their classes.
+fn own_and_newer(own: &Dataset, first: u64, now: &Dataset, n_dropped: u64) -> Dataset {
+    let end = (first + own.n_rows() as u64).saturating_sub(n_dropped) as usize;
+    let is_known = |row: &usize| now.labels[*row].index() < own.schema.n_classes();
+    let newer: Vec<usize> = (end..now.n_rows()).filter(is_known).collect();
+    let mut all = own.clone();
+    all.append(&Dataset { schema: own.schema.clone(), ..now.select(&newer) });
+    all
 }
 
 impl Evidence {
