@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hedgerow_core::{Dataset, Error, Result, Schema};
+use hedgerow_core::{ClassId, Dataset, Error, Result, Schema};
 use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
 
 use super::jobs::EngineJob;
-use super::rows::{forest_params, ivm_params, join, leaf_params};
+use super::rows::{News, forest_params, ivm_params, join, leaf_params};
 use super::search::Trials;
-use super::snapshot::{Evidence, Snapshot};
+use super::snapshot::{Evidence, Judges, Snapshot};
 use super::view::{Product, View};
 use crate::params::ModelParams;
 
@@ -38,6 +38,7 @@ pub(super) enum Role {
 pub(super) struct EngineHost {
     pub(super) view: Arc<View>,
     schema: Schema,
+    n_appended: u64,
     pub(super) roles: Vec<Role>,
     pub(super) problems: Vec<Option<String>>,
     pub(super) published: Arc<Published<Snapshot>>,
@@ -72,6 +73,7 @@ impl EngineHost {
             lanes: options.lanes.max(1),
             stock: None,
             waiting: Arc::default(),
+            judges_before: Arc::default(),
             trials: None,
             tried: Vec::new(),
             kernel: None,
@@ -85,6 +87,7 @@ impl EngineHost {
         let mut host = Self {
             view: Arc::new(view),
             schema,
+            n_appended: 0,
             roles: Vec::new(),
             problems: Vec::new(),
             published,
@@ -144,12 +147,46 @@ impl EngineHost {
         &self.schema
     }
 
-    /// Rows that have come. They are taken up by a job.
-    pub(super) fn append(&mut self, data: Dataset) {
+    /// Rows that have come. They are taken up by a job. Returns the place of the first in the order in which rows come.
+    pub(super) fn append(&mut self, data: Dataset) -> u64 {
         self.schema = data.schema.clone();
+        let first = self.n_appended;
         if data.n_rows() > 0 {
-            let view = Arc::make_mut(&mut self.view);
-            Arc::make_mut(&mut view.waiting).push(Arc::new(data));
+            self.n_appended += data.n_rows() as u64;
+            self.wait_for(News::Rows(Arc::new(data)));
+        }
+        first
+    }
+
+    /// Other labels for rows that have come, by their places. They are taken up by a job.
+    pub(super) fn relabel(&mut self, schema: &Schema, labels: Vec<(u64, ClassId)>) {
+        self.schema = schema.clone();
+        if !labels.is_empty() {
+            self.wait_for(News::Labels(Arc::new((schema.clone(), labels))));
+        }
+    }
+
+    fn wait_for(&mut self, news: News) {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.view).waiting).push(news);
+    }
+
+    /// How many rows have come.
+    pub(super) fn n_appended(&self) -> u64 {
+        self.n_appended
+    }
+
+    /// Lets the first rows judge that judged an earlier engine.
+    pub(super) fn let_judge(&mut self, is_judge: Vec<bool>) {
+        Arc::make_mut(&mut self.view).judges_before = Arc::new(is_judge);
+    }
+
+    /// Which rows judge, of those that were taken up.
+    pub(super) fn judges(&self) -> Judges {
+        let Some(stock) = &self.view.stock else { return Judges::default() };
+        let judges = stock.is_judge.iter().zip(stock.n_dropped..).filter(|(is, _)| **is);
+        Judges {
+            n_rows: stock.n_dropped + stock.is_judge.len() as u64,
+            places: judges.map(|(_, place)| place).collect(),
         }
     }
 
@@ -175,7 +212,7 @@ impl EngineHost {
     /// All rows, those that still wait too; none if there are none.
     pub(super) fn all_rows(&self) -> Result<Option<Dataset>> {
         let before = self.view.stock.as_ref().map(|stock| &*stock.data);
-        let data = join(before, &self.view.waiting);
+        let data = join(before, self.n_dropped(), &self.view.waiting).data;
         if data.n_rows() == 0 {
             return Ok(None);
         }

@@ -4,7 +4,7 @@ use hedgerow_gp::ivm::sliced::Machine;
 use hedgerow_trainer::{Look, State};
 
 use super::host::{EngineHost, Role};
-use super::rows::{forest_params, ivm_params};
+use super::rows::{News, forest_params, ivm_params};
 
 /// Rows are taken up when this share of those before has come.
 const ENOUGH_NEW: usize = 4;
@@ -61,7 +61,7 @@ impl EngineHost {
     }
 
     fn look_at_rows(&self) -> Look {
-        let n_waiting: usize = self.view.waiting.iter().map(|data| data.n_rows()).sum();
+        let n_waiting: usize = self.view.waiting.iter().map(News::len).sum();
         let n_known = self.view.stock.as_ref().map_or(0, |stock| stock.data.n_rows());
         // What was tried in vain is tried again when more rows are there.
         let tried = format!("({})", self.view.waiting.len());

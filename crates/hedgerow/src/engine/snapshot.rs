@@ -7,12 +7,12 @@ use hedgerow_core::traits::largest;
 use hedgerow_core::{ClassId, Dataset};
 use hedgerow_hybrid::forest_ivm::JudgeAnswers;
 use ndarray::Array2;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::{Learner, Model};
 
 /// How good a model is on rows that it has not learnt.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Rows that were asked.
     pub rows: usize,
@@ -22,6 +22,28 @@ pub struct Evidence {
     pub accuracy: f64,
     /// The same for each class, averaged over classes.
     pub macro_accuracy: f64,
+}
+
+/// Which rows judge instead of being learnt, by their places in the order in which rows came.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judges {
+    /// How many rows were taken up.
+    pub n_rows: u64,
+    /// Those that judge.
+    pub places: Vec<u64>,
+}
+
+impl Judges {
+    /// Whether each of the rows judges.
+    pub(super) fn flags(&self) -> Vec<bool> {
+        let mut flags = vec![false; usize::try_from(self.n_rows).unwrap_or(0)];
+        for place in &self.places {
+            if let Some(flag) = flags.get_mut(*place as usize) {
+                *flag = true;
+            }
+        }
+        flags
+    }
 }
 
 /// A model, published whole and never changed.
@@ -49,6 +71,8 @@ pub(super) struct Kept {
     pub(super) ratings: Vec<(usize, f64)>,
     /// The rows that leaves are made of, and how many came before them.
     pub(super) rows: Option<(u64, Arc<Dataset>)>,
+    /// Whether the model has its rows already.
+    pub(super) is_whole: bool,
 }
 
 impl Snapshot {
@@ -57,10 +81,16 @@ impl Snapshot {
         Self { model, evidence: None, slices: 0, elapsed: Duration::ZERO, kept: Kept::default() }
     }
 
+    /// A model with its rows that an earlier engine has left behind.
+    pub(super) fn earlier(model: Model, evidence: Evidence) -> Self {
+        let kept = Kept { is_whole: true, ..Kept::default() };
+        Self { evidence: Some(evidence), kept, ..Self::new(model) }
+    }
+
     /// The model with all rows that there were, after so many that were forgotten; as it is if it has learnt nothing.
     pub(super) fn with_rows(self, data: Option<Dataset>, n_dropped: u64) -> Model {
         let Self { model, kept, evidence, .. } = self;
-        let (Some(data), true) = (data, evidence.is_some()) else { return model };
+        let (Some(data), true) = (data, evidence.is_some() && !kept.is_whole) else { return model };
         if let (Learner::LeafGp(leaves), Some((first, own))) = (&model.learner, &kept.rows) {
             let n_seen = n_dropped + data.n_rows() as u64;
             let data = own_and_newer(own, *first, &data, n_dropped);

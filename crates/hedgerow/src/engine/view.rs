@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{Dataset, Result};
+use hedgerow_core::Result;
 use hedgerow_forest::{Grove, Sapling};
 use hedgerow_gp::ivm::sliced::{Fit, Part};
 use hedgerow_hybrid::leaf_gp::sliced::Stem;
 
-use super::rows::Stock;
+use super::rows::{News, Stock};
 use super::search::{Kernel, Trials};
 use super::snapshot::Snapshot;
 use crate::params::ModelParams;
@@ -20,8 +20,10 @@ pub(super) struct View {
     pub(super) lanes: usize,
     /// None before there are rows to learn from.
     pub(super) stock: Option<Arc<Stock>>,
-    /// Rows that have come since.
-    pub(super) waiting: Arc<Vec<Arc<Dataset>>>,
+    /// Rows and labels that have come since.
+    pub(super) waiting: Arc<Vec<News>>,
+    /// Which of the first rows judge, where an earlier engine has settled that.
+    pub(super) judges_before: Arc<Vec<bool>>,
     /// The kernels of the search, once they are known, and how bad they are; none of those that were not tried.
     pub(super) trials: Option<Trials>,
     pub(super) tried: Vec<Option<f64>>,
