@@ -9,6 +9,7 @@ mod inside;
 mod interrupt;
 mod judge;
 pub(crate) mod learning;
+pub(crate) mod live;
 pub(crate) mod merge;
 mod page;
 pub(crate) mod predict;
@@ -97,9 +98,9 @@ fn check_room(limits: &LimitArgs) -> Result<Option<u64>, Error> {
 }
 
 /// Tells what became of the rows before a bad one.
-fn after_bad_row(result: &learning::LearnResult) {
-    let rows = output::count(result.rows);
-    output::note(&match &result.out {
+fn after_bad_row(rows: u64, out: Option<&Path>) {
+    let rows = output::count(rows);
+    output::note(&match out {
         Some(out) => {
             format!("the {rows} rows before the bad one were learnt; the model is saved to {}", out.display())
         }

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
     let mut result =
         LearnResult::finish(&mut course, data, [args.out.as_ref(), args.report.as_ref()], start)?;
     if let Some(problem) = course.problem {
-        super::after_bad_row(&result);
+        super::after_bad_row(result.rows, result.out.as_deref());
         return Err(problem.into());
     }
     result.batches = std::mem::take(&mut course.windows.all);

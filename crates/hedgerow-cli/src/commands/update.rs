@@ -45,7 +45,7 @@ pub(crate) fn run(args: &UpdateArgs) -> anyhow::Result<Verdict> {
     course.run(&mut Feed::new(reader, &args.data), &mut |_| Ok(()))?;
     let mut result = LearnResult::finish(&mut course, &args.data, [Some(out), None], start)?;
     if let Some(problem) = course.problem {
-        super::after_bad_row(&result);
+        super::after_bad_row(result.rows, result.out.as_deref());
         return Err(problem.into());
     }
     let mut page =

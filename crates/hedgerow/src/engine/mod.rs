@@ -210,6 +210,11 @@ impl Engine {
         self.trainer.jobs()
     }
 
+    /// Rounds done, where the budget is in rounds.
+    pub fn rounds_done(&self) -> usize {
+        self.trainer.rounds_done()
+    }
+
     /// Nobody begins a slice until [`Self::resume`].
     pub fn pause(&self) {
         self.trainer.pause();

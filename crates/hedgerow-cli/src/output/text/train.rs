@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use hedgerow::core::StopReason;
 
 use super::metrics;
+use crate::commands::live::{JobLine, LiveStatus, Running};
 use crate::commands::train::TrainResult;
-use crate::output::live::table;
+use crate::output::live::{table, title};
 use crate::output::{Show, count, seconds, size};
 
 impl Show for TrainResult {
@@ -32,7 +33,8 @@ impl Show for TrainResult {
             self.policy,
             self.inside.details()
         )?;
-        writeln!(out, "{}", table(&self.jobs))?;
+        let jobs: Vec<JobLine> = self.jobs.iter().map(JobLine::new).collect();
+        writeln!(out, "{}", table(&jobs))?;
         if let Some(judged) = &self.judged {
             writeln!(
                 out,
@@ -42,6 +44,11 @@ impl Show for TrainResult {
                 100.0 * judged.macro_accuracy,
                 judged.loss,
             )?;
+        }
+        if let Some(store) = &self.store {
+            let again = if store.resumed_at > 0 { ", gone on from the model found there" } else { "" };
+            let (dir, rows) = (store.dir.display(), count(store.rows));
+            writeln!(out, "kept in {dir}: {rows} rows, learner {}{again}", store.learner)?;
         }
         if let (Some(report), Some(rows)) = (&self.metrics, self.metrics_rows) {
             writeln!(out, "test, {} rows:", count(rows as u64))?;
@@ -55,5 +62,32 @@ impl Show for TrainResult {
             }
             None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(self.bytes)),
         }
+    }
+}
+
+impl Show for Running {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Some(LiveStatus {
+            model,
+            state,
+            elapsed_seconds,
+            left_seconds,
+            rounds,
+            judged,
+            jobs,
+            process,
+            ..
+        }) = &self.status
+        else {
+            return writeln!(out, "nothing is being trained: {}", self.reason);
+        };
+        if !self.is_running {
+            writeln!(out, "nothing is being trained: {}", self.reason)?;
+            writeln!(out, "this is how it stood then:")?;
+        }
+        let rounds = rounds.map_or_else(String::new, |rounds| format!(", {} rounds", count(rounds as u64)));
+        writeln!(out, "{model}, {state}, process {process}{rounds}")?;
+        writeln!(out, "{}", title(&seconds(*elapsed_seconds), *left_seconds, judged.as_ref()))?;
+        writeln!(out, "{}", table(jobs))
     }
 }

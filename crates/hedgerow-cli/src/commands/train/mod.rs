@@ -1,24 +1,30 @@
 //! `train`: data in, a model out, trained in slices by the engine, for all to see.
 
-use std::path::{Path, PathBuf};
+mod curve;
+mod kept;
+
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::Context as _;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Budget, Classifier as _, Dataset, Features, Par, StopReason};
+use hedgerow::core::{Budget, Dataset, StopReason};
 use hedgerow::engine::{EngineOptions, Evidence, Snapshot};
-use hedgerow::io::{ReadOptions, RowReader, read_dataset};
+use hedgerow::io::read_dataset;
 use hedgerow::trainer::{Policy, Seen};
-use hedgerow::{Engine, Kind, Model, ModelParams};
+use hedgerow::{Engine, Kind, ModelParams};
 use serde::Serialize;
 
 use super::fit::{Seconds, bytes_left, rows_kept};
 use super::judge::{LeftOut, judge};
-use super::{Inside, Verdict, check_room, check_writable, interrupt, params};
+use super::learning::StoreFacts;
+use super::live::{Broadcast, JobLine, News};
+use super::{Inside, Verdict, after_bad_row, check_room, check_writable, interrupt, params};
 use crate::args::TrainArgs;
 use crate::machine;
 use crate::output::{self, live::Live};
+use curve::{Point, point, read_test, write_curve};
+use kept::Kept;
 
 /// How often the engine is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -46,41 +52,38 @@ pub(crate) struct TrainResult {
     pub(crate) metrics: Option<Report>,
     pub(crate) metrics_rows: Option<usize>,
     pub(crate) left_out: LeftOut,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) store: Option<StoreFacts>,
     /// How all jobs stood at the end.
     pub(crate) jobs: Vec<Seen>,
     /// All snapshots that were seen, in order.
     pub(crate) snapshots: Vec<Point>,
 }
 
-/// One snapshot.
-#[derive(Debug, Clone, Serialize)]
-pub(crate) struct Point {
-    pub(crate) seconds: f64,
-    pub(crate) slices: u64,
-    pub(crate) judged: Evidence,
-    /// On the test rows, where a curve was asked for.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) test_accuracy: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) test_macro_accuracy: Option<f64>,
-}
-
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
     let start = Instant::now();
-    let params = params(args.model, &args.settings, args.seed)?;
     for path in args.out.iter().chain(&args.curve) {
         check_writable(path)?;
     }
     let mut budget = args.limits.budget(start);
     interrupt::listen(&budget)?;
-    let data = read_dataset(&args.data, &args.data_args.options(), check_room(&args.limits)?)?;
+    let room = check_room(&args.limits)?;
+    let mut kept = args.store.as_ref().map(|dir| Kept::open(args, dir)).transpose()?;
+    let params = match &kept {
+        Some(kept) => kept.params.clone(),
+        None => params(args.model.unwrap_or_default(), &args.settings, args.seed)?,
+    };
+    let data: Option<Dataset> = match (&kept, &args.data) {
+        (None, Some(path)) => Some(read_dataset(path, &args.data_args.options(), room)?),
+        _ => None,
+    };
     let read = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {
-        budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
+        let left = |data: &Dataset| bytes_left(limit, data, rows_kept(&params, args.frozen));
+        budget.bytes = data.as_ref().map_or(Ok(room), |data| left(data).map(Some))?;
     }
     budget.rounds = args.rounds;
     let fit_start = Instant::now();
-    let (n_rows, schema) = (data.n_rows(), data.schema.clone());
     let options = EngineOptions {
         threads: args.run.threads,
         policy: args.policy,
@@ -89,14 +92,34 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
         budget: budget.clone(),
         gives_way: args.give_way,
     };
-    let engine = Engine::start(schema, &params, &options)?;
-    engine.append_data(data)?;
-    let snapshots = watch(&engine, &budget, args.curve.is_some());
+    let engine = match (&mut kept, data) {
+        (Some(kept), _) => kept.start(&options)?,
+        (None, data) => {
+            let schema = data.as_ref().map_or_else(Default::default, |data| data.schema.clone());
+            let engine = Engine::start(schema, &params, &options)?;
+            data.map(|data| engine.append_data(data)).transpose()?;
+            engine
+        }
+    };
+    let (live, broadcast) =
+        (Live::new(budget.deadline), Broadcast::new(args.out.as_deref(), params.kind(), budget.deadline));
+    let is_reading = || kept.as_ref().is_some_and(Kept::is_reading);
+    let snapshots = watch(&engine, &budget, args.curve.is_some(), is_reading, (live, broadcast));
+    let cursor = engine.observed().map_or(0, |observed| observed.cursor);
     let finished = engine.finish()?;
     let fitted = fit_start.elapsed().as_secs_f64();
+    let n_rows = finished.judges.n_rows as usize;
+    let (facts, problem) = match kept {
+        Some(kept) => kept.leave(&finished, cursor).map(|(facts, problem)| (Some(facts), problem))?,
+        None => (None, None),
+    };
 
     let model = if args.frozen { finished.model.without_rows() } else { finished.model };
     let saved = args.out.as_ref().map(|out| model.save(out)).transpose()?;
+    if let Some(problem) = problem {
+        after_bad_row(n_rows as u64, args.out.as_deref());
+        return Err(problem);
+    }
     let par = args.run.par()?;
     let mut result = TrainResult {
         model: model.kind(),
@@ -117,6 +140,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
         metrics: None,
         metrics_rows: None,
         left_out: LeftOut::default(),
+        store: facts,
         jobs: finished.jobs,
         snapshots: Vec::new(),
     };
@@ -145,11 +169,18 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
 }
 
 /// Shows how it goes until nothing is left to do. Returns all snapshots that were published, or where nobody will ask for them only what is known about them.
-fn watch(engine: &Engine, budget: &Budget, keeps: bool) -> Vec<Arc<Snapshot>> {
-    let mut live = Live::new(budget.deadline);
+fn watch(
+    engine: &Engine,
+    budget: &Budget,
+    keeps: bool,
+    is_reading: impl Fn() -> bool,
+    (mut live, mut broadcast): (Live, Broadcast),
+) -> Vec<Arc<Snapshot>> {
     let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
     loop {
-        let is_over = engine.rest().is_some();
+        // In this order: what is read meanwhile is work for the engine.
+        let reads = is_reading() && budget.spent().is_none();
+        let is_over = engine.rest().is_some() && !reads;
         let newest = engine.snapshot();
         if newest.evidence.is_some() && snapshots.last().is_none_or(|last| !Arc::ptr_eq(last, &newest)) {
             if !keeps {
@@ -157,73 +188,19 @@ fn watch(engine: &Engine, budget: &Budget, keeps: bool) -> Vec<Arc<Snapshot>> {
             }
             snapshots.push(newest);
         }
-        live.show(snapshots.last().map(|snapshot| &**snapshot), || engine.jobs());
+        let newest = snapshots.last().map(|snapshot| &**snapshot);
+        let jobs = || engine.jobs().iter().map(JobLine::new).collect();
+        live.show(newest, jobs);
+        broadcast.tell(|| News {
+            is_reading: reads,
+            rounds: budget.rounds.map(|_| engine.rounds_done()),
+            judged: newest.and_then(|snapshot| snapshot.evidence.as_ref()),
+            jobs: jobs(),
+        });
         if is_over {
             live.finish();
             return snapshots;
         }
         std::thread::sleep(LOOK);
     }
-}
-
-/// The test rows, in memory: they are asked of every snapshot.
-fn read_test(path: &Path, options: &ReadOptions, model: &Model) -> anyhow::Result<Dataset> {
-    let mut reader = RowReader::open_with(path, options, &model.schema)?;
-    let (mut features, mut labels) = (Features::new(model.n_features()), Vec::new());
-    while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
-        for (row, label) in batch.x.rows().into_iter().zip(batch.labels.iter().flatten()) {
-            if let Some(label) = label {
-                features.push(&row.to_vec());
-                labels.push(*label);
-            }
-        }
-    }
-    Ok(Dataset::new(model.schema.clone(), features, labels, None)?)
-}
-
-fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> anyhow::Result<Option<Point>> {
-    let Some(judged) = snapshot.evidence.clone() else { return Ok(None) };
-    let report = match test {
-        Some(test) => {
-            let x = test.features.to_array(0..test.n_rows());
-            let proba = snapshot.model.predict_proba(x.view(), par)?;
-            Some(Report::new(proba.view(), &test.labels, None)?)
-        }
-        None => None,
-    };
-    Ok(Some(Point {
-        seconds: snapshot.elapsed.as_secs_f64(),
-        slices: snapshot.slices,
-        judged,
-        test_accuracy: report.as_ref().map(|report| report.accuracy),
-        test_macro_accuracy: report.as_ref().map(|report| report.balanced_accuracy),
-    }))
-}
-
-fn write_curve(path: &Path, points: &[Point]) -> anyhow::Result<()> {
-    let mut out = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
-    let names = [
-        "seconds",
-        "slices",
-        "judged_loss",
-        "judged_accuracy",
-        "judged_macro_accuracy",
-        "test_accuracy",
-        "test_macro_accuracy",
-    ];
-    out.write_record(names)?;
-    for point in points {
-        let number = |value: f64| format!("{value:.6}");
-        let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
-        out.write_record([
-            format!("{:.3}", point.seconds),
-            point.slices.to_string(),
-            number(point.judged.loss),
-            number(point.judged.accuracy),
-            number(point.judged.macro_accuracy),
-            maybe(point.test_accuracy),
-            maybe(point.test_macro_accuracy),
-        ])?;
-    }
-    out.flush().with_context(|| path.display().to_string())
 }
