@@ -4,12 +4,14 @@ use std::time::{Duration, Instant};
 
 use hedgerow_core::testing::{blobs, check_distributions};
 use hedgerow_core::{Budget, LabelTable, Silent, Training};
+
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
 use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
 use hedgerow_trainer::{Policy, State};
 
 use super::*;
+use crate::model::Learner;
 
 fn params() -> Vec<ModelParams> {
     let forest = ForestParams { n_trees: 10, ..Default::default() };
@@ -151,7 +153,7 @@ fn jobs_can_be_paused_and_cancelled_and_bad_requests_are_errors() {
     assert!(gp.to_string().contains("forest, ivm, leaf-gp, forest-ivm"), "{gp}");
     let route = ForestIvmParams { combine: Combine::Route, ..Default::default() };
     let route = Engine::start(data.schema.clone(), &route.into(), &options).err().unwrap();
-    assert!(route.to_string().contains("combine"), "{route}");
+    assert!(route.to_string().contains("combine") && route.to_string().contains("pool or gate"), "{route}");
 }
 
 #[test]
@@ -259,4 +261,25 @@ fn a_population_of_kernels_evolves_in_slices() {
         engine.finish().unwrap().model.to_bytes().unwrap()
     };
     assert!(run(1) == run(3));
+}
+
+#[test]
+fn a_gate_is_kept_or_searched_for() {
+    let mut data = blobs(700, 3, 3, 5);
+    // Some labels are wrong, so that the forest is unsure of something.
+    (0..700).step_by(9).for_each(|row| data.labels[row] = ClassId((data.labels[row].0 + 1) % 3));
+    for margin in [0.3, 0.0] {
+        let ivm = IvmParams { n_active: 20, signal_variance: 8.0, ..Default::default() };
+        let forest = ForestParams { n_trees: 10, ..Default::default() };
+        let params = ForestIvmParams { combine: Combine::Gate, margin, forest, ivm, ..Default::default() };
+        let options = in_rounds(500, 2, Policy::Weakest);
+        let engine = Engine::start(data.schema.clone(), &params.clone().into(), &options).unwrap();
+        engine.append_data(data.clone()).unwrap();
+        engine.wait();
+        let model = engine.finish().unwrap().model;
+        let Learner::ForestIvm(both) = &model.learner else { panic!("{}", model.kind()) };
+        assert_eq!(both.params().combine, Combine::Gate);
+        assert!(margin == 0.0 || both.margin() == margin, "{}", both.margin());
+        assert!((0.0..=1.0).contains(&both.margin()) && both.n_machines()[0] == 1);
+    }
 }
