@@ -92,7 +92,7 @@ pub(crate) struct LiveStatus {
 
 /// What `info --live` tells.
 #[derive(Debug, Serialize)]
-pub(crate) struct Running {
+pub(crate) struct Watched {
     pub(crate) is_running: bool,
     /// Why nothing is.
     #[serde(skip_serializing_if = "String::is_empty")]
@@ -174,11 +174,11 @@ pub(crate) fn tell(model: &Path, json: bool) -> anyhow::Result<Verdict> {
             let status: LiveStatus =
                 serde_json::from_slice(&bytes).with_context(|| path.display().to_string())?;
             let reason = gone(&status, &path).unwrap_or_default();
-            Running { is_running: reason.is_empty(), reason, status: Some(status) }
+            Watched { is_running: reason.is_empty(), reason, status: Some(status) }
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let reason = format!("there is no {}, which `hedgerow train --out` writes", path.display());
-            Running { is_running: false, reason, status: None }
+            Watched { is_running: false, reason, status: None }
         }
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };

@@ -10,6 +10,7 @@ mod interrupt;
 mod judge;
 pub(crate) mod learning;
 pub(crate) mod live;
+mod made;
 pub(crate) mod merge;
 mod page;
 pub(crate) mod predict;
@@ -27,6 +28,7 @@ use hedgerow::{Kind, ModelParams};
 
 pub(crate) use inside::{Inside, Renewed};
 pub(crate) use judge::LeftOut;
+pub(crate) use made::Made;
 
 use crate::args::LimitArgs;
 use crate::{machine, output};

@@ -91,7 +91,5 @@ pub(super) fn check_learns(args: &StreamArgs) -> anyhow::Result<Kind> {
 }
 
 pub(super) fn test_options(args: &StreamArgs) -> ReadOptions {
-    let mut options = args.data_args.options();
-    options.labels.clone_from(&args.test_labels);
-    options
+    args.data_args.test_options(args.test_labels.as_ref())
 }

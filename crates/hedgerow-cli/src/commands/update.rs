@@ -51,8 +51,7 @@ pub(crate) fn run(args: &UpdateArgs) -> anyhow::Result<Verdict> {
     let mut page =
         args.report.as_ref().map(|_| learning::page(&course, &args.data, None, result.bytes)).transpose()?;
     if let Some(test) = &args.test {
-        let mut options = args.data_args.options();
-        options.labels.clone_from(&args.test_labels);
+        let options = args.data_args.test_options(args.test_labels.as_ref());
         let judged = judge(&course.model, test, &options, &par, page.is_some())?;
         if let Some(page) = &mut page {
             let measured_on =

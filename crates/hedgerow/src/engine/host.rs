@@ -259,19 +259,19 @@ impl EngineHost {
             (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
             self.n_grown.fill(0);
         }
-        if !begins_anew {
-            // Machines learn of the new rows with their next slice; so does the regression, when it is due again.
-            for part in view.parts.iter_mut().flatten() {
-                Arc::make_mut(part).is_done = false;
-            }
-            self.regressed_at /= 2;
-        } else {
+        if begins_anew {
             view.parts.iter_mut().for_each(|part| *part = None);
             view.stems.iter_mut().for_each(|stem| *stem = None);
             view.tried.clear();
             view.trials = stock.trials.clone().map(Trials::Machines);
             (view.kernel, view.fit) = (None, None);
             (self.regression, self.regressed_at, self.is_regressing) = ([0; 2], 0, false);
+        } else {
+            // Machines learn of the new rows with their next slice; so does the regression, when it is due again.
+            for part in view.parts.iter_mut().flatten() {
+                Arc::make_mut(part).is_done = false;
+            }
+            self.regressed_at /= 2;
         }
         self.choose_kernel();
     }

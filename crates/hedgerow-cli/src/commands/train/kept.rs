@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 use anyhow::Context as _;
 use hedgerow::core::Error;
-use hedgerow::engine::{Earlier, EngineOptions, Evidence, Finished, Judges};
+use hedgerow::engine::{Earlier, EngineOptions, Evidence, Finished, Judges, Observed};
 use hedgerow::store::{Options, Store};
 use hedgerow::{Engine, Kind, Model, ModelParams};
 use serde::{Deserialize, Serialize};
@@ -122,7 +122,7 @@ impl Kept {
     pub(super) fn leave(
         self,
         finished: &Finished,
-        cursor: u64,
+        observed: &Observed,
     ) -> anyhow::Result<(StoreFacts, Option<anyhow::Error>)> {
         let is_reading = self.is_reading();
         // Whoever reads from a pipe that says nothing more is not waited for.
@@ -130,13 +130,14 @@ impl Kept {
         let problem = match outcome {
             Some(Ok(Err(error))) => Some(error.into()),
             Some(Err(_)) => Some(anyhow::anyhow!("reading the input failed")),
-            _ => None,
+            _ => observed.problem.clone().map(anyhow::Error::msg),
         };
         if let Some(evidence) = finished.evidence.clone() {
             let course = Course { judges: finished.judges.clone(), evidence };
             let state = serde_json::to_string(&course)?;
-            self.store
-                .save_checkpoint(&self.learner, cursor, &state, |out| write_model(&finished.model, out))?;
+            self.store.save_checkpoint(&self.learner, observed.cursor, &state, |out| {
+                write_model(&finished.model, out)
+            })?;
         }
         let facts = StoreFacts {
             rows: self.store.n_rows(),

@@ -3,23 +3,22 @@
 mod curve;
 mod kept;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use hedgerow::Engine;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Budget, Dataset, StopReason};
+use hedgerow::core::{Budget, Dataset};
 use hedgerow::engine::{EngineOptions, Evidence, Snapshot};
 use hedgerow::io::read_dataset;
 use hedgerow::trainer::{Policy, Seen};
-use hedgerow::{Engine, Kind, ModelParams};
 use serde::Serialize;
 
 use super::fit::{Seconds, bytes_left, rows_kept};
 use super::judge::{LeftOut, judge};
 use super::learning::StoreFacts;
 use super::live::{Broadcast, JobLine, News};
-use super::{Inside, Verdict, after_bad_row, check_room, check_writable, interrupt, params};
+use super::{Made, Verdict, after_bad_row, check_room, check_writable, interrupt, params};
 use crate::args::TrainArgs;
 use crate::machine;
 use crate::output::{self, live::Live};
@@ -32,21 +31,9 @@ const LOOK: Duration = Duration::from_millis(20);
 /// What `train` tells.
 #[derive(Debug, Serialize)]
 pub(crate) struct TrainResult {
-    pub(crate) model: Kind,
-    pub(crate) params: ModelParams,
-    pub(crate) policy: Policy,
-    pub(crate) rows: usize,
-    pub(crate) features: usize,
-    pub(crate) classes: Vec<String>,
-    pub(crate) seconds: Seconds,
-    pub(crate) bytes: u64,
-    pub(crate) model_memory_bytes: u64,
-    pub(crate) peak_memory_bytes: Option<u64>,
     #[serde(flatten)]
-    pub(crate) inside: Inside,
-    pub(crate) rows_remembered: Option<usize>,
-    pub(crate) stop: StopReason,
-    pub(crate) out: Option<PathBuf>,
+    pub(crate) made: Made,
+    pub(crate) policy: Policy,
     /// How good the model was on rows that it had not learnt; none if nothing was learnt.
     pub(crate) judged: Option<Evidence>,
     pub(crate) metrics: Option<Report>,
@@ -77,7 +64,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
         (None, Some(path)) => Some(read_dataset(path, &args.data_args.options(), room)?),
         _ => None,
     };
-    let read = start.elapsed().as_secs_f64();
+    let (read, n_rows) = (start.elapsed().as_secs_f64(), data.as_ref().map(Dataset::n_rows));
     if let Some(limit) = args.limits.max_memory {
         let left = |data: &Dataset| bytes_left(limit, data, rows_kept(&params, args.frozen));
         budget.bytes = data.as_ref().map_or(Ok(room), |data| left(data).map(Some))?;
@@ -105,37 +92,26 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
         (Live::new(budget.deadline), Broadcast::new(args.out.as_deref(), params.kind(), budget.deadline));
     let is_reading = || kept.as_ref().is_some_and(Kept::is_reading);
     let snapshots = watch(&engine, &budget, args.curve.is_some(), is_reading, (live, broadcast));
-    let cursor = engine.observed().map_or(0, |observed| observed.cursor);
+    let observed = engine.observed();
     let finished = engine.finish()?;
     let fitted = fit_start.elapsed().as_secs_f64();
-    let n_rows = finished.judges.n_rows as usize;
-    let (facts, problem) = match kept {
-        Some(kept) => kept.leave(&finished, cursor).map(|(facts, problem)| (Some(facts), problem))?,
-        None => (None, None),
-    };
-
+    let n_rows = n_rows.unwrap_or(finished.judges.n_rows as usize);
+    let left = kept.zip(observed).map(|(kept, observed)| kept.leave(&finished, &observed));
     let model = if args.frozen { finished.model.without_rows() } else { finished.model };
-    let saved = args.out.as_ref().map(|out| model.save(out)).transpose()?;
-    if let Some(problem) = problem {
-        after_bad_row(n_rows as u64, args.out.as_deref());
-        return Err(problem);
-    }
+    // The model is safe before anything else is told.
+    let saved = Made::save(&model, args.out.as_ref())?;
+    let facts = match left.transpose()? {
+        Some((_, Some(problem))) => {
+            after_bad_row(n_rows as u64, args.out.as_deref());
+            return Err(problem);
+        }
+        left => left.map(|(facts, _)| facts),
+    };
     let par = args.run.par()?;
+    let seconds = Seconds { read, fit: fitted, predict: 0.0 };
     let mut result = TrainResult {
-        model: model.kind(),
-        params: model.params(),
+        made: Made::new(&model, n_rows, seconds, finished.stop, saved)?,
         policy: args.policy,
-        rows: n_rows,
-        features: model.schema.n_features(),
-        classes: model.schema.labels.names().to_vec(),
-        seconds: Seconds { read, fit: fitted, predict: 0.0 },
-        bytes: saved.map_or_else(|| model.file_len(), Ok)?,
-        model_memory_bytes: model.bytes() as u64,
-        peak_memory_bytes: None,
-        inside: Inside::new(&model),
-        rows_remembered: model.n_remembered(),
-        stop: finished.stop,
-        out: args.out.clone(),
         judged: finished.evidence,
         metrics: None,
         metrics_rows: None,
@@ -144,8 +120,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
         jobs: finished.jobs,
         snapshots: Vec::new(),
     };
-    let mut options = args.data_args.options();
-    options.labels.clone_from(&args.test_labels);
+    let options = args.data_args.test_options(args.test_labels.as_ref());
     let test = match (&args.test, &args.curve) {
         (Some(test), Some(_)) => Some(read_test(test, &options, &model)?),
         _ => None,
@@ -160,9 +135,9 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
     if let Some(test) = &args.test {
         let judged = judge(&model, test, &options, &par, false)?;
         (result.metrics_rows, result.metrics) = (Some(judged.rows), Some(judged.report));
-        (result.seconds.predict, result.left_out) = (judged.predict_seconds, judged.left_out);
+        (result.made.seconds.predict, result.left_out) = (judged.predict_seconds, judged.left_out);
     }
-    result.peak_memory_bytes = machine::peak_memory();
+    result.made.peak_memory_bytes = machine::peak_memory();
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
     Ok(Verdict::Done)

@@ -34,6 +34,7 @@ pub struct Stem {
     seats: Vec<u32>,
     pub(super) scores: Array2<f32>,
     accuracy: f64,
+    bytes: usize,
 }
 
 impl Stem {
@@ -55,6 +56,7 @@ impl Stem {
             seats: Vec::new(),
             scores: Array2::zeros((0, plot.n_classes())),
             accuracy: 0.0,
+            bytes: 0,
         };
         stem.sort_open();
         stem.seat_judges(plot, &LeafKernel::START);
@@ -198,7 +200,7 @@ impl Stem {
         self.judge(plot);
     }
 
-    /// The share of judges that it is right about, averaged over classes.
+    /// Finds the share of judges that it is right about, averaged over classes; and counts bytes.
     fn judge(&mut self, plot: &Plot) {
         let mut found = vec![[0_u32; 2]; plot.n_classes()];
         for (scores, label) in self.scores.rows().into_iter().zip(plot.judge_labels()) {
@@ -212,6 +214,9 @@ impl Stem {
             .map(|[n, all]| f64::from(*n) / f64::from(*all))
             .collect();
         self.accuracy = shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        let of_leaves: usize = self.leaves.iter().map(Leaf::bytes).sum();
+        let of_judges = self.scores.len() + self.seats.len() + self.open.len();
+        self.bytes = of_leaves + self.stems.bytes() + 4 * of_judges;
     }
 
     /// Its number.
@@ -246,8 +251,7 @@ impl Stem {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        let of_leaves: usize = self.leaves.iter().map(Leaf::bytes).sum();
-        of_leaves + self.stems.bytes() + 4 * (self.scores.len() + self.seats.len() + self.open.len())
+        self.bytes
     }
 
     /// Bytes that the next leaf takes while it learns.
