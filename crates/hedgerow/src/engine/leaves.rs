@@ -38,8 +38,10 @@ pub(super) fn grow_stem(view: &View, stock: &Stock, lane: usize) -> Product {
         return Product::Nothing;
     };
     let stem = Stem::new(plot, nursery.grow(number).into_tree(), number);
-    let is_first = number == 0 && view.trials.is_none();
-    let trials = is_first.then(|| Trials::Leaves(Arc::new(stem.trials(plot))));
+    // The first tree brings the kernels to be tried, or the last of another lane if that of the first is gone.
+    let is_late = number + view.lanes >= view.stems.len() && view.stems.iter().any(Option::is_some);
+    let is_wanted = view.trials.is_none() && (number == 0 || is_late);
+    let trials = is_wanted.then(|| Trials::Leaves(Arc::new(stem.trials(plot))));
     Product::Stem { generation: stock.generation, lane, stem: Arc::new(stem), trials }
 }
 

@@ -283,3 +283,22 @@ fn a_gate_is_kept_or_searched_for() {
         assert!((0.0..=1.0).contains(&both.margin()) && both.n_machines()[0] == 1);
     }
 }
+
+#[test]
+fn leaves_learn_although_the_first_trees_are_cancelled() {
+    let data = blobs(500, 3, 3, 6);
+    let params = LeafGpParams { n_trees: 8, leaf_rows: 30, ..Default::default() };
+    let engine =
+        Engine::start(data.schema.clone(), &params.into(), &in_rounds(10_000, 2, Policy::Weakest)).unwrap();
+    let first = engine.jobs().iter().position(|job| job.look.kind == "trees").unwrap();
+    assert!(engine.cancel_job(first));
+    engine.append_data(data.clone()).unwrap();
+    engine.wait();
+    let jobs = engine.jobs();
+    let learnt: usize = jobs.iter().filter(|job| job.look.kind == "leaves").map(|job| job.look.points).sum();
+    assert!(learnt > 0 && jobs[first].slices == 0, "{jobs:#?}");
+    let model = engine.finish().unwrap().model;
+    assert!(
+        model.as_leaf_gp().is_some_and(|leaves| leaves.size().n_trees == 5 && leaves.size().n_processes > 0)
+    );
+}
