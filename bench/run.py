@@ -1,6 +1,6 @@
 """Hedgerow beside its peers: one run, one machine; a table of each kind below, or all of them. See README.md.
 
-    run.py [--forest | --streams | --gp | --hybrid | --rvm | --python] [--data DIR] [--sets mnist,usps] [--peers et,arf]
+    run.py [--forest | --streams | --gp | --hybrid | --rvm | --engine | --python] [--data DIR] [--sets mnist,usps] [--peers et,arf]
            [--threads 2] [--quick] [--gp-only a,d] [--out FILE]
 
 This process stays small on purpose and loads no data: see datasets.py.
@@ -21,6 +21,7 @@ import hybrid
 import python_door
 import rvm
 import stream
+import trainer
 from common import ROOT, say
 
 DOCS = ROOT / "docs"
@@ -45,6 +46,7 @@ TABLES = {
     "gp": Table(gp, DOCS / "benchmarks-gp.md", "Benchmarks of Gaussian processes", "only those of Gaussian processes"),
     "hybrid": Table(hybrid, DOCS / "benchmarks-hybrid.md", "Benchmarks of hybrids", "only those of hybrids"),
     "rvm": Table(rvm, DOCS / "benchmarks-rvm.md", "Benchmarks of Relevance Vector Machines", "only those of RVMs"),
+    "engine": Table(trainer, DOCS / "benchmarks-engine.md", "Benchmarks of the engine", "only those of the engine"),
     "python": Table(python_door, DOCS / "benchmarks-python.md", "Benchmarks of the Python package", "only Python's"),
 }
 SETS = {name: table.module.SETS for name, table in TABLES.items()}

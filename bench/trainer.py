@@ -1,25 +1,38 @@
-"""Weakest first against each in its turn: how good the snapshots of an engine are over time, on MNIST's test rows.
+"""The tables of the engine: training in slices, with its own choices side by side, and beside a fit.
 
-    trainer.py [--data DIR] [--seconds 60] [--model ivm] [--set n_active=400] [--seeds 1,2,3] [--threads 2] [--out out/trainer]
-
-Writes a CSV file for each run, one picture of all curves (SVG), and prints a table. See README.md.
+Each table is run and written on its own: `run.py --engine --engine-only b`. Table a runs `hedgerow train` on MNIST with
+the weakest job first and with each in its turn, and writes a CSV file for each run and one picture of all curves (SVG)
+to `--engine-out`. See README.md.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
-import json
-import os
-import subprocess
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from common import ROOT, say
+import machine
+from common import ROOT, Bench, Failed, run_json, say
+from datasets import CACHE
+from gp_table import lines, section
 
+PEERS = QUICK_PEERS = ()
+SETS = ("mnist", "usps")
+QUICK_SETS = ("usps",)
 POLICIES = ("weakest", "round-robin")
 COLORS = {"weakest": "#c2410c", "round-robin": "#1d4ed8"}
 WIDTH, HEIGHT, EDGE = 720, 420, 56
+FILES = {
+    "mnist": ("mnist/train-images-idx3-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz"),
+    "usps": ("usps/zip.train.gz", "usps/zip.test.gz"),
+}
+# What USPS's files are read as.
+READING = {"mnist": (), "usps": ("--format", "txt", "--target", "0", "--no-header")}
+KINDS = ("forest", "ivm", "leaf-gp", "forest-ivm")
+# A fit of forest-ivm takes many times as long as all others together.
+FITTED = ("forest", "ivm", "leaf-gp")
 
 
 @dataclass(frozen=True)
@@ -39,36 +52,140 @@ class Run:
         return sum(length * value for length, value in parts) / seconds
 
 
-def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", type=Path, default=os.environ.get("HEDGEROW_DATA"), help="folder with the data sets")
-    parser.add_argument("--seconds", type=float, default=60)
-    parser.add_argument("--model", default="ivm", choices=("ivm", "forest-ivm", "forest"))
-    parser.add_argument("--set", dest="settings", action="append", default=[], help="a parameter, such as n_active=400")
-    parser.add_argument("--seeds", default="1", help="such as 1,2,3")
-    parser.add_argument("--threads", type=int, default=2)
-    parser.add_argument("--out", type=Path, default=ROOT / "out" / "trainer", help="folder for curves and picture")
-    args = parser.parse_args()
-    if args.data is None:
-        parser.error("give --data DIR or set HEDGEROW_DATA")
-    return args
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    def parts(text: str) -> list[str]:
+        found = [name.strip() for name in text.split(",") if name.strip()]
+        if unknown := [name for name in found if name not in PARTS]:
+            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(PARTS)}")
+        return found
+
+    group = parser.add_argument_group("the engine")
+    listed = "; ".join(f"{name}: {title}" for name, (title, _) in PARTS.items())
+    group.add_argument("--engine-only", type=parts, help=f"only these tables, such as a,b; {listed}")
+    group.add_argument("--engine-seconds", type=float, default=60, help="how long each run of table a trains")
+    group.add_argument("--engine-model", default="ivm", choices=KINDS, help="the model of table a")
+    group.add_argument("--engine-set", action="append", help="its parameters (default: n_active=400)")
+    group.add_argument("--engine-seeds", default="1,2", help="such as 1,2,3")
+    folder = ROOT / "out" / "trainer"
+    group.add_argument("--engine-out", type=Path, default=folder, help="folder for curves and picture")
 
 
-def run(args: argparse.Namespace, policy: str, seed: int) -> Run:
-    program = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "release" / "hedgerow"
-    mnist = Path(args.data) / "mnist"
-    curve = args.out / f"{args.model}-{policy}-{seed}.csv"
-    command = [program, "train", mnist / "train-images-idx3-ubyte.gz", "--test", mnist / "t10k-images-idx3-ubyte.gz"]
-    command += ["--model", args.model, "--policy", policy, "--seed", seed, "--threads", args.threads]
-    command += ["--max-seconds", args.seconds, "--curve", curve, "--frozen", "--json"]
-    for setting in args.settings:
-        command += ["--set", setting]
-    done = subprocess.run([str(part) for part in command], check=True, capture_output=True, text=True)
-    result = json.loads(done.stdout)
-    with curve.open() as file:
-        rows = list(csv.DictReader(file))
-    points = [(float(row["seconds"]), float(row["test_macro_accuracy"])) for row in rows]
-    return Run(policy, seed, points, result["metrics"]["balanced_accuracy"], result["stop"])
+class EngineBench(Bench):
+    """Runs one table after the other and keeps what the program reports."""
+
+    results_file = CACHE / "results-engine.json"
+
+    def __init__(self, args: argparse.Namespace, sets: list[str]) -> None:
+        super().__init__(args)
+        self.sets = sets
+        self.commands: list[str] = []
+        self.n_results = 0
+        self.done = True
+
+    def files(self, name: str) -> list[str | Path] | None:
+        """Data, test data and how to read them; none if the set is not asked for or not there."""
+        if name not in self.sets or self.args.data is None:
+            return None
+        train, test = (self.args.data / file for file in FILES[name])
+        if not (train.is_file() and test.is_file()):
+            self.note(f"{name}: not there")
+            return None
+        return [train, "--test", test, *READING[name]]
+
+    def ours(self, verb: str, files: list[str | Path], *options: str | Path | float) -> dict | None:
+        always = ("--threads", self.args.threads, "--frozen", "--json")
+        command = [str(part) for part in (self.args.hedgerow, verb, *files, *always, *options)]
+        shown = " ".join(["hedgerow", *command[1:]])
+        self.commands.append(shown.replace(str(self.args.data), "$HEDGEROW_DATA"))
+        try:
+            result = run_json(command, 3600)
+        except Failed as error:
+            self.note(f"{verb} {' '.join(str(option) for option in options)}: no result, {error}")
+            self.done = False
+            return None
+        self.raw.append(result)
+        self.n_results += 1
+        return result
+
+    def policies(self) -> list[str]:
+        args = self.args
+        files = self.files("mnist")
+        if files is None:
+            return []
+        args.engine_out.mkdir(parents=True, exist_ok=True)
+        settings = [part for setting in args.engine_set or ["n_active=400"] for part in ("--set", setting)]
+        runs: list[Run] = []
+        for seed in (int(seed) for seed in args.engine_seeds.split(",")):
+            # In turn, so that a machine that changes its speed does so to both.
+            for policy in POLICIES:
+                curve = args.engine_out / f"{args.engine_model}-{policy}-{seed}.csv"
+                options = ("--model", args.engine_model, "--policy", policy, "--seed", seed)
+                limits = ("--max-seconds", args.engine_seconds, "--curve", curve)
+                result = self.ours("train", files, *options, *limits, *settings)
+                if result is None:
+                    continue
+                with curve.open() as file:
+                    found = list(csv.DictReader(file))
+                points = [(float(row["seconds"]), float(row["test_macro_accuracy"])) for row in found]
+                runs.append(Run(policy, seed, points, result["metrics"]["balanced_accuracy"], result["stop"]))
+                say(f"{policy}, seed {seed}: {100 * runs[-1].final:.2f} % at the end ({runs[-1].stop})")
+        (args.engine_out / f"{args.engine_model}.svg").write_text(picture(runs, args.engine_seconds))
+        rows = []
+        for run in runs:
+            mean = f"{100 * run.area(args.engine_seconds):.2f} %"
+            rows.append([run.policy, str(run.seed), str(len(run.points)), f"{100 * run.final:.2f} %", mean, run.stop])
+        columns = ("policy", "seed", "snapshots", "final macro accuracy", "mean over the time", "ended by")
+        return [f"{args.engine_model} on MNIST's test rows, {args.engine_seconds:.0f} s.", "", *lines(columns, rows, 1)]
+
+    def beside_fits(self) -> list[str]:
+        rows = []
+        for name in self.sets:
+            files = self.files(name)
+            for kind in FITTED if files else ():
+                for verb in ("fit", "train"):
+                    found = self.ours(verb, files, "--model", kind, "--seed", 1)
+                    if found:
+                        accuracy, loss = found["metrics"]["accuracy"], found["metrics"]["log_loss"]
+                        figures = [f"{100 * accuracy:.2f}", f"{loss:.4f}", f"{found['seconds']['fit']:.1f}"]
+                        rows.append([name, kind, verb, *figures])
+        columns = ("set", "model", "how", "accuracy %", "log-loss", "training s")
+        text = (
+            "Trained to the end, defaults, seed 1, judged on the test rows. "
+            "In slices a part of the rows (2,000 at most) judges and is not learnt."
+        )
+        return [text, "", *lines(columns, rows, 3)] if rows else []
+
+
+PARTS: dict[str, tuple[str, Callable[[EngineBench], list[str]]]] = {
+    "a": ("weakest first or each in its turn", EngineBench.policies),
+    "b": ("trained in slices beside a fit", EngineBench.beside_fits),
+}
+
+
+def place(part: str) -> str:
+    """Where a table stands in its document."""
+    return f"engine-{part}"
+
+
+PLACES = tuple(place(part) for part in PARTS)
+
+
+def run(args: argparse.Namespace, sets: list[str], _peers: list[str]) -> tuple[dict[str, str], bool]:
+    """The tables as Markdown by their places, and whether Hedgerow gave a result each time."""
+    bench = EngineBench(args, sets)
+    texts = {}
+    for part in args.engine_only or PARTS:
+        title, table = PARTS[part]
+        bench.commands, bench.notes, bench.n_results = [], [], 0
+        header = machine.header(str(args.hedgerow), args.threads, [])
+        body = table(bench)
+        if not body or bench.n_results == 0:
+            say(f"no table {part}: its data were not asked for or are not there, or nothing gave a result")
+            continue
+        bench.save()
+        commands = [f"bench/run.py --engine --engine-only {part}   # runs all of these:", *bench.commands]
+        texts[place(part)] = section(f"({part}) {title}", header, body, commands, bench.notes)
+    return texts, bench.done
 
 
 def picture(runs: list[Run], seconds: float) -> str:
@@ -105,24 +222,3 @@ def picture(runs: list[Run], seconds: float) -> str:
         parts.append(f'<text x="{WIDTH - EDGE - 110}" y="{y + HEIGHT // 2}" fill="{COLORS[policy]}">{policy}</text>')
     parts.append(f'<text x="{EDGE}" y="24">Accuracy over classes on MNIST\'s test rows, from published snapshots</text></svg>')
     return "\n".join(parts)
-
-
-def main() -> None:
-    args = arguments()
-    args.out.mkdir(parents=True, exist_ok=True)
-    runs = []
-    for seed in (int(seed) for seed in args.seeds.split(",")):
-        # In turn, so that a machine that changes its speed does so to both.
-        for policy in POLICIES:
-            runs.append(run(args, policy, seed))
-            say(f"{policy}, seed {seed}: {100 * runs[-1].final:.2f} % at the end ({runs[-1].stop})")
-    (args.out / f"{args.model}.svg").write_text(picture(runs, args.seconds))
-    print("| policy | seed | snapshots | final macro accuracy | mean over the time | ended by |")
-    print("|---|---|---|---|---|---|")
-    for found in runs:
-        mean = f"{100 * found.area(args.seconds):.2f} %"
-        print(f"| {found.policy} | {found.seed} | {len(found.points)} | {100 * found.final:.2f} % | {mean} | {found.stop} |")
-
-
-if __name__ == "__main__":
-    main()

@@ -72,6 +72,28 @@ fn rounds_give_the_same_file_for_any_number_of_threads_and_policies_differ_by_na
 }
 
 #[test]
+fn leaves_of_trees_are_trained_in_slices() {
+    let program = Program::new();
+    let line = "train {data}/banana.csv.gz --target label --model leaf-gp --set n_trees=6 --set leaf_rows=100 --rounds 400";
+    let text = program.ok(&format!("{line} --out 1.hedgerow --threads 1"));
+    holds(
+        &text,
+        &["leaf-gp", "leaves 1", "trees 1", "search 1", "rows not learnt: accuracy", "ready to learn more"],
+    );
+    let result = program.json(&format!("{line} --out 2.hedgerow --threads 2"));
+    assert_eq!(program.read("1.hedgerow"), program.read("2.hedgerow"));
+    let jobs = result["jobs"].as_array().unwrap();
+    let leaves: Vec<&Value> = jobs.iter().filter(|job| job["kind"] == "leaves").collect();
+    assert!(leaves.len() == 6 && leaves.iter().all(|job| job["points"] == job["goal"]), "{result}");
+    assert!(number(&result["judged"]["accuracy"]) > 0.85, "{result}");
+    let fitted = program.json(
+        "fit {data}/banana.csv.gz --target label --model leaf-gp --set n_trees=6 --set leaf_rows=100 --holdout 0.1",
+    );
+    let difference = number(&fitted["metrics"]["accuracy"]) - number(&result["judged"]["accuracy"]);
+    assert!(difference.abs() < 0.03, "{difference}");
+}
+
+#[test]
 fn limits_are_kept_and_bad_requests_refused() {
     let program = Program::new();
     let timed =
@@ -86,5 +108,100 @@ fn limits_are_kept_and_bad_requests_refused() {
         &program
             .refused("train {data}/ripley_train.csv.gz --target yc --model forest-ivm --set combine=route"),
         &["combine", "pool or gate"],
+    );
+}
+
+#[test]
+fn an_engine_learns_from_a_store_and_goes_on_where_it_stopped() {
+    let program = Program::new();
+    let line = "train {data}/banana.csv.gz --target label --set n_trees=10 --store kept --out m.hedgerow";
+    let text = program.ok(line);
+    holds(&text, &["forest of 10 trees", "kept in kept: 5,300 rows, learner train", "saved to m.hedgerow"]);
+    let info = program.json("store info kept");
+    assert_eq!((&info["rows"], &info["learners"][0]["name"]), (&json!(5300), &json!("train")));
+    assert_eq!(
+        (&info["learners"][0]["model"], &info["learners"][0]["cursor"]),
+        (&json!("forest"), &json!(5300))
+    );
+    // Without data and settings: those of the store, and no worse than what was there.
+    let again = program.json("train --store kept --out again.hedgerow");
+    assert_eq!((&again["store"]["resumed_at"], &again["rows"]), (&json!(5300), &json!(5300)));
+    assert_eq!(again["params"]["n_trees"], 10);
+    // A row told to be of the other class, and a row more.
+    program.write("labels.csv", "1,1\n2,-1\n3,1\n4,-1\n");
+    program.ok("store label kept labels.csv");
+    let third = program.json("train --store kept --max-seconds 20");
+    assert!(
+        number(&third["store"]["events"]) > 5300.0 && number(&third["judged"]["accuracy"]) > 0.8,
+        "{third}"
+    );
+    holds(&program.refused("train --store kept --model ivm"), &["train", "--model", "forest", "ivm"]);
+    let other = program.json("train --store kept --model ivm --set n_active=10 --learner second --rounds 60");
+    assert_eq!((&other["model"], &other["store"]["learner"]), (&json!("ivm"), &json!("second")));
+    holds(&program.refused("train --store nowhere"), &["nowhere", "give the data"]);
+    holds(&program.refused("train"), &["<DATA>"]);
+}
+
+#[test]
+fn rounds_from_a_store_give_the_same_file_and_a_bad_row_ends_the_input_only() {
+    let program = Program::new();
+    for threads in [1, 2] {
+        program.ok(&format!(
+            "train {IVM} --rounds 12 --threads {threads} --store kept{threads} --out {threads}.hedgerow"
+        ));
+    }
+    assert_eq!(program.read("1.hedgerow"), program.read("2.hedgerow"));
+    let mut rows = String::from("a,b,y\n");
+    for i in 0..2500 {
+        rows.push_str(&format!("{},{},{}\n", i % 17, i % 5, if i % 17 > 8 { "x" } else { "o" }));
+    }
+    program.write("bad.csv", format!("{rows}1,oops,x\n"));
+    let said = program.refused("train bad.csv --target y --set n_trees=5 --store bad --out bad.hedgerow");
+    holds(&said, &["oops"]);
+    let info = program.json("store info bad");
+    assert!(number(&info["rows"]) >= 2000.0, "{info}");
+    assert!(program.names().contains(&"bad.hedgerow".to_string()), "what came before is learnt and saved");
+}
+
+#[test]
+fn a_training_can_be_watched_from_outside() {
+    let program = Program::new();
+    let none = program.output("info --live m.hedgerow");
+    assert_eq!(none.status.code(), Some(1));
+    holds(&String::from_utf8_lossy(&none.stdout), &["nothing is being trained", "m.hedgerow.live.json"]);
+    let line =
+        "train {data}/banana.csv.gz --target label --set n_trees=0 --max-seconds 6 --out m.hedgerow --frozen";
+    let mut child = program.std_command(line).stdout(std::process::Stdio::null()).spawn().unwrap();
+    let start = std::time::Instant::now();
+    let seen = loop {
+        let output = program.output("info --live m.hedgerow --json");
+        let seen: Value = serde_json::from_slice(&output.stdout).unwrap();
+        if seen["is_running"] == true && !seen["judged"].is_null() {
+            assert_eq!(output.status.code(), Some(0));
+            break seen;
+        }
+        assert!(start.elapsed().as_secs() < 60, "{seen}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    };
+    assert_eq!((&seen["model"], &seen["state"]), (&json!("forest"), &json!("training")));
+    assert!(number(&seen["left_seconds"]) <= 6.0 && seen["process"] == child.id());
+    let jobs = seen["jobs"].as_array().unwrap();
+    assert!(jobs.iter().any(|job| job["kind"] == "trees" && job["attraction"].is_number()), "{seen}");
+    let text = program.output("info --live m.hedgerow");
+    holds(
+        &String::from_utf8_lossy(&text.stdout),
+        &["forest, training, process", "attraction", "trees 1", "of rows not learnt"],
+    );
+    assert!(child.wait().unwrap().success());
+    assert!(!program.names().iter().any(|name| name.contains("live")), "{:?}", program.names());
+    // What a process left that was killed.
+    let mut left = seen;
+    left["written"] = json!(number(&left["written"]) - 100.0);
+    program.write("m.hedgerow.live.json", left.to_string());
+    let stale = program.output("info --live m.hedgerow");
+    assert_eq!(stale.status.code(), Some(1));
+    holds(
+        &String::from_utf8_lossy(&stale.stdout),
+        &["nothing is being trained", "ago by process", "attraction"],
     );
 }

@@ -24,6 +24,16 @@ pub(crate) fn minimize(
     rng: &mut Rng,
     mut value: impl FnMut(&[f64]) -> Option<f64>,
 ) -> Option<(Vec<f64>, f64)> {
+    minimize_in_rounds(bounds, limits, rng, |points| points.iter().map_while(|point| value(point)).collect())
+}
+
+/// The same for whoever values the points of a population together. `values` gives fewer than there are points to end the search.
+pub(crate) fn minimize_in_rounds(
+    bounds: &[[f64; 2]],
+    limits: &Limits,
+    rng: &mut Rng,
+    mut values: impl FnMut(&[Vec<f64>]) -> Vec<f64>,
+) -> Option<(Vec<f64>, f64)> {
     let mut best: Option<(Vec<f64>, f64)> = None;
     let mut left = limits.n_values;
     let mut size = 4 + (3.0 * libm::log(bounds.len() as f64)) as usize;
@@ -31,16 +41,21 @@ pub(crate) fn minimize(
         let mut population = Population::new(bounds, size);
         while !population.is_settled() && left > 0 {
             let mut found = Vec::new();
-            for _ in 0..size.min(left) {
-                let drawn = population.draw(rng);
-                let Some(value) = value(&population.point(&drawn)) else { return best };
-                left -= 1;
+            let drawn: Vec<Drawn> = (0..size.min(left)).map(|_| population.draw(rng)).collect();
+            let points: Vec<Vec<f64>> = drawn.iter().map(|drawn| population.point(drawn)).collect();
+            let values = values(&points);
+            let is_over = values.len() < points.len();
+            left -= values.len();
+            for ((drawn, point), value) in drawn.into_iter().zip(points).zip(values) {
                 // Points beyond the bounds count as the nearest within, and a little worse the farther out they are.
                 let ranked = value + (1e-3 + value.abs()) * drawn.excess();
                 if best.as_ref().is_none_or(|(_, least)| value < *least) {
-                    best = Some((population.point(&drawn), value));
+                    best = Some((point, value));
                 }
                 found.push((drawn, ranked));
+            }
+            if is_over {
+                return best;
             }
             if found.len() < size || !population.follow(found) {
                 break;

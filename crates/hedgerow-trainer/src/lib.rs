@@ -22,4 +22,4 @@ pub use board::{Host, Job, Seen};
 pub use look::{Look, State};
 pub use policy::{Policy, attraction};
 pub use published::Published;
-pub use trainer::{Options, Trainer};
+pub use trainer::{Access, Options, Trainer};

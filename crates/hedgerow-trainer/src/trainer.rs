@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Weak;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -85,6 +86,11 @@ where
         self.board.with(change)
     }
 
+    /// A way to the host for other threads, which ends with the trainer.
+    pub fn access(&self) -> Access<H> {
+        Access { board: Arc::downgrade(&self.board) }
+    }
+
     /// How all jobs stand.
     pub fn jobs(&self) -> Vec<Seen> {
         self.board.seen()
@@ -152,6 +158,18 @@ impl<H: Host> Trainer<H> {
 impl<H: Host> Drop for Trainer<H> {
     fn drop(&mut self) {
         self.join();
+    }
+}
+
+/// A way to the host of a trainer. It does not keep the trainer alive, but nobody may be on it while the trainer is finished.
+pub struct Access<H: Host> {
+    board: Weak<Board<H>>,
+}
+
+impl<H: Host> Access<H> {
+    /// Changes what the host has, like [`Trainer::with`]; none if the trainer is gone.
+    pub fn with<T>(&self, change: impl FnOnce(&mut H) -> T) -> Option<T> {
+        Some(self.board.upgrade()?.with(change))
     }
 }
 

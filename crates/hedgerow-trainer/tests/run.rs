@@ -207,3 +207,18 @@ fn a_broken_job_stops_nobody_and_new_goals_wake_everybody() {
     assert_eq!(trainer.wait(), StopReason::Done);
     assert_eq!(trainer.jobs()[0].look.points, 9);
 }
+
+#[test]
+fn other_threads_reach_the_host_as_long_as_there_is_one() {
+    let trainer = start(2, 0, Duration::ZERO, &Options { threads: 1, ..Options::default() });
+    let access = trainer.access();
+    let told = std::thread::spawn(move || {
+        let goal = access.with(|host| std::mem::replace(&mut host.goal, 3));
+        (access, goal)
+    });
+    let (access, goal) = told.join().unwrap();
+    assert_eq!(goal, Some(0));
+    assert_eq!(trainer.wait(), StopReason::Done);
+    assert_eq!(trainer.finish().unwrap().points, [3, 3], "what it was told sets it going");
+    assert_eq!(access.with(|host| host.goal), None);
+}

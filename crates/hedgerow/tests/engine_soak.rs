@@ -11,7 +11,7 @@ use hedgerow::core::{Dataset, StopReason};
 use hedgerow::engine::EngineOptions;
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::IvmParams;
-use hedgerow::hybrid::ForestIvmParams;
+use hedgerow::hybrid::{ForestIvmParams, LeafGpParams};
 use hedgerow::{Engine, ModelParams};
 
 /// How long each kind of model is put under stress.
@@ -119,4 +119,9 @@ fn a_forest_with_machines_under_stress() {
     let forest = ForestParams { n_trees: 20, ..Default::default() };
     let ivm = IvmParams { n_active: 30, signal_variance: 8.0, length_scale: 1.0, ..Default::default() };
     stress(&ForestIvmParams { forest, ivm, ..Default::default() }.into(), 3);
+}
+
+#[test]
+fn leaves_under_stress() {
+    stress(&LeafGpParams { n_trees: 6, leaf_rows: 60, ..Default::default() }.into(), 4);
 }

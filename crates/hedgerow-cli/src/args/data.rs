@@ -40,6 +40,11 @@ pub(crate) struct DataArgs {
 }
 
 impl DataArgs {
+    /// How test data are read: the same, with labels of their own.
+    pub(crate) fn test_options(&self, labels: Option<&PathBuf>) -> ReadOptions {
+        ReadOptions { labels: labels.cloned(), ..self.options() }
+    }
+
     pub(crate) fn options(&self) -> ReadOptions {
         let header = match (self.header, self.no_header) {
             (true, _) => Some(true),

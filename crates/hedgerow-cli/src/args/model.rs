@@ -61,13 +61,17 @@ pub(crate) struct EvaluateArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     hedgerow info data.csv --target label\n  \
-    hedgerow info m.hedgerow")]
+    hedgerow info m.hedgerow\n  \
+    hedgerow info --live m.hedgerow")]
 pub(crate) struct InfoArgs {
     /// Data file or model file; - is standard input
     pub(crate) file: PathBuf,
     /// Show every column, not only the first
     #[arg(long)]
     pub(crate) all: bool,
+    /// Show how the training goes that will save this model file: jobs, accuracies, attraction. The exit code is 1 if nothing is being trained
+    #[arg(long)]
+    pub(crate) live: bool,
     #[command(flatten)]
     pub(crate) data_args: DataArgs,
     #[command(flatten)]

@@ -16,14 +16,17 @@ use super::{DataArgs, RunArgs};
 #[command(after_help = "Examples:\n  \
     hedgerow train train.csv --target label --model forest-ivm --max-seconds 60 --out m.hedgerow\n  \
     hedgerow train train-images-idx3-ubyte.gz --model ivm --max-seconds 60 --test t10k-images-idx3-ubyte.gz --curve curve.csv\n  \
+    hedgerow train train.csv --target label --model leaf-gp --store kept --out m.hedgerow\n  \
+    hedgerow info --live m.hedgerow\n  \
     hedgerow train train.csv --target label --model ivm --rounds 200 --threads 4 --out same-for-any-threads.hedgerow\n\n\
     A tenth of the rows, 2,000 at most (of fewer than 1,000 rows a quarter), is not learnt but judges. Ctrl-C ends the training early with the best model so far.")]
 pub(crate) struct TrainArgs {
-    /// Labelled data; - is standard input
-    pub(crate) data: PathBuf,
-    /// Kind of model
-    #[arg(long, value_parser = sliced_kind(), default_value_t = Kind::Forest, value_name = "KIND")]
-    pub(crate) model: Kind,
+    /// Labelled data; - is standard input. May be left out with --store: then it learns what is there
+    #[arg(required_unless_present = "store")]
+    pub(crate) data: Option<PathBuf>,
+    /// Kind of model [default: forest]
+    #[arg(long, value_parser = sliced_kind(), value_name = "KIND")]
+    pub(crate) model: Option<Kind>,
     /// Set a parameter of the model (may be repeated); fit --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
@@ -45,7 +48,13 @@ pub(crate) struct TrainArgs {
     /// Train only where nothing else wants the cores (on Linux)
     #[arg(long)]
     pub(crate) give_way: bool,
-    /// Where to save the model
+    /// Keep all rows in this folder, safe from any crash, and learn them from there, while they are still being read. Run again, it goes on from the model that was found
+    #[arg(long, value_name = "DIR")]
+    pub(crate) store: Option<PathBuf>,
+    /// With --store: the name of the learner; several may learn from one store
+    #[arg(long, value_name = "NAME", default_value = "train", requires = "store")]
+    pub(crate) learner: String,
+    /// Where to save the model. While it is being trained, `hedgerow info --live FILE` tells how it goes
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Labelled data to judge the model on

@@ -1,12 +1,12 @@
 //! `fit`: data in, a model out.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use hedgerow::core::metrics::Report;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, DataProblem, Dataset, Error, Par, StopReason, Training};
+use hedgerow::core::{Budget, DataProblem, Dataset, Error, Par, Training};
 use hedgerow::forest::OutOfBag;
 use hedgerow::io::read_dataset;
 use hedgerow::report::{LeastSure, Page};
@@ -14,7 +14,7 @@ use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Judged, LeftOut, judge, judge_answers, judge_dataset};
-use super::{Inside, Verdict, check_room, check_writable, interrupt, page, params, values};
+use super::{Made, Verdict, check_room, check_writable, interrupt, page, params, values};
 use crate::args::{FitArgs, Task};
 use crate::machine;
 use crate::output::{self, progress::Bar};
@@ -22,26 +22,8 @@ use crate::output::{self, progress::Bar};
 /// What `fit` tells.
 #[derive(Debug, Serialize)]
 pub(crate) struct FitResult {
-    pub(crate) model: Kind,
-    pub(crate) params: ModelParams,
-    pub(crate) rows: usize,
-    pub(crate) features: usize,
-    pub(crate) classes: Vec<String>,
-    pub(crate) seconds: Seconds,
-    /// Bytes of the model file.
-    pub(crate) bytes: u64,
-    /// Bytes of the model in memory.
-    pub(crate) model_memory_bytes: u64,
-    pub(crate) peak_memory_bytes: Option<u64>,
-    /// What is told of this kind of model only.
     #[serde(flatten)]
-    pub(crate) inside: Inside,
-    /// Rows kept with the model, so that it can go on learning; none with --frozen.
-    pub(crate) rows_remembered: Option<usize>,
-    /// Why training ended.
-    pub(crate) stop: StopReason,
-    /// Where the file was saved.
-    pub(crate) out: Option<PathBuf>,
+    pub(crate) made: Made,
     /// Rows the metrics are about: `test`, `holdout`, or `out_of_bag` where neither was given; none if there are no metrics.
     pub(crate) metrics_from: Option<&'static str>,
     pub(crate) metrics: Option<Report>,
@@ -126,18 +108,24 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     }
     let model = if args.frozen { model.without_rows() } else { model.with_rows(data) };
     // The model is safe before anything else can go wrong.
-    let saved = args.out.as_ref().map(|out| model.save(out)).transpose()?;
+    let saved = Made::save(&model, args.out.as_ref())?;
     if let (Some(path), Some(oob)) = (&args.oob, &oob) {
         write_oob(path, oob, &model)?;
     }
-    let mut result = describe(args, &model, seconds, saved)?;
-    (result.rows, result.stop, result.oob_accuracy) = (n_rows, stop, oob_accuracy);
-    result.log_evidence = log_evidence;
+    let mut result = FitResult {
+        made: Made::new(&model, n_rows, seconds, stop, saved)?,
+        metrics_from: None,
+        metrics: None,
+        metrics_rows: None,
+        oob_accuracy,
+        log_evidence,
+        left_out: LeftOut::default(),
+    };
     if is_tested {
         outcome = judge_on_test(args, &model, held_out.as_ref(), &par, page.as_mut())?;
     }
     if let Some(outcome) = outcome {
-        result.seconds.predict = outcome.predict_seconds;
+        result.made.seconds.predict = outcome.predict_seconds;
         result.metrics_from = Some(outcome.from);
         result.metrics_rows = Some(outcome.rows);
         result.metrics = Some(outcome.report);
@@ -145,11 +133,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     }
     if let (Some(to), Some(page)) = (&args.report, &mut page) {
         let subtitle = page::fitted_to(&model, n_rows);
-        page::describe(page, &model, path, &subtitle, result.bytes);
-        page::fact(page, "Fitted in", output::seconds(result.seconds.fit));
+        page::describe(page, &model, path, &subtitle, result.made.bytes);
+        page::fact(page, "Fitted in", output::seconds(result.made.seconds.fit));
         page::write(page, to)?;
     }
-    result.peak_memory_bytes = machine::peak_memory();
+    result.made.peak_memory_bytes = machine::peak_memory();
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
     notes.iter().for_each(|text| output::note(text));
@@ -228,8 +216,7 @@ fn judge_on_test(
             ("holdout", judge_dataset(model, data, for_report.then_some(numbers), par)?)
         }
         (None, Some(test)) => {
-            let mut options = args.data_args.options();
-            options.labels.clone_from(&args.test_labels);
+            let options = args.data_args.test_options(args.test_labels.as_ref());
             ("test", judge(model, test, &options, par, for_report)?)
         }
         (None, None) => return Ok(None),
@@ -309,35 +296,6 @@ fn train(data: &Dataset, params: &ModelParams, par: &Par, budget: &Budget) -> an
     let fitted = Model::fit(data, params, &training);
     bar.finish();
     Ok(fitted?)
-}
-
-fn describe(
-    args: &FitArgs,
-    model: &Model,
-    seconds: Seconds,
-    saved: Option<u64>,
-) -> anyhow::Result<FitResult> {
-    Ok(FitResult {
-        model: model.kind(),
-        params: model.params(),
-        rows: 0,
-        features: model.schema.n_features(),
-        classes: model.schema.labels.names().to_vec(),
-        seconds,
-        bytes: saved.map_or_else(|| model.file_len(), Ok)?,
-        model_memory_bytes: model.bytes() as u64,
-        peak_memory_bytes: None,
-        inside: Inside::new(model),
-        rows_remembered: model.n_remembered(),
-        stop: StopReason::Done,
-        out: args.out.clone(),
-        metrics_from: None,
-        metrics: None,
-        metrics_rows: None,
-        oob_accuracy: None,
-        log_evidence: None,
-        left_out: LeftOut::default(),
-    })
 }
 
 /// The out-of-bag probabilities of the training rows as CSV: how many trees had not seen the row, then a column a class.

@@ -72,6 +72,9 @@ pub(crate) struct DataInfo {
 }
 
 pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
+    if args.live {
+        return super::live::tell(&args.file, args.run.json);
+    }
     let named_like_a_model = args.file.extension().is_some_and(|e| e == "hedgerow");
     if named_like_a_model || is_model_file(&args.file) {
         if let Some(model) = super::values::load(&args.file)? {

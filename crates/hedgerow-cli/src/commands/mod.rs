@@ -9,6 +9,8 @@ mod inside;
 mod interrupt;
 mod judge;
 pub(crate) mod learning;
+pub(crate) mod live;
+mod made;
 pub(crate) mod merge;
 mod page;
 pub(crate) mod predict;
@@ -26,6 +28,7 @@ use hedgerow::{Kind, ModelParams};
 
 pub(crate) use inside::{Inside, Renewed};
 pub(crate) use judge::LeftOut;
+pub(crate) use made::Made;
 
 use crate::args::LimitArgs;
 use crate::{machine, output};
@@ -97,9 +100,9 @@ fn check_room(limits: &LimitArgs) -> Result<Option<u64>, Error> {
 }
 
 /// Tells what became of the rows before a bad one.
-fn after_bad_row(result: &learning::LearnResult) {
-    let rows = output::count(result.rows);
-    output::note(&match &result.out {
+fn after_bad_row(rows: u64, out: Option<&Path>) {
+    let rows = output::count(rows);
+    output::note(&match out {
         Some(out) => {
             format!("the {rows} rows before the bad one were learnt; the model is saved to {}", out.display())
         }

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
     let mut result =
         LearnResult::finish(&mut course, data, [args.out.as_ref(), args.report.as_ref()], start)?;
     if let Some(problem) = course.problem {
-        super::after_bad_row(&result);
+        super::after_bad_row(result.rows, result.out.as_deref());
         return Err(problem.into());
     }
     result.batches = std::mem::take(&mut course.windows.all);
@@ -91,7 +91,5 @@ pub(super) fn check_learns(args: &StreamArgs) -> anyhow::Result<Kind> {
 }
 
 pub(super) fn test_options(args: &StreamArgs) -> ReadOptions {
-    let mut options = args.data_args.options();
-    options.labels.clone_from(&args.test_labels);
-    options
+    args.data_args.test_options(args.test_labels.as_ref())
 }

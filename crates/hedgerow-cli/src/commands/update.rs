@@ -45,14 +45,13 @@ pub(crate) fn run(args: &UpdateArgs) -> anyhow::Result<Verdict> {
     course.run(&mut Feed::new(reader, &args.data), &mut |_| Ok(()))?;
     let mut result = LearnResult::finish(&mut course, &args.data, [Some(out), None], start)?;
     if let Some(problem) = course.problem {
-        super::after_bad_row(&result);
+        super::after_bad_row(result.rows, result.out.as_deref());
         return Err(problem.into());
     }
     let mut page =
         args.report.as_ref().map(|_| learning::page(&course, &args.data, None, result.bytes)).transpose()?;
     if let Some(test) = &args.test {
-        let mut options = args.data_args.options();
-        options.labels.clone_from(&args.test_labels);
+        let options = args.data_args.test_options(args.test_labels.as_ref());
         let judged = judge(&course.model, test, &options, &par, page.is_some())?;
         if let Some(page) = &mut page {
             let measured_on =

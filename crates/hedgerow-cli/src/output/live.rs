@@ -3,11 +3,11 @@
 use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
-use hedgerow::engine::Snapshot;
-use hedgerow::trainer::{Seen, State};
+use hedgerow::engine::{Evidence, Snapshot};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{note, seconds};
+use crate::commands::live::{JobLine, State};
 
 /// How often the table is drawn, and a line is written where there is no terminal.
 const DRAW: Duration = Duration::from_millis(200);
@@ -36,7 +36,7 @@ impl Live {
     }
 
     /// Shows the newest state, if it is time to.
-    pub(crate) fn show(&mut self, newest: Option<&Snapshot>, jobs: impl FnOnce() -> Vec<Seen>) {
+    pub(crate) fn show(&mut self, newest: Option<&Snapshot>, jobs: impl FnOnce() -> Vec<JobLine>) {
         let pause = if self.bar.is_some() { DRAW } else { LINE };
         // The first line elsewhere comes after a pause: short runs say nothing.
         let since = self.drawn.or(self.bar.is_none().then_some(self.start));
@@ -57,46 +57,50 @@ impl Live {
 
     fn title(&self, newest: Option<&Snapshot>) -> String {
         let elapsed = seconds(self.start.elapsed().as_secs_f64());
-        let left = self.deadline.map_or_else(String::new, |end| {
-            format!(", {} left", seconds(end.saturating_duration_since(Instant::now()).as_secs_f64()))
-        });
-        let good = newest.and_then(|snapshot| snapshot.evidence.as_ref()).map_or_else(
-            || "no model yet".to_string(),
-            |evidence| format!("model right in {:.2} % of rows not learnt", 100.0 * evidence.accuracy),
-        );
-        format!("{elapsed}{left}: {good}")
+        let left = self.deadline.map(|end| end.saturating_duration_since(Instant::now()).as_secs_f64());
+        title(&elapsed, left, newest.and_then(|snapshot| snapshot.evidence.as_ref()))
     }
 }
 
+/// How long it has been going on, and how good the model is.
+pub(crate) fn title(elapsed: &str, left: Option<f64>, evidence: Option<&Evidence>) -> String {
+    let left = left.map_or_else(String::new, |left| format!(", {} left", seconds(left)));
+    let good = evidence.map_or_else(
+        || "no model yet".to_string(),
+        |evidence| format!("model right in {:.2} % of rows not learnt", 100.0 * evidence.accuracy),
+    );
+    format!("{elapsed}{left}: {good}")
+}
+
 /// Those at work, in a few words.
-fn working(jobs: &[Seen]) -> String {
+fn working(jobs: &[JobLine]) -> String {
     let busy: Vec<String> = jobs.iter().filter(|job| job.is_running).map(name).collect();
     if busy.is_empty() { "nobody at work".into() } else { format!("at work: {}", busy.join(", ")) }
 }
 
-fn name(job: &Seen) -> String {
-    format!("{} {}", job.look.kind, job.look.name).trim_end().to_string()
+fn name(job: &JobLine) -> String {
+    format!("{} {}", job.kind, job.name).trim_end().to_string()
 }
 
 /// All jobs that are not over, those at work marked.
-pub(crate) fn table(jobs: &[Seen]) -> String {
+pub(crate) fn table(jobs: &[JobLine]) -> String {
     let mut text = format!(
         "  {:<18} {:>9} {:>13} {:>10} {:>9} {:>9}",
         "job", "accuracy", "points", "attraction", "slices", "worked"
     );
-    let shown: Vec<&Seen> =
-        jobs.iter().filter(|job| job.slices > 0 || job.look.state == State::Ready).collect();
+    let shown: Vec<&JobLine> =
+        jobs.iter().filter(|job| job.slices > 0 || job.state == State::Ready).collect();
     for job in shown.iter().take(MOST_JOBS) {
-        let mark = match (job.is_running, job.is_cancelled, job.look.state) {
+        let mark = match (job.is_running, job.is_cancelled, job.state) {
             (true, ..) => '>',
             (_, true, _) => 'x',
             (.., State::Done) => '.',
             _ => ' ',
         };
-        let accuracy = job.look.accuracy.map_or_else(String::new, |share| format!("{:.2} %", 100.0 * share));
-        let points = match job.look.goal {
-            0 | usize::MAX => job.look.points.to_string(),
-            goal => format!("{}/{goal}", job.look.points),
+        let accuracy = job.accuracy.map_or_else(String::new, |share| format!("{:.2} %", 100.0 * share));
+        let points = match job.goal {
+            Some(goal) => format!("{}/{goal}", job.points),
+            None => job.points.to_string(),
         };
         text.push_str(&format!(
             "\n{mark} {:<18.18} {accuracy:>9} {points:>13} {:>10.3} {:>9} {:>9}",

@@ -190,6 +190,11 @@ impl Sapling {
     pub fn bytes(&self) -> usize {
         self.tree.bytes()
     }
+
+    /// The tree alone.
+    pub fn into_tree(self) -> Tree {
+        Arc::unwrap_or_clone(self.tree)
+    }
 }
 
 impl Grove {

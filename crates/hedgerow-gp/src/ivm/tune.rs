@@ -25,11 +25,7 @@ pub(super) const BETWEEN: [f64; 2] = [0.84, 1.19];
 /// Length scale and variance: those given, or those that do best on some of the rows.
 pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer) -> Result<[f64; 2]> {
     let typical = typical_distance(task.x, params.seed);
-    let given = |value: f64, least: f64, most: f64| if value > 0.0 { [value; 2] } else { [least, most] };
-    let bounds = [
-        given(params.length_scale, LENGTHS[6] * typical, LENGTHS[5] * typical),
-        given(params.signal_variance, VARIANCES[3], VARIANCES[2]),
-    ];
+    let bounds = bounds(params, typical);
     if bounds.iter().all(|[low, high]| low == high) {
         return Ok([bounds[0][0], bounds[1][0]]);
     }
@@ -51,6 +47,20 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
         SearchKind::Grid => tries.grid(params, typical, middle),
         SearchKind::Cma => tries.cma(params, bounds, middle),
     }
+}
+
+/// Length scales and variances between which a population evolves.
+pub(super) fn bounds(params: &IvmParams, typical: f64) -> [[f64; 2]; 2] {
+    let given = |value: f64, least: f64, most: f64| if value > 0.0 { [value; 2] } else { [least, most] };
+    [
+        given(params.length_scale, LENGTHS[6] * typical, LENGTHS[5] * typical),
+        given(params.signal_variance, VARIANCES[3], VARIANCES[2]),
+    ]
+}
+
+/// Where such a search ends, and what it draws with.
+pub(super) fn evolution(params: &IvmParams) -> (Limits, Rng) {
+    (Limits { n_values: params.n_trials, n_restarts: 4 }, Rng::new(params.seed, Purpose::Sample, 3))
 }
 
 /// Kernels tried on some of the rows.
@@ -97,17 +107,16 @@ impl<'a> Tries<'a> {
     fn cma(&mut self, params: &IvmParams, bounds: [[f64; 2]; 2], middle: [f64; 2]) -> Result<[f64; 2]> {
         self.n_total = params.n_trials;
         let logs = bounds.map(|b| b.map(libm::log));
-        let limits = Limits { n_values: params.n_trials, n_restarts: 4 };
+        let (limits, mut rng) = evolution(params);
         let mut problem = None;
-        let found = minimize(&logs, &limits, &mut Rng::new(params.seed, Purpose::Sample, 3), |at| match self
-            .value([libm::exp(at[0]), libm::exp(at[1])])
-        {
-            Ok(value) => value,
-            Err(error) => {
-                problem = Some(error);
-                None
-            }
-        });
+        let found =
+            minimize(&logs, &limits, &mut rng, |at| match self.value([libm::exp(at[0]), libm::exp(at[1])]) {
+                Ok(value) => value,
+                Err(error) => {
+                    problem = Some(error);
+                    None
+                }
+            });
         match problem {
             Some(error) => Err(error),
             None => Ok(found.map_or(middle, |(at, _)| [libm::exp(at[0]), libm::exp(at[1])])),

@@ -18,6 +18,9 @@ pub struct LeafKernel {
 }
 
 impl LeafKernel {
+    /// For leaves that have not learnt yet: their answers do not depend on it.
+    pub(super) const START: Self = Self { length_scale: 1.0, signal_variance: 1.0, noise_variance: 0.01 };
+
     /// Whether all its numbers are possible ones.
     pub(super) fn is_valid(&self) -> bool {
         let numbers = [self.length_scale, self.signal_variance, self.noise_variance];

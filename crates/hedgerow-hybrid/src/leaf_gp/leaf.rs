@@ -1,5 +1,7 @@
 //! One leaf: its rows, and the process that has learnt them.
 
+use std::sync::Arc;
+
 use hedgerow_core::ClassId;
 use hedgerow_core::rng::{Purpose, Rng};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, Axis};
@@ -19,7 +21,7 @@ pub(super) struct Leaf {
     /// How many rows each class has that has any, by class.
     pub(super) counts: Vec<(u16, u32)>,
     /// None in a leaf of one class, and where the time did not suffice.
-    pub(super) process: Option<Process>,
+    pub(super) process: Option<Arc<Process>>,
 }
 
 /// What was learnt in a leaf of several classes.
@@ -66,8 +68,9 @@ impl Leaf {
 
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
-        let of =
-            |p: &Process| 4 * p.rows.len() + 8 * (p.weights.len() + p.offsets.len()) + 2 * p.classes.len();
+        let of = |p: &Arc<Process>| {
+            4 * p.rows.len() + 8 * (p.weights.len() + p.offsets.len()) + 2 * p.classes.len()
+        };
         4 * self.rows.len() + 8 * self.counts.len() + self.process.as_ref().map_or(0, of) + size_of::<Self>()
     }
 
@@ -139,7 +142,7 @@ impl Leaf {
         if places.len() < self.rows.len() {
             // The rest was not learnt.
             let all: Vec<usize> = self.rows.iter().map(|&row| row as usize).collect();
-            self.process = Some(process.clone());
+            self.process = Some(Arc::new(process.clone()));
             out = self.answer(
                 params,
                 &school.kernel,
@@ -154,7 +157,7 @@ impl Leaf {
             row.fill(-1.0);
             spread(params.fusion, &process.classes, scores.view(), &mut row);
         }
-        self.process = Some(process.without_idle_rows());
+        self.process = Some(Arc::new(process.without_idle_rows()));
         out
     }
 

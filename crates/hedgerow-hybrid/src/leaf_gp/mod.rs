@@ -11,24 +11,30 @@ mod leaf;
 mod learner;
 mod online;
 mod params;
+mod plant;
 mod saved;
 mod search;
+pub mod sliced;
 mod stems;
 #[cfg(test)]
 mod tests;
+
+use std::sync::Arc;
 
 use hedgerow_core::{
     Budget, Checked, ClassId, Dataset, Error, Features, Progress, Result, Schema, StopReason, Training,
 };
 use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::prepare::Preparation;
-use ndarray::{Array2, Axis};
+use ndarray::{ArcArray2, Array2, Axis};
 
 pub use kernel::LeafKernel;
 use leaf::{Leaf, School};
 use online::Course;
 pub use params::{Fusion, LeafGpParams, LeafLearner, Sharing};
+use plant::{Planted, places, plant};
 pub use saved::{LeafGpFacts, Stored};
+use search::Trials;
 use stems::Stems;
 
 /// Rows of a model that was interrupted before it had trees, at most.
@@ -47,11 +53,11 @@ pub struct LeafGp {
     /// None before anything was learnt.
     kernel: Option<LeafKernel>,
     /// All rows, as they came; those that only wait to be learnt are at the end.
-    features: Features,
+    features: Arc<Features>,
     /// Their classes; none where they were left out.
     labels: Vec<ClassId>,
     /// The same rows, prepared.
-    x: Array2<f32>,
+    x: ArcArray2<f32>,
     stems: Stems,
     leaves: Vec<Leaf>,
     /// None before there was anything to calibrate by.
@@ -114,7 +120,7 @@ impl LeafGp {
         let data = if first == 0 { data.clone() } else { data.select(&kept) };
         data.check_trainable()?;
         model.course = Some(Course::of_fitted(first + data.n_rows()));
-        model.features.clone_from(&data.features);
+        model.features = Arc::new(data.features.clone());
         model.labels.clone_from(&data.labels);
         model.relearn(&data, training)?;
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
@@ -134,10 +140,10 @@ impl LeafGp {
         Ok(Self {
             params,
             n_classes: schema.n_classes(),
-            x: Array2::zeros((0, preparation.width())),
+            x: ArcArray2::zeros((0, preparation.width())),
             preparation,
             kernel: None,
-            features,
+            features: Arc::new(features),
             labels: Vec::new(),
             stems: Stems::default(),
             leaves: Vec::new(),
@@ -193,8 +199,8 @@ impl LeafGp {
         let kept: Vec<usize> = (0..is_kept.len()).filter(|row| is_kept[*row]).collect();
         let mut new_of_old = vec![u32::MAX; is_kept.len()];
         kept.iter().enumerate().for_each(|(new, &old)| new_of_old[old] = new as u32);
-        self.features = self.features.select(&kept);
-        self.x = self.x.select(Axis(0), &kept);
+        self.features = Arc::new(self.features.select(&kept));
+        self.x = self.x.select(Axis(0), &kept).into_shared();
         if self.labels.len() == is_kept.len() {
             self.labels = kept.iter().map(|&row| self.labels[row]).collect();
         }
@@ -209,7 +215,7 @@ impl LeafGp {
                 touched.push(number);
                 leaf.process = None;
             } else if let Some(process) = &mut leaf.process {
-                process.rows.iter_mut().for_each(|row| *row = new_of_old[*row as usize]);
+                Arc::make_mut(process).rows.iter_mut().for_each(|row| *row = new_of_old[*row as usize]);
             }
         }
         touched
@@ -219,30 +225,26 @@ impl LeafGp {
     fn relearn(&mut self, data: &Dataset, training: &Training<'_>) -> Result<()> {
         let n = data.n_rows();
         self.preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
-        self.x = self.preparation.map_all_narrow(&data.features, training.par);
+        self.x = self.preparation.map_all_narrow(&data.features, training.par).into_shared();
         let interrupted = || if training.par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
         interrupted()?;
         let raw = data.features.to_array(0..n);
+        let all_rows: Vec<u32> = (0..n as u32).collect();
         self.stems = Stems::default();
         self.leaves.clear();
-        for tree in stems::grow(data, &self.params, self.params.n_trees, self.params.seed, training)? {
+        for tree in stems::grow(data, &self.params, self.params.n_trees, self.params.seed, training.par)? {
             interrupted()?;
-            let rows = raw.rows().into_iter().map(|row| row.to_vec());
-            let places: Vec<u32> = rows.map(|row| tree.place(&row, usize::MAX).0).collect();
-            self.plant(tree, &(0..n as u32).collect::<Vec<_>>(), &places, None);
+            let places = places(&tree, raw.view());
+            let planted = Planted { rows: &all_rows, places: &places, labels: &self.labels };
+            plant(&mut self.stems, &mut self.leaves, tree, &planted, None);
         }
         interrupted()?;
         // Leaves of the first tree: those of one tree come one after the other.
         let n_first = self.stems.beds.first().map_or(0, |bed| bed.ends.len());
         let of_first = &self.leaves[..n_first];
-        self.kernel = Some(search::choose(
-            &self.params,
-            of_first,
-            self.x.view(),
-            &self.labels,
-            self.n_classes,
-            training,
-        ));
+        let sample = search::Sampled { x: self.x.view(), labels: &self.labels, n_classes: self.n_classes };
+        let trials = Trials::new(&self.params, of_first, &all_rows, &sample);
+        self.kernel = Some(trials.choose(training));
         if let Some(course) = &mut self.course {
             course.tuned_at = course.n_seen;
             course.n_placed = n;
@@ -251,45 +253,6 @@ impl LeafGp {
         let without = self.train(&all, training)?;
         self.calibrate(&without, training);
         Ok(())
-    }
-
-    /// Adds a bed for rows with their places, whose leaves begin with these rows: the first in `leaf`, if one is given, others at the
-    /// end. Returns the bed.
-    fn plant(
-        &mut self,
-        tree: hedgerow_forest::tree::Tree,
-        rows: &[u32],
-        places: &[u32],
-        leaf: Option<u32>,
-    ) -> u32 {
-        let mut given = leaf;
-        let mut next = self.leaves.len() as u32;
-        let bed = self.stems.add(tree, places, || {
-            given.take().unwrap_or_else(|| {
-                next += 1;
-                next - 1
-            })
-        });
-        self.leaves.resize_with(next as usize, Leaf::default);
-        if let Some(leaf) = leaf {
-            self.leaves[leaf as usize] = Leaf::default();
-        } else {
-            self.stems.roots.push(bed);
-        }
-        let ends = &self.stems.beds[bed as usize].ends;
-        for (&row, place) in rows.iter().zip(places) {
-            if let Ok(at) = ends.binary_search_by_key(place, |end| end.0)
-                && let stems::End::Leaf(leaf) = ends[at].1
-            {
-                self.leaves[leaf as usize].rows.push(row);
-            }
-        }
-        for (_, end) in ends {
-            if let stems::End::Leaf(leaf) = end {
-                self.leaves[*leaf as usize].count(&self.labels);
-            }
-        }
-        bed
     }
 
     /// Trains leaves, side by side as far as memory allows. Returns for each the scores of its rows without each of them.

@@ -4,12 +4,16 @@
 //! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, columns are prepared, trees grown and the kernel
 //! searched for anew. Answers given before a row was learnt calibrate those that follow.
 
-use hedgerow_core::{ClassId, Classifier as _, Dataset, Error, Lesson, Result, Rows, Schema, Training};
+use std::sync::Arc;
+
+use hedgerow_core::{
+    ClassId, Classifier as _, Dataset, Error, Features, Lesson, Result, Rows, Schema, Training,
+};
 use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, s};
 
 use super::LeafGp;
-use super::stems::{self, End};
+use super::plant::{Leafy, split};
 
 /// Rows between two times that leaves learn: a share of the rows seen, at least and at most so many.
 const PAUSE_SHARE: u64 = 12;
@@ -105,7 +109,7 @@ impl LeafGp {
     }
 
     fn dataset(&self, schema: &Schema) -> Result<Dataset> {
-        Dataset::new(schema.clone(), self.features.clone(), self.labels.clone(), None)
+        Dataset::new(schema.clone(), Features::clone(&self.features), self.labels.clone(), None)
     }
 
     /// Answers rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
@@ -124,7 +128,7 @@ impl LeafGp {
             let x = rows.x.slice(part);
             let scores = self.scores(x, training.par);
             self.probabilities(scores.view(), lesson.answers.slice_mut(part));
-            self.features.extend(x);
+            Arc::make_mut(&mut self.features).extend(x);
             self.labels.extend_from_slice(&rows.labels[range.clone()]);
             let is_taught = self.kernel.is_some();
             let Some(course) = &mut self.course else { return Err(Error::NoRows) };
@@ -188,7 +192,7 @@ impl LeafGp {
             let n = self.features.n_rows();
             let waiting = self.preparation.map_narrow(self.features.to_array(n - missing..n).view());
             if let Ok(all) = ndarray::concatenate(ndarray::Axis(0), &[self.x.view(), waiting.view()]) {
-                self.x = all;
+                self.x = all.into_shared();
             }
         }
         let is_kept: Vec<bool> = (0..self.labels.len()).map(|row| row >= excess).collect();
@@ -218,7 +222,8 @@ impl LeafGp {
         if n_prepared < self.labels.len() {
             let rest = self.features.to_array(n_prepared..self.labels.len());
             let rest = self.preparation.map_narrow(rest.view());
-            self.x.append(ndarray::Axis(0), rest.view()).map_err(|_| Error::NoRows)?;
+            let all = ndarray::concatenate(ndarray::Axis(0), &[self.x.view(), rest.view()]);
+            self.x = all.map_err(|_| Error::NoRows)?.into_shared();
         }
         for tree in 0..self.stems.n_trees() {
             for (row, values) in waiting.clone().zip(raw.rows()) {
@@ -234,7 +239,11 @@ impl LeafGp {
             self.leaves[leaf].count(&self.labels);
             let n = self.leaves[leaf].rows.len();
             if n > self.params.leaf_rows && !self.leaves[leaf].is_pure() {
-                touched.extend(self.split(leaf, schema, training)?);
+                let n_seen = self.course.as_ref().map_or(0, |course| course.n_seen);
+                let seed = self.params.seed ^ (n_seen << 24) ^ (leaf as u64 + 1);
+                let rows =
+                    Leafy { schema, features: &self.features, labels: &self.labels, params: &self.params };
+                touched.extend(split(&mut self.stems, &mut self.leaves, leaf, &rows, seed, training.par)?);
                 lesson.n_replaced += 1;
             }
         }
@@ -243,43 +252,6 @@ impl LeafGp {
         lesson.n_tried += touched.iter().filter(|leaf| !self.leaves[**leaf].is_pure()).count();
         self.train(&touched, training)?;
         Ok(())
-    }
-
-    /// Makes a small tree of a leaf. Returns the leaves that are new.
-    fn split(&mut self, leaf: usize, schema: &Schema, training: &Training<'_>) -> Result<Vec<usize>> {
-        let rows = self.leaves[leaf].rows.clone();
-        let own: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-        let data = Dataset::new(
-            schema.clone(),
-            self.features.select(&own),
-            own.iter().map(|&row| self.labels[row]).collect(),
-            None,
-        )?;
-        let n_seen = self.course.as_ref().map_or(0, |course| course.n_seen);
-        let seed = self.params.seed ^ (n_seen << 24) ^ (leaf as u64 + 1);
-        let Some(tree) = stems::grow(&data, &self.params, 1, seed, training)?.pop() else {
-            return Ok(Vec::new());
-        };
-        let raw = data.features.to_array(0..own.len());
-        let places: Vec<u32> =
-            raw.rows().into_iter().map(|row| tree.place(&row.to_vec(), usize::MAX).0).collect();
-        let first_new = self.leaves.len();
-        let hangs_on = self.hangs_on(leaf);
-        let Some((bed, end)) = hangs_on.filter(|_| places.iter().any(|place| *place != places[0])) else {
-            // Nothing separates its rows.
-            return Ok(Vec::new());
-        };
-        let new = self.plant(tree, &rows, &places, Some(leaf as u32));
-        self.stems.beds[bed].ends[end].1 = End::Bed(new);
-        Ok((first_new..self.leaves.len()).collect())
-    }
-
-    /// The bed and the place in it that a leaf hangs on.
-    fn hangs_on(&self, leaf: usize) -> Option<(usize, usize)> {
-        let wanted = End::Leaf(leaf as u32);
-        self.stems.beds.iter().enumerate().find_map(|(number, bed)| {
-            bed.ends.iter().position(|(_, end)| *end == wanted).map(|at| (number, at))
-        })
     }
 
     /// Calibrates by what was said about the newest rows before they were learnt, if there are enough of them.

@@ -97,6 +97,11 @@ impl Default for LeafGpParams {
 }
 
 impl LeafGpParams {
+    /// The parameters that its trees are grown with.
+    pub fn forest_params(&self) -> ForestParams {
+        self.tree_params(self.n_trees, self.seed)
+    }
+
     /// The parameters that a tree is grown with.
     pub(super) fn tree_params(&self, n_trees: usize, seed: u64) -> ForestParams {
         ForestParams {
@@ -112,7 +117,7 @@ impl LeafGpParams {
     }
 
     /// Most rows that are remembered.
-    pub(super) fn most_rows(&self) -> usize {
+    pub fn most_rows(&self) -> usize {
         if self.max_rows == 0 { usize::MAX } else { self.max_rows }
     }
 }

@@ -1,5 +1,7 @@
 //! A classifier as facts, trees, rows and tables, and back.
 
+use std::sync::Arc;
+
 use hedgerow_core::{ClassId, Error, Features, ModelProblem, Params as _, Result};
 use hedgerow_forest::tree::Tree;
 use hedgerow_gp::calibration::Calibration;
@@ -72,7 +74,7 @@ impl LeafGp {
     pub fn stored(&self) -> Stored {
         Stored {
             trees: self.stems.beds.iter().map(|bed| bed.tree.clone()).collect(),
-            features: self.features.clone(),
+            features: Features::clone(&self.features),
             labels: self.labels.clone(),
         }
     }
@@ -135,7 +137,7 @@ impl LeafGp {
         let course = course.map(|facts| read_course(facts, n, n_classes, table)).transpose()?;
         // Rows that wait are prepared when they are learnt.
         let n_prepared = course.as_ref().map_or(n, |course| course.n_placed);
-        let x = preparation.map_narrow(features.to_array(0..n_prepared).view());
+        let x = preparation.map_narrow(features.to_array(0..n_prepared).view()).into_shared();
         let is_placed = |row: &u32| (*row as usize) < n_prepared;
         for leaf in &leaves {
             let process = leaf.process.as_ref().map_or(&[][..], |process| &process.rows);
@@ -148,7 +150,7 @@ impl LeafGp {
             n_classes,
             preparation,
             kernel,
-            features,
+            features: Arc::new(features),
             labels,
             x,
             stems,
@@ -316,13 +318,13 @@ impl Lists {
                 at += shape.0 * shape.1;
                 let weights = Array2::from_shape_vec(shape, values)
                     .map_err(|_| wrong("weights of processes are missing".into()))?;
-                Some(Process {
+                Some(Arc::new(Process {
                     rows: p_rows[of_rows].iter().map(|row| *row as u32).collect(),
                     classes: p_classes[of_classes.clone()].iter().map(|class| *class as u16).collect(),
                     weights,
                     offsets: Array1::from(offsets[of_classes].to_vec()),
                     length_scale: lengths[i],
-                })
+                }))
             } else {
                 None
             };

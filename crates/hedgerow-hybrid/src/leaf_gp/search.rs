@@ -4,7 +4,7 @@
 //! themselves (spec 003, A7).
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{ClassId, Progress, Training};
+use hedgerow_core::{ClassId, Par, Progress, Training};
 use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
@@ -30,75 +30,147 @@ struct Sample {
     labels: Vec<ClassId>,
 }
 
-/// The kernel that the parameters give, with what they leave open found on some leaves.
-pub(super) fn choose(
-    params: &LeafGpParams,
-    leaves: &[Leaf],
-    x: ArrayView2<'_, f32>,
-    labels: &[ClassId],
+/// Rows that leaves are made of.
+pub(super) struct Sampled<'a> {
+    /// All prepared rows.
+    pub(super) x: ArrayView2<'a, f32>,
+    /// Their classes.
+    pub(super) labels: &'a [ClassId],
+    pub(super) n_classes: usize,
+}
+
+/// Kernels to be tried on some leaves. Which ones come later depends on how good the first were; of those that are known, any may be tried at any time.
+pub struct Trials {
+    params: LeafGpParams,
+    start: LeafKernel,
+    stages: Vec<Stage>,
+    samples: Vec<Sample>,
     n_classes: usize,
-    training: &Training<'_>,
-) -> LeafKernel {
-    let is_regression = params.learner == LeafLearner::Labels;
-    let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
-    let mut kernel = LeafKernel {
-        length_scale: given(params.length_scale, 0.5 * typical_distance(x, params.seed)),
-        signal_variance: given(params.signal_variance, if is_regression { 1.0 } else { 10.0 }),
-        noise_variance: given(params.noise_variance, if is_regression { 0.01 } else { 1e-3 }),
-    };
-    let samples = samples(params, leaves, x, labels);
-    let open_length = params.length_scale == 0.0;
-    let open_second = match params.learner {
-        LeafLearner::Labels => params.noise_variance == 0.0,
-        LeafLearner::Laplace | LeafLearner::Ivm => params.signal_variance == 0.0,
-        LeafLearner::Rvm => false,
-    };
-    if samples.is_empty() || !(open_length || open_second) {
-        return kernel;
-    }
-    let (mut least, mut done) = (f64::INFINITY, 0);
-    let mut consider = |tries: Vec<LeafKernel>, kernel: &mut LeafKernel| {
-        for tried in tries {
-            if training.budget.spent().is_some() && least.is_finite() {
-                return;
-            }
-            let loss = loss(params, &tried, &samples, n_classes, training);
-            if loss < least {
-                (least, *kernel) = (loss, tried);
-            }
-            done += 1;
-            training.observer.progress(Progress { done, total: None, accuracy: None });
-        }
-    };
-    let with_length =
-        |kernel: LeafKernel, share: &f64| LeafKernel { length_scale: kernel.length_scale * share, ..kernel };
-    if open_length {
-        let start = kernel;
-        consider(LENGTHS.iter().map(|share| with_length(start, share)).collect(), &mut kernel);
-    }
-    if open_second {
-        let start = kernel;
-        let tries = if is_regression {
-            NOISES.iter().map(|&noise_variance| LeafKernel { noise_variance, ..start }).collect()
-        } else {
-            VARIANCES.iter().map(|&signal_variance| LeafKernel { signal_variance, ..start }).collect()
+}
+
+/// What is changed about the best kernel so far.
+#[derive(Clone, Copy)]
+enum Stage {
+    Lengths(&'static [f64]),
+    Noises,
+    Variances,
+}
+
+impl Trials {
+    /// What the parameters leave open is to be found on some of the given leaves; `learnt` are all rows in leaves.
+    pub(super) fn new(params: &LeafGpParams, leaves: &[Leaf], learnt: &[u32], all: &Sampled<'_>) -> Self {
+        let is_regression = params.learner == LeafLearner::Labels;
+        let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
+        let start = LeafKernel {
+            length_scale: given(params.length_scale, 0.5 * typical_distance(all.x, learnt, params.seed)),
+            signal_variance: given(params.signal_variance, if is_regression { 1.0 } else { 10.0 }),
+            noise_variance: given(params.noise_variance, if is_regression { 0.01 } else { 1e-3 }),
         };
-        consider(tries, &mut kernel);
+        let open_length = params.length_scale == 0.0;
+        let second = match params.learner {
+            LeafLearner::Labels => (params.noise_variance == 0.0).then_some(Stage::Noises),
+            LeafLearner::Laplace | LeafLearner::Ivm => {
+                (params.signal_variance == 0.0).then_some(Stage::Variances)
+            }
+            LeafLearner::Rvm => None,
+        };
+        let mut stages = Vec::new();
+        stages.extend(open_length.then_some(Stage::Lengths(&LENGTHS)));
+        stages.extend(second);
+        stages.extend(open_length.then_some(Stage::Lengths(&NEARBY)));
+        let samples = if stages.is_empty() { Vec::new() } else { samples(params, leaves, all.x, all.labels) };
+        if samples.is_empty() {
+            stages.clear();
+        }
+        Self { params: params.clone(), start, stages, samples, n_classes: all.n_classes }
     }
-    if open_length {
-        let start = kernel;
-        consider(NEARBY.iter().map(|share| with_length(start, share)).collect(), &mut kernel);
+
+    /// The kernel to begin with.
+    pub fn start(&self) -> LeafKernel {
+        self.start
     }
-    kernel
+
+    /// The kernels that can be tried by now; `tried` has how bad they are, as far as that is known. None if nothing is left open.
+    pub fn kernels(&self, tried: &[Option<f64>]) -> Vec<LeafKernel> {
+        self.walk(tried).0
+    }
+
+    /// The best of those that were tried, or the one to begin with.
+    pub fn best(&self, tried: &[Option<f64>]) -> LeafKernel {
+        self.walk(tried).1
+    }
+
+    fn walk(&self, tried: &[Option<f64>]) -> (Vec<LeafKernel>, LeafKernel) {
+        let (mut kernels, mut best, mut least) = (Vec::new(), self.start, f64::INFINITY);
+        for stage in &self.stages {
+            let first = kernels.len();
+            kernels.extend(stage.around(best));
+            for (kernel, loss) in kernels.iter().zip(tried).skip(first) {
+                if let Some(loss) = loss
+                    && *loss < least
+                {
+                    (least, best) = (*loss, *kernel);
+                }
+            }
+            // What comes next starts from the best of these.
+            if tried.len() < kernels.len() || tried[first..kernels.len()].contains(&None) {
+                break;
+            }
+        }
+        (kernels, best)
+    }
+
+    /// Tries one after the other, as long as there is time.
+    pub(super) fn choose(&self, training: &Training<'_>) -> LeafKernel {
+        let mut tried: Vec<Option<f64>> = Vec::new();
+        while let Some(kernel) = self.kernels(&tried).get(tried.len()) {
+            let is_useful = tried.iter().flatten().any(|loss| loss.is_finite());
+            if training.budget.spent().is_some() && is_useful {
+                break;
+            }
+            tried.push(Some(self.value(kernel, training.par)));
+            training.observer.progress(Progress { done: tried.len(), total: None, accuracy: None });
+        }
+        self.best(&tried)
+    }
+
+    /// How bad a kernel is; infinite if it cannot be used.
+    pub fn value(&self, kernel: &LeafKernel, par: &Par) -> f64 {
+        loss(&self.params, kernel, &self.samples, self.n_classes, par)
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        self.samples.iter().map(|sample| 4 * sample.squares.len() + 8 * sample.y.len()).sum()
+    }
+}
+
+impl Stage {
+    /// The kernels near one.
+    fn around(self, kernel: LeafKernel) -> Vec<LeafKernel> {
+        match self {
+            Self::Lengths(shares) => {
+                let with = |share: &f64| LeafKernel { length_scale: kernel.length_scale * share, ..kernel };
+                shares.iter().map(with).collect()
+            }
+            Self::Noises => {
+                NOISES.iter().map(|&noise_variance| LeafKernel { noise_variance, ..kernel }).collect()
+            }
+            Self::Variances => {
+                VARIANCES.iter().map(|&signal_variance| LeafKernel { signal_variance, ..kernel }).collect()
+            }
+        }
+    }
 }
 
 /// The median distance of two rows.
-fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
+fn typical_distance(x: ArrayView2<'_, f32>, rows: &[u32], seed: u64) -> f64 {
     let mut rng = Rng::new(seed, Purpose::Sample, 2);
-    let n = x.nrows();
+    let n = rows.len();
     let mut distances: Vec<f64> = (0..if n > 0 { 1000 } else { 0 })
         .map(|_| {
-            let (a, b) = (x.row(rng.index(n)), x.row(rng.index(n)));
+            let mut any = || x.row(rows[rng.index(n)] as usize);
+            let (a, b) = (any(), any());
             a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
         })
         .filter(|d| *d > 0.0 && d.is_finite())
@@ -138,14 +210,8 @@ fn samples(
     samples
 }
 
-fn loss(
-    params: &LeafGpParams,
-    kernel: &LeafKernel,
-    samples: &[Sample],
-    n_classes: usize,
-    training: &Training<'_>,
-) -> f64 {
-    let tables = training.par.map(samples.len(), |i| {
+fn loss(params: &LeafGpParams, kernel: &LeafKernel, samples: &[Sample], n_classes: usize, par: &Par) -> f64 {
+    let tables = par.map(samples.len(), |i| {
         let sample = &samples[i];
         let mut out = Array2::from_elem((sample.labels.len(), n_classes), -1.0);
         let learnt = learn(params, kernel, &sample.squares, &sample.y, params.seed)?;
@@ -159,6 +225,6 @@ fn loss(
     let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
     let Ok(scores) = concatenate(Axis(0), &views) else { return f64::INFINITY };
     let labels: Vec<ClassId> = samples.iter().flat_map(|sample| sample.labels.iter().copied()).collect();
-    let loss = Calibration::fit(&scores, &labels, training.par).loss(&scores, &labels);
+    let loss = Calibration::fit(&scores, &labels, par).loss(&scores, &labels);
     if loss.is_finite() { loss } else { f64::INFINITY }
 }

@@ -3,7 +3,7 @@
 //! A tree begins as one that a forest grew. A leaf that is split later becomes a small tree of its own behind the first; each such
 //! piece is a [`Bed`], and a walk goes from bed to bed until it ends at a leaf.
 
-use hedgerow_core::{Budget, Dataset, Params as _, Result, Silent, Training};
+use hedgerow_core::{Budget, Dataset, Par, Params as _, Result, Silent, Training};
 use hedgerow_forest::Forest;
 use hedgerow_forest::tree::Tree;
 use serde::{Deserialize, Serialize};
@@ -75,6 +75,14 @@ impl Stems {
         self.beds.len() as u32 - 1
     }
 
+    /// The bed and the place in it that a leaf hangs on.
+    pub(super) fn hangs_on(&self, leaf: usize) -> Option<(usize, usize)> {
+        let wanted = End::Leaf(leaf as u32);
+        self.beds.iter().enumerate().find_map(|(number, bed)| {
+            bed.ends.iter().position(|(_, end)| *end == wanted).map(|at| (number, at))
+        })
+    }
+
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         self.beds.iter().map(|bed| bed.tree.bytes() + 16 * bed.ends.len()).sum()
@@ -87,14 +95,14 @@ pub(super) fn grow(
     params: &LeafGpParams,
     n_trees: usize,
     seed: u64,
-    training: &Training<'_>,
+    par: &Par,
 ) -> Result<Vec<Tree>> {
     if data.check_trainable().is_err() {
         return Ok(vec![Tree::default(); n_trees]);
     }
     // A tree is a moment's work beside the processes, and without trees there would be no model.
     let budget = Budget::open();
-    let training = Training { budget: &budget, observer: &Silent, par: training.par };
+    let training = Training { budget: &budget, observer: &Silent, par };
     let forest = Forest::fit(data, &params.tree_params(n_trees, seed).check()?, &training)?.forest;
     Ok(forest.trees().to_vec())
 }

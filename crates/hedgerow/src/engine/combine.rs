@@ -1,10 +1,12 @@
 //! Models of what there is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_core::{Classifier as _, Par, Params as _, Result};
 use hedgerow_gp::ivm::sliced::{Assembled, Scores, assemble};
 use hedgerow_hybrid::forest_ivm::JudgeAnswers;
+use hedgerow_hybrid::leaf_gp::sliced::assemble as leaves;
 use hedgerow_hybrid::{ForestIvm, ForestIvmParams};
 use ndarray::Array2;
 
@@ -21,11 +23,11 @@ pub(super) fn combine(
     published: &Snapshot,
     elapsed: Duration,
 ) -> Result<Option<Snapshot>> {
+    let mut kept = Kept { version: stock.version, labels: stock.labels.clone(), ..Kept::default() };
     let forest = match (&stock.nursery, &view.grove) {
         (Some(nursery), Some(grove)) if grove.n_trees() > 0 => Some(nursery.forest(grove)),
         _ => None,
     };
-    let mut kept = Kept { version: stock.version, labels: stock.labels.clone(), ..Kept::default() };
     let (learner, proba) = match (&*view.params, forest) {
         (ModelParams::Ivm(_), _) => {
             let Some(machine) = best_machine(view, stock)? else { return Ok(None) };
@@ -48,6 +50,13 @@ pub(super) fn combine(
             kept.forest = Some(of_forest);
             (Learner::ForestIvm(Box::new(model)), proba)
         }
+        (ModelParams::LeafGp(_), _) => {
+            let stems = view.stems.iter().flatten().map(|stem| &**stem);
+            let made = stock.plot.as_ref().and_then(|plot| leaves(plot, stems, view.leaf_kernel()));
+            let Some(made) = made else { return Ok(None) };
+            kept.rows = Some((stock.n_dropped, Arc::clone(&stock.data)));
+            (Learner::LeafGp(Box::new(made.model)), made.proba)
+        }
         (ModelParams::Forest(_), Some((forest, proba))) => (Learner::Forest(forest), proba),
         _ => return Ok(None),
     };
@@ -63,7 +72,8 @@ pub(super) fn combine(
 
 /// The machines as they answer themselves, or with scores fitted to all rows, whichever the rows that judge prefer.
 fn best_machine(view: &View, stock: &Stock) -> Result<Option<Assembled>> {
-    let (Some(ground), Some(kernel), Some(params)) = (&stock.ground, view.kernel, ivm_params(&view.params))
+    let (Some(ground), Some(kernel), Some(params)) =
+        (&stock.ground, view.machine_kernel(), ivm_params(&view.params))
     else {
         return Ok(None);
     };

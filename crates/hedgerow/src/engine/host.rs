@@ -3,19 +3,18 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hedgerow_core::{Dataset, Error, Result, Schema};
+use hedgerow_core::{ClassId, Dataset, Error, Result, Schema};
 use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
 
 use super::jobs::EngineJob;
-use super::rows::{forest_params, ivm_params, join};
-use super::snapshot::{Evidence, Snapshot};
+use super::rows::{News, forest_params, ivm_params, join, leaf_params};
+use super::search::Trials;
+use super::snapshot::{Evidence, Judges, Snapshot};
 use super::view::{Product, View};
 use crate::params::ModelParams;
 
 /// The share of the time that the search for a kernel may take.
 const SEARCH_SHARE: f64 = 0.2;
-/// Kernels that are tried at least.
-const LEAST_TRIED: usize = 7;
 /// A model is made when there is this much more to it.
 const GROWTH: f64 = 1.15;
 /// A regression begins when there are this many times as many active rows.
@@ -31,6 +30,7 @@ pub(super) enum Role {
     Trees(usize),
     Machine(usize),
     Regression,
+    Leaves(usize),
     Combine,
 }
 
@@ -38,12 +38,13 @@ pub(super) enum Role {
 pub(super) struct EngineHost {
     pub(super) view: Arc<View>,
     schema: Schema,
+    n_appended: u64,
     pub(super) roles: Vec<Role>,
     pub(super) problems: Vec<Option<String>>,
     pub(super) published: Arc<Published<Snapshot>>,
     start: Instant,
     /// When the search for a kernel must be over.
-    search_until: Option<Instant>,
+    pub(super) search_until: Option<Instant>,
     /// Slices when a model was last made, and since when something is new.
     pub(super) combined_at: u64,
     pub(super) changed_at: u64,
@@ -66,22 +67,27 @@ impl EngineHost {
         published: Arc<Published<Snapshot>>,
     ) -> Self {
         let start = Instant::now();
+        let n_stems = leaf_params(&params).map_or(0, |params| params.n_trees);
         let view = View {
             params: Arc::new(params),
             lanes: options.lanes.max(1),
             stock: None,
             waiting: Arc::default(),
+            judges_before: Arc::default(),
+            trials: None,
             tried: Vec::new(),
             kernel: None,
             grove: None,
             parts: vec![None; schema.n_classes()],
             fit: None,
+            stems: vec![None; n_stems],
             slices: 0,
         };
         let time = options.budget.deadline.map(|end| end.saturating_duration_since(start));
         let mut host = Self {
             view: Arc::new(view),
             schema,
+            n_appended: 0,
             roles: Vec::new(),
             problems: Vec::new(),
             published,
@@ -112,6 +118,10 @@ impl EngineHost {
             roles.extend(params.refit.then_some(Role::Regression));
             roles.extend((0..self.schema.n_classes()).map(Role::Machine));
         }
+        if leaf_params(params).is_some() {
+            roles.extend((0..lanes).map(Role::Search));
+            roles.extend((0..self.view.n_groups()).map(Role::Leaves));
+        }
         roles
     }
 
@@ -121,6 +131,7 @@ impl EngineHost {
             Role::Search(lane) => EngineJob::Search { lane },
             Role::Trees(lane) => EngineJob::Trees { lane, version: 0, n_grown: 0 },
             Role::Machine(class) => EngineJob::Machine { class, generation: 0, machine: None },
+            Role::Leaves(group) => EngineJob::Leaves { group },
             Role::Regression => EngineJob::Regression { generation: 0, regression: None },
             Role::Combine => EngineJob::Combine { published: Arc::clone(&self.published), start: self.start },
         }
@@ -136,12 +147,46 @@ impl EngineHost {
         &self.schema
     }
 
-    /// Rows that have come. They are taken up by a job.
-    pub(super) fn append(&mut self, data: Dataset) {
+    /// Rows that have come. They are taken up by a job. Returns the place of the first in the order in which rows come.
+    pub(super) fn append(&mut self, data: Dataset) -> u64 {
         self.schema = data.schema.clone();
+        let first = self.n_appended;
         if data.n_rows() > 0 {
-            let view = Arc::make_mut(&mut self.view);
-            Arc::make_mut(&mut view.waiting).push(Arc::new(data));
+            self.n_appended += data.n_rows() as u64;
+            self.wait_for(News::Rows(Arc::new(data)));
+        }
+        first
+    }
+
+    /// Other labels for rows that have come, by their places. They are taken up by a job.
+    pub(super) fn relabel(&mut self, schema: &Schema, labels: Vec<(u64, ClassId)>) {
+        self.schema = schema.clone();
+        if !labels.is_empty() {
+            self.wait_for(News::Labels(Arc::new((schema.clone(), labels))));
+        }
+    }
+
+    fn wait_for(&mut self, news: News) {
+        Arc::make_mut(&mut Arc::make_mut(&mut self.view).waiting).push(news);
+    }
+
+    /// How many rows have come.
+    pub(super) fn n_appended(&self) -> u64 {
+        self.n_appended
+    }
+
+    /// Lets the first rows judge that judged an earlier engine.
+    pub(super) fn let_judge(&mut self, is_judge: Vec<bool>) {
+        Arc::make_mut(&mut self.view).judges_before = Arc::new(is_judge);
+    }
+
+    /// Which rows judge, of those that were taken up.
+    pub(super) fn judges(&self) -> Judges {
+        let Some(stock) = &self.view.stock else { return Judges::default() };
+        let judges = stock.is_judge.iter().zip(stock.n_dropped..).filter(|(is, _)| **is);
+        Judges {
+            n_rows: stock.n_dropped + stock.is_judge.len() as u64,
+            places: judges.map(|(_, place)| place).collect(),
         }
     }
 
@@ -159,10 +204,15 @@ impl EngineHost {
         }
     }
 
+    /// Rows that came before those there are and were forgotten.
+    pub(super) fn n_dropped(&self) -> u64 {
+        self.view.stock.as_ref().map_or(0, |stock| stock.n_dropped)
+    }
+
     /// All rows, those that still wait too; none if there are none.
     pub(super) fn all_rows(&self) -> Result<Option<Dataset>> {
         let before = self.view.stock.as_ref().map(|stock| &*stock.data);
-        let data = join(before, &self.view.waiting);
+        let data = join(before, self.n_dropped(), &self.view.waiting).data;
         if data.n_rows() == 0 {
             return Ok(None);
         }
@@ -200,45 +250,30 @@ impl EngineHost {
     fn settle(&mut self, generation_before: u64) {
         let view = Arc::make_mut(&mut self.view);
         let Some(stock) = &view.stock else { return };
-        view.grove = stock.nursery.as_ref().map(|nursery| Arc::new(nursery.empty()));
         view.parts.resize(stock.data.schema.n_classes(), None);
-        (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
-        self.n_grown.fill(0);
-        if stock.generation == generation_before {
+        let begins_anew = stock.generation != generation_before;
+        // Leaves take new rows up, so their trees stay; those of a forest begin anew.
+        if begins_anew || stock.plot.is_none() {
+            let of_forest = stock.nursery.as_ref().filter(|_| stock.plot.is_none());
+            view.grove = of_forest.map(|nursery| Arc::new(nursery.empty()));
+            (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
+            self.n_grown.fill(0);
+        }
+        if begins_anew {
+            view.parts.iter_mut().for_each(|part| *part = None);
+            view.stems.iter_mut().for_each(|stem| *stem = None);
+            view.tried.clear();
+            view.trials = stock.trials.clone().map(Trials::Machines);
+            (view.kernel, view.fit) = (None, None);
+            (self.regression, self.regressed_at, self.is_regressing) = ([0; 2], 0, false);
+        } else {
             // Machines learn of the new rows with their next slice; so does the regression, when it is due again.
             for part in view.parts.iter_mut().flatten() {
                 Arc::make_mut(part).is_done = false;
             }
             self.regressed_at /= 2;
-        } else {
-            view.parts.iter_mut().for_each(|part| *part = None);
-            view.tried.clear();
-            (view.kernel, view.fit) = (None, None);
-            (self.regression, self.regressed_at, self.is_regressing) = ([0; 2], 0, false);
         }
         self.choose_kernel();
-    }
-
-    /// Settles the kernel when the search is over.
-    fn choose_kernel(&mut self) {
-        if self.view.kernel.is_some() {
-            return;
-        }
-        let kernels = self.view.kernels();
-        let tried = self.view.tried.iter().filter(|value| value.is_some()).count();
-        let is_late = self.search_until.is_some_and(|end| Instant::now() >= end) && tried >= LEAST_TRIED;
-        // Nobody will try what belongs to a job that is gone.
-        let is_gone = |lane: usize| {
-            let mut all = self.roles.iter().zip(&self.problems);
-            all.any(|(role, problem)| *role == Role::Search(lane) && problem.is_some())
-        };
-        let is_open = |at: &usize| {
-            self.view.tried.get(*at).is_none_or(Option::is_none) && !is_gone(at % self.view.lanes)
-        };
-        let is_over = kernels.len() <= 1 || is_late || !(0..kernels.len()).any(|at| is_open(&at));
-        let kernel =
-            if is_over { self.view.best(usize::MAX).or_else(|| kernels.first().copied()) } else { None };
-        Arc::make_mut(&mut self.view).kernel = kernel;
     }
 
     /// Takes in what came of a slice; says what went wrong.
@@ -280,6 +315,24 @@ impl EngineHost {
                 Ok(part) if view.kernel == Some(kernel) => {
                     let class = part.class;
                     view.parts[class] = Some(part);
+                    is_new = true;
+                }
+                Ok(_) => {}
+                Err(error) => return Some(error),
+            },
+            Product::Stem { generation: of, lane, stem, trials } if of == generation => {
+                let number = stem.number();
+                view.trials = view.trials.take().or(trials);
+                view.stems[number] = Some(stem);
+                self.n_grown[lane] += 1;
+                self.trees_accuracy = self.stems_accuracy();
+                self.choose_kernel();
+                is_new = true;
+            }
+            Product::Leaves { generation: of, kernel, stem } if of == generation => match stem {
+                Ok(stem) if view.kernel == Some(kernel) => {
+                    let number = stem.number();
+                    view.stems[number] = Some(stem);
                     is_new = true;
                 }
                 Ok(_) => {}

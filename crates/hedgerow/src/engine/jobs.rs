@@ -7,7 +7,9 @@ use hedgerow_gp::ivm::sliced::{Machine, Regression};
 use hedgerow_trainer::{Job, Published};
 
 use super::combine::combine;
+use super::leaves::{grow_stem, train_leaves};
 use super::rows::{Stock, ivm_params};
+use super::search::Kernel;
 use super::snapshot::Snapshot;
 use super::view::{Product, View};
 
@@ -24,6 +26,8 @@ pub(super) enum EngineJob {
     Trees { lane: usize, version: u64, n_grown: usize },
     /// Gathers active rows for the machine of a class.
     Machine { class: usize, generation: u64, machine: Option<Box<Machine>> },
+    /// Lets leaves of some trees learn.
+    Leaves { group: usize },
     /// Fits scores to all rows.
     Regression { generation: u64, regression: Option<Box<Regression>> },
     /// Makes models of what there is.
@@ -37,19 +41,17 @@ impl Job for EngineJob {
     fn slice(&mut self, view: &Arc<View>) -> Product {
         let par = Par::sequential();
         if let Self::Rows = self {
-            let stock = Stock::new(view.stock.as_deref(), &view.waiting, &view.params);
+            let stock = Stock::new(view);
             return Product::Stock(stock.map(Arc::new), view.waiting.len());
         }
         let Some(stock) = &view.stock else { return Product::Nothing };
         match self {
             Self::Rows => Product::Nothing,
             Self::Search { lane } => {
-                let (Some(trials), Some(at)) = (&stock.trials, view.next_trial(*lane)) else {
-                    return Product::Nothing;
-                };
-                let value = trials.value(view.kernels()[at], &par);
+                let Some((at, value)) = view.try_next(*lane, &par) else { return Product::Nothing };
                 Product::Trial { generation: stock.generation, at, value }
             }
+            Self::Trees { lane, .. } if stock.plot.is_some() => grow_stem(view, stock, *lane),
             Self::Trees { lane, version, n_grown } => {
                 let Some(nursery) = &stock.nursery else { return Product::Nothing };
                 if *version != stock.version {
@@ -61,7 +63,7 @@ impl Job for EngineJob {
             }
             Self::Machine { class, generation, machine } => {
                 let (Some(ground), Some(kernel), Some(params)) =
-                    (&stock.ground, view.kernel, ivm_params(&view.params))
+                    (&stock.ground, view.machine_kernel(), ivm_params(&view.params))
                 else {
                     return Product::Nothing;
                 };
@@ -71,9 +73,10 @@ impl Job for EngineJob {
                 }
                 let Some(machine) = machine else { return Product::Nothing };
                 let part = machine.slice(ground, ROWS_A_SLICE, &par).map(Arc::new);
-                Product::Machine { generation: stock.generation, kernel, part }
+                Product::Machine { generation: stock.generation, kernel: Kernel::Machines(kernel), part }
             }
             Self::Regression { generation, regression } => regress(view, stock, generation, regression),
+            Self::Leaves { group } => train_leaves(view, stock, *group),
             Self::Combine { published, start } => {
                 let made = combine(view, stock, &published.get(), start.elapsed());
                 Product::Combined(made.map(|made| made.map(Box::new)), view.slices)
@@ -90,7 +93,9 @@ fn regress(
     regression: &mut Option<Box<Regression>>,
 ) -> Product {
     let par = Par::sequential();
-    let (Some(ground), Some(kernel)) = (&stock.ground, view.kernel) else { return Product::Nothing };
+    let (Some(ground), Some(kernel)) = (&stock.ground, view.machine_kernel()) else {
+        return Product::Nothing;
+    };
     if *generation != stock.generation {
         (*generation, *regression) = (stock.generation, None);
     }

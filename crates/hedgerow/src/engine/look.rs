@@ -4,7 +4,7 @@ use hedgerow_gp::ivm::sliced::Machine;
 use hedgerow_trainer::{Look, State};
 
 use super::host::{EngineHost, Role};
-use super::rows::{forest_params, ivm_params};
+use super::rows::{News, forest_params, ivm_params};
 
 /// Rows are taken up when this share of those before has come.
 const ENOUGH_NEW: usize = 4;
@@ -18,6 +18,7 @@ mod priority {
     pub(super) const TREES: u8 = 5;
     pub(super) const REGRESSION: u8 = 5;
     pub(super) const MACHINE: u8 = 4;
+    pub(super) const LEAVES: u8 = 4;
 }
 
 impl EngineHost {
@@ -35,6 +36,7 @@ impl EngineHost {
             Role::Trees(lane) => self.look_at_trees(lane),
             Role::Machine(class) => self.look_at_machine(class),
             Role::Regression => self.look_at_regression(),
+            Role::Leaves(group) => Look { priority: priority::LEAVES, ..self.look_at_leaves(group) },
         };
         // Nobody does again what went wrong; rows are another matter, as more of them may help.
         if let Some(problem) = &self.problems[job] {
@@ -59,7 +61,7 @@ impl EngineHost {
     }
 
     fn look_at_rows(&self) -> Look {
-        let n_waiting: usize = self.view.waiting.iter().map(|data| data.n_rows()).sum();
+        let n_waiting: usize = self.view.waiting.iter().map(News::len).sum();
         let n_known = self.view.stock.as_ref().map_or(0, |stock| stock.data.n_rows());
         // What was tried in vain is tried again when more rows are there.
         let tried = format!("({})", self.view.waiting.len());
@@ -79,7 +81,7 @@ impl EngineHost {
     fn look_at_search(&self, lane: usize) -> Look {
         let view = &self.view;
         let own = |n: usize| n.saturating_sub(lane).div_ceil(view.lanes);
-        let state = match &view.stock {
+        let state = match &view.trials {
             None => State::Waiting,
             Some(_) => ready_if(view.next_trial(lane).is_some()),
         };
@@ -91,7 +93,8 @@ impl EngineHost {
             state,
             priority: priority::SEARCH,
             points: done.count(),
-            goal: own(view.kernels().len()),
+            goal: own(view.n_kernels()),
+            bytes: view.trials.as_ref().filter(|_| lane == 0).map_or(0, |trials| trials.bytes() as u64),
             ..Look::default()
         }
     }

@@ -1,10 +1,10 @@
 //! A model that is trained while it answers.
 //!
-//! An [`Engine`] is given rows at any time and works on its model in the background: trees, a machine for each class, the search for a kernel and the regression on
-//! all rows are jobs in slices, of which the weakest goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
+//! An [`Engine`] is given rows at any time and works on its model in the background: trees, a machine for each class, processes in leaves, the search for a kernel and
+//! the regression on all rows are jobs in slices, of which the weakest goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
 //! never changed and is replaced when rows that nobody learnt say that something no worse exists.
 //!
-//! `rows` takes rows in, `jobs` does the work, `host` merges it, `combine` makes models of what there is.
+//! `rows` takes rows in, `jobs` does the work (`search` and `leaves` parts of it), `host` merges it, `combine` makes models of what there is.
 //!
 //! ```
 //! use hedgerow::Engine;
@@ -29,8 +29,12 @@
 mod combine;
 mod host;
 mod jobs;
+mod leaves;
 mod look;
+#[cfg(feature = "store")]
+mod observe;
 mod rows;
+mod search;
 mod snapshot;
 #[cfg(test)]
 mod tests;
@@ -39,7 +43,7 @@ mod view;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Classifier as _, Dataset, Error, Features, Par, Params as _, Result, Rows, Schema, StopReason,
+    ClassId, Classifier as _, Dataset, Error, Features, Par, Params as _, Result, Rows, Schema, StopReason,
 };
 use hedgerow_hybrid::Combine;
 use hedgerow_trainer::{Options, Published, Seen, Trainer};
@@ -49,7 +53,9 @@ use crate::kind::Kind;
 use crate::model::{Model, check_growth};
 use crate::params::ModelParams;
 use host::EngineHost;
-pub use snapshot::{Evidence, Snapshot};
+#[cfg(feature = "store")]
+pub use observe::Observed;
+pub use snapshot::{Evidence, Judges, Snapshot};
 
 /// How an engine runs its jobs: threads, policy, lanes, budget.
 pub type EngineOptions = Options;
@@ -58,6 +64,19 @@ pub type EngineOptions = Options;
 pub struct Engine {
     trainer: Trainer<EngineHost>,
     published: Arc<Published<Snapshot>>,
+    #[cfg(feature = "store")]
+    observation: std::sync::Mutex<Option<observe::Observation>>,
+}
+
+/// What an engine has left behind, for another one to go on from with the same rows in the same order.
+#[derive(Debug, Clone)]
+pub struct Earlier {
+    /// The model.
+    pub model: Model,
+    /// How good it was.
+    pub evidence: Evidence,
+    /// Which rows it did not learn: they go on judging.
+    pub judges: Judges,
 }
 
 /// What an engine leaves behind.
@@ -69,6 +88,8 @@ pub struct Finished {
     pub evidence: Option<Evidence>,
     /// How all jobs stood.
     pub jobs: Vec<Seen>,
+    /// Which rows the model has not learnt.
+    pub judges: Judges,
     /// Why training ended.
     pub stop: StopReason,
 }
@@ -76,10 +97,36 @@ pub struct Finished {
 impl Engine {
     /// Starts an engine for a kind of model that can be trained in slices. It waits for rows.
     pub fn start(schema: Schema, params: &ModelParams, options: &EngineOptions) -> Result<Self> {
+        Self::begin(schema, params, options, None)
+    }
+
+    /// The same, but answers come from an earlier engine's model until there is a better one. Rows are to be given in the same order as then; those that judged go on
+    /// judging, so that both models are asked about rows that neither has learnt.
+    pub fn start_from(
+        schema: Schema,
+        params: &ModelParams,
+        options: &EngineOptions,
+        earlier: Earlier,
+    ) -> Result<Self> {
+        if earlier.model.kind() != params.kind() {
+            return Err(Error::param("model", params.kind().name(), earlier.model.kind()));
+        }
+        Self::begin(schema, params, options, Some(earlier))
+    }
+
+    fn begin(
+        schema: Schema,
+        params: &ModelParams,
+        options: &EngineOptions,
+        earlier: Option<Earlier>,
+    ) -> Result<Self> {
         params.rules()?;
         let kind = params.kind();
         if !kind.trains_in_slices() {
             return Err(kind.unable("be trained in slices", Kind::trains_in_slices));
+        }
+        if let ModelParams::LeafGp(params) = params {
+            params.forest_params().check()?;
         }
         if let ModelParams::ForestIvm(params) = params {
             params.forest_params().check()?;
@@ -88,14 +135,27 @@ impl Engine {
                 return Err(Error::param("combine", expected, "route"));
             }
         }
-        let published = Arc::new(Published::new(Snapshot::new(Model::new(schema.clone(), &known(params))?)));
-        let host = EngineHost::new(schema, params.clone(), options, Arc::clone(&published));
+        let first = match &earlier {
+            Some(earlier) => Snapshot::earlier(earlier.model.clone(), earlier.evidence.clone()),
+            None => Snapshot::new(Model::new(schema.clone(), &known(params))?),
+        };
+        let published = Arc::new(Published::new(first));
+        let mut host = EngineHost::new(schema, params.clone(), options, Arc::clone(&published));
+        if let Some(earlier) = earlier {
+            host.let_judge(earlier.judges.flags());
+        }
         let jobs = host.first_jobs();
-        Ok(Self { trainer: Trainer::start(host, jobs, options)?, published })
+        Ok(Self {
+            trainer: Trainer::start(host, jobs, options)?,
+            published,
+            #[cfg(feature = "store")]
+            observation: std::sync::Mutex::default(),
+        })
     }
 
-    /// Gives it rows to learn. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once.
-    pub fn append(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
+    /// Gives it rows to learn. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once, with the place of the first
+    /// row in the order in which rows come.
+    pub fn append(&self, schema: &Schema, rows: Rows<'_>) -> Result<u64> {
         hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)?;
         let data = Dataset {
             schema: schema.clone(),
@@ -107,11 +167,30 @@ impl Engine {
     }
 
     /// The same for a data set.
-    pub fn append_data(&self, data: Dataset) -> Result<()> {
+    pub fn append_data(&self, data: Dataset) -> Result<u64> {
         data.schema.check_sizes()?;
         self.trainer.with(|host| {
             check_growth(host.schema(), &data.schema)?;
-            host.append(data);
+            Ok(host.append(data))
+        })
+    }
+
+    /// Gives rows other labels, by their places in the order in which they came. Everything begins anew with these, while the published model goes on answering.
+    pub fn relabel(&self, schema: &Schema, labels: &[(u64, ClassId)]) -> Result<()> {
+        schema.check_sizes()?;
+        self.trainer.with(|host| {
+            check_growth(host.schema(), schema)?;
+            for (place, class) in labels {
+                if *place >= host.n_appended() {
+                    let (expected, got) = (host.n_appended() as usize, *place as usize);
+                    return Err(Error::Shape { what: "a row below", expected, got });
+                }
+                if class.index() >= schema.n_classes() {
+                    let (expected, got) = (schema.n_classes(), class.index());
+                    return Err(Error::Shape { what: "a class below", expected, got });
+                }
+            }
+            host.relabel(schema, labels.to_vec());
             Ok(())
         })
     }
@@ -129,6 +208,11 @@ impl Engine {
     /// How all jobs stand.
     pub fn jobs(&self) -> Vec<Seen> {
         self.trainer.jobs()
+    }
+
+    /// Rounds done, where the budget is in rounds.
+    pub fn rounds_done(&self) -> usize {
+        self.trainer.rounds_done()
     }
 
     /// Nobody begins a slice until [`Self::resume`].
@@ -156,27 +240,52 @@ impl Engine {
         self.trainer.stop();
     }
 
-    /// Waits until nothing is left to do or the budget is spent, and says why. New rows set it going again, unless the work has ended.
+    /// Waits until nothing is left to do or the budget is spent, and says why. New rows set it going again, unless the work has ended. What is in an observed store counts
+    /// as something to do.
     pub fn wait(&self) -> StopReason {
-        self.trainer.wait()
+        loop {
+            self.catch_up();
+            let reason = self.trainer.wait();
+            if self.rest().is_some() || is_end(reason) {
+                return reason;
+            }
+        }
     }
 
     /// Why nothing is being done; none while there is work.
     pub fn rest(&self) -> Option<StopReason> {
-        self.trainer.rest()
+        // In this order: what is read from the store meanwhile is work for the trainer.
+        let is_behind = self.is_behind();
+        self.trainer.rest().filter(|reason| is_end(*reason) || !is_behind)
+    }
+
+    #[cfg(not(feature = "store"))]
+    fn catch_up(&self) {}
+
+    #[cfg(not(feature = "store"))]
+    fn is_behind(&self) -> bool {
+        false
     }
 
     /// Ends the work and returns the best model, with its rows.
     pub fn finish(self) -> Result<Finished> {
-        let stop = self.trainer.rest().unwrap_or(StopReason::Interrupted);
+        let stop = self.rest().unwrap_or(StopReason::Interrupted);
+        #[cfg(feature = "store")]
+        self.leave_store();
         let jobs = self.trainer.jobs();
         let Some(mut host) = self.trainer.finish() else { return Err(Error::NoRows) };
         host.combine_last()?;
         let snapshot = self.published.get();
         let evidence = snapshot.evidence.clone();
         let snapshot = Arc::unwrap_or_clone(snapshot);
-        Ok(Finished { model: snapshot.with_rows(host.all_rows()?), evidence, jobs, stop })
+        let model = snapshot.with_rows(host.all_rows()?, host.n_dropped());
+        Ok(Finished { model, evidence, jobs, judges: host.judges(), stop })
     }
+}
+
+/// Whether the work has ended for good.
+fn is_end(reason: StopReason) -> bool {
+    matches!(reason, StopReason::Time | StopReason::Interrupted)
 }
 
 /// Parameters of the model that knows nothing yet: a forest without an end has a tree at least.

@@ -1,17 +1,18 @@
 //! A model as it is published, and how good it is.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_core::traits::largest;
 use hedgerow_core::{ClassId, Dataset};
 use hedgerow_hybrid::forest_ivm::JudgeAnswers;
 use ndarray::Array2;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::model::{Learner, Model};
 
 /// How good a model is on rows that it has not learnt.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// Rows that were asked.
     pub rows: usize,
@@ -21,6 +22,28 @@ pub struct Evidence {
     pub accuracy: f64,
     /// The same for each class, averaged over classes.
     pub macro_accuracy: f64,
+}
+
+/// Which rows judge instead of being learnt, by their places in the order in which rows came.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Judges {
+    /// How many rows were taken up.
+    pub n_rows: u64,
+    /// Those that judge.
+    pub places: Vec<u64>,
+}
+
+impl Judges {
+    /// Whether each of the rows judges.
+    pub(super) fn flags(&self) -> Vec<bool> {
+        let mut flags = vec![false; usize::try_from(self.n_rows).unwrap_or(0)];
+        for place in &self.places {
+            if let Some(flag) = flags.get_mut(*place as usize) {
+                *flag = true;
+            }
+        }
+        flags
+    }
 }
 
 /// A model, published whole and never changed.
@@ -46,6 +69,10 @@ pub(super) struct Kept {
     pub(super) forest: Option<Array2<f64>>,
     pub(super) machine: Option<Array2<f64>>,
     pub(super) ratings: Vec<(usize, f64)>,
+    /// The rows that leaves are made of, and how many came before them.
+    pub(super) rows: Option<(u64, Arc<Dataset>)>,
+    /// Whether the model has its rows already.
+    pub(super) is_whole: bool,
 }
 
 impl Snapshot {
@@ -54,10 +81,22 @@ impl Snapshot {
         Self { model, evidence: None, slices: 0, elapsed: Duration::ZERO, kept: Kept::default() }
     }
 
-    /// The model with all rows that there were; as it is if it has learnt nothing.
-    pub(super) fn with_rows(self, data: Option<Dataset>) -> Model {
+    /// A model with its rows that an earlier engine has left behind.
+    pub(super) fn earlier(model: Model, evidence: Evidence) -> Self {
+        let kept = Kept { is_whole: true, ..Kept::default() };
+        Self { evidence: Some(evidence), kept, ..Self::new(model) }
+    }
+
+    /// The model with all rows that there were, after so many that were forgotten; as it is if it has learnt nothing.
+    pub(super) fn with_rows(self, data: Option<Dataset>, n_dropped: u64) -> Model {
         let Self { model, kept, evidence, .. } = self;
-        let (Some(data), true) = (data, evidence.is_some()) else { return model };
+        let (Some(data), true) = (data, evidence.is_some() && !kept.is_whole) else { return model };
+        if let (Learner::LeafGp(leaves), Some((first, own))) = (&model.learner, &kept.rows) {
+            let n_seen = n_dropped + data.n_rows() as u64;
+            let data = own_and_newer(own, *first, &data, n_dropped);
+            let learner = Learner::LeafGp(Box::new(leaves.clone().remembering(&data, n_seen)));
+            return Model { schema: model.schema, learner };
+        }
         // Classes that have come since the model was made are not known to it.
         let n_known = model.schema.n_classes();
         let known: Vec<usize> =
@@ -82,6 +121,16 @@ impl Snapshot {
         };
         Model { schema, learner }
     }
+}
+
+/// Rows of a model, and after them those that have come since, as far as it knows their classes.
+fn own_and_newer(own: &Dataset, first: u64, now: &Dataset, n_dropped: u64) -> Dataset {
+    let end = (first + own.n_rows() as u64).saturating_sub(n_dropped) as usize;
+    let is_known = |row: &usize| now.labels[*row].index() < own.schema.n_classes();
+    let newer: Vec<usize> = (end..now.n_rows()).filter(is_known).collect();
+    let mut all = own.clone();
+    all.append(&Dataset { schema: own.schema.clone(), ..now.select(&newer) });
+    all
 }
 
 impl Evidence {

@@ -4,19 +4,22 @@ use std::time::{Duration, Instant};
 
 use hedgerow_core::testing::{blobs, check_distributions};
 use hedgerow_core::{Budget, LabelTable, Silent, Training};
+
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
-use hedgerow_hybrid::ForestIvmParams;
+use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
 use hedgerow_trainer::{Policy, State};
 
 use super::*;
+use crate::model::Learner;
 
 fn params() -> Vec<ModelParams> {
     let forest = ForestParams { n_trees: 10, ..Default::default() };
     let ivm = IvmParams { n_active: 30, signal_variance: 8.0, ..Default::default() };
     let plain = IvmParams { refit: false, length_scale: 1.0, ..ivm.clone() };
     let both = ForestIvmParams { forest: forest.clone(), ivm: ivm.clone(), ..Default::default() };
-    vec![forest.into(), ivm.into(), plain.into(), both.into()]
+    let leaves = LeafGpParams { n_trees: 5, leaf_rows: 40, ..Default::default() };
+    vec![forest.into(), ivm.into(), plain.into(), both.into(), leaves.into()]
 }
 
 fn share_right(model: &Model, data: &Dataset) -> f64 {
@@ -147,10 +150,10 @@ fn jobs_can_be_paused_and_cancelled_and_bad_requests_are_errors() {
     let other = blobs(10, 5, 3, 1);
     assert!(engine.append_data(other).is_err(), "other columns");
     let gp = Engine::start(data.schema.clone(), &ModelParams::new(Kind::Gp), &options).err().unwrap();
-    assert!(gp.to_string().contains("forest, ivm, forest-ivm"), "{gp}");
+    assert!(gp.to_string().contains("forest, ivm, leaf-gp, forest-ivm"), "{gp}");
     let route = ForestIvmParams { combine: Combine::Route, ..Default::default() };
     let route = Engine::start(data.schema.clone(), &route.into(), &options).err().unwrap();
-    assert!(route.to_string().contains("combine"), "{route}");
+    assert!(route.to_string().contains("combine") && route.to_string().contains("pool or gate"), "{route}");
 }
 
 #[test]
@@ -200,4 +203,102 @@ fn budgets_end_an_engine_with_the_best_model_so_far() {
     let held: u64 =
         engine.jobs().iter().filter(|job| job.look.kind == "trees").map(|job| job.look.bytes).sum();
     assert!(held < 2_000_000 && held > 100_000, "{held}");
+}
+
+#[test]
+fn leaves_are_jobs_and_forget_the_oldest_rows() {
+    let data = blobs(700, 3, 3, 6);
+    let params = LeafGpParams { n_trees: 4, leaf_rows: 30, max_rows: 400, ..Default::default() };
+    let engine =
+        Engine::start(data.schema.clone(), &params.clone().into(), &in_rounds(10_000, 2, Policy::Weakest))
+            .unwrap();
+    engine.append_data(part(&data, 0..300)).unwrap();
+    engine.wait();
+    let leaves = |engine: &Engine| {
+        let jobs = engine.jobs().into_iter().filter(|job| job.look.kind == "leaves");
+        jobs.collect::<Vec<_>>()
+    };
+    let jobs = leaves(&engine);
+    assert_eq!(jobs.len(), 4, "one for each tree");
+    assert!(
+        jobs.iter().all(|job| job.look.points == job.look.goal && job.look.accuracy > Some(0.8)),
+        "{jobs:?}"
+    );
+    assert!(jobs.iter().any(|job| job.slices > 0 && job.look.bytes > 0));
+    // A few more rows: the same trees, of which some leaves learn anew.
+    let before: u64 = engine.jobs().iter().filter(|job| job.look.kind == "trees").map(|job| job.slices).sum();
+    engine.append_data(part(&data, 300..310)).unwrap();
+    engine.wait();
+    let after: u64 = engine.jobs().iter().filter(|job| job.look.kind == "trees").map(|job| job.slices).sum();
+    assert_eq!((before, after), (4, 4));
+    assert_eq!(engine.jobs()[0].look.points, 310);
+    engine.append_data(part(&data, 310..700)).unwrap();
+    engine.wait();
+    assert_eq!(engine.jobs()[0].look.points, 400, "the oldest are forgotten");
+    let model = engine.finish().unwrap().model;
+    assert_eq!((model.n_seen(), model.n_remembered()), (Some(700), Some(400)));
+    assert!(share_right(&model, &data) > 0.9);
+    assert!(Model::from_bytes(&model.to_bytes().unwrap()).unwrap() == model);
+}
+
+#[test]
+fn a_population_of_kernels_evolves_in_slices() {
+    let data = blobs(500, 3, 3, 1);
+    let ivm = IvmParams {
+        n_active: 10,
+        search: hedgerow_gp::ivm::SearchKind::Cma,
+        n_trials: 9,
+        ..Default::default()
+    };
+    let run = |threads| {
+        let options = in_rounds(200, threads, Policy::Weakest);
+        let engine = Engine::start(data.schema.clone(), &ivm.clone().into(), &options).unwrap();
+        engine.append_data(data.clone()).unwrap();
+        engine.wait();
+        let tried: usize =
+            engine.jobs().iter().filter(|job| job.look.kind == "search").map(|job| job.look.points).sum();
+        assert_eq!(tried, 9, "as many as were asked for");
+        engine.finish().unwrap().model.to_bytes().unwrap()
+    };
+    assert!(run(1) == run(3));
+}
+
+#[test]
+fn a_gate_is_kept_or_searched_for() {
+    let mut data = blobs(700, 3, 3, 5);
+    // Some labels are wrong, so that the forest is unsure of something.
+    (0..700).step_by(9).for_each(|row| data.labels[row] = ClassId((data.labels[row].0 + 1) % 3));
+    for margin in [0.3, 0.0] {
+        let ivm = IvmParams { n_active: 20, signal_variance: 8.0, ..Default::default() };
+        let forest = ForestParams { n_trees: 10, ..Default::default() };
+        let params = ForestIvmParams { combine: Combine::Gate, margin, forest, ivm, ..Default::default() };
+        let options = in_rounds(500, 2, Policy::Weakest);
+        let engine = Engine::start(data.schema.clone(), &params.clone().into(), &options).unwrap();
+        engine.append_data(data.clone()).unwrap();
+        engine.wait();
+        let model = engine.finish().unwrap().model;
+        let Learner::ForestIvm(both) = &model.learner else { panic!("{}", model.kind()) };
+        assert_eq!(both.params().combine, Combine::Gate);
+        assert!(margin == 0.0 || both.margin() == margin, "{}", both.margin());
+        assert!((0.0..=1.0).contains(&both.margin()) && both.n_machines()[0] == 1);
+    }
+}
+
+#[test]
+fn leaves_learn_although_the_first_trees_are_cancelled() {
+    let data = blobs(500, 3, 3, 6);
+    let params = LeafGpParams { n_trees: 8, leaf_rows: 30, ..Default::default() };
+    let engine =
+        Engine::start(data.schema.clone(), &params.into(), &in_rounds(10_000, 2, Policy::Weakest)).unwrap();
+    let first = engine.jobs().iter().position(|job| job.look.kind == "trees").unwrap();
+    assert!(engine.cancel_job(first));
+    engine.append_data(data.clone()).unwrap();
+    engine.wait();
+    let jobs = engine.jobs();
+    let learnt: usize = jobs.iter().filter(|job| job.look.kind == "leaves").map(|job| job.look.points).sum();
+    assert!(learnt > 0 && jobs[first].slices == 0, "{jobs:#?}");
+    let model = engine.finish().unwrap().model;
+    assert!(
+        model.as_leaf_gp().is_some_and(|leaves| leaves.size().n_trees == 5 && leaves.size().n_processes > 0)
+    );
 }

@@ -126,13 +126,14 @@ impl Keeper {
         let state = serde_json::to_string(&CourseState::of(course))
             .map_err(|error| Error::io("the store", io::Error::other(error)))?;
         let model = &course.model;
-        self.store.save_checkpoint(&self.name, course.cursor, &state, |out| write(model, out))?;
+        self.store.save_checkpoint(&self.name, course.cursor, &state, |out| write_model(model, out))?;
         self.kept_at = Some(course.cursor);
         Ok(())
     }
 }
 
-fn write(model: &Model, out: &mut dyn io::Write) -> io::Result<()> {
+/// Writes a model where a checkpoint is kept.
+pub(crate) fn write_model(model: &Model, out: &mut dyn io::Write) -> io::Result<()> {
     model.write(out).map_err(|error| match error {
         Error::Io { source, .. } => source,
         other => io::Error::other(other),

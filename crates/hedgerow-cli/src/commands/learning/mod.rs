@@ -25,11 +25,11 @@ use ndarray::{Array2, ArrayView1, s};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use feed::{Feed, count_rows};
-pub(crate) use keeper::{Config, Keeper};
+pub(crate) use keeper::{Config, Keeper, write_model};
 pub(crate) use page::page;
 pub(crate) use result::{LearnResult, StoreFacts};
 pub(crate) use state::CourseState;
-pub(crate) use stored::StoredRows;
+pub(crate) use stored::{Reading, StoredRows};
 pub(crate) use test_data::TestData;
 pub(crate) use windows::{Window, Windows};
 

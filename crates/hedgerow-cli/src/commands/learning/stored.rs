@@ -23,8 +23,8 @@ pub(crate) struct StoredRows {
     input: Option<Reading>,
 }
 
-/// An input that is being read.
-struct Reading {
+/// An input that is being read into a store.
+pub(crate) struct Reading {
     reader: RowReader,
     shown: PathBuf,
     /// What the store knows about it, once its first rows have been seen.
@@ -36,10 +36,7 @@ struct Reading {
 impl StoredRows {
     pub(crate) fn new(store: Store, cursor: u64, input: Option<(RowReader, &Path)>) -> Result<Self> {
         let schema = if cursor == 0 { Arc::new(store.first_schema()) } else { store.schema_at(cursor)? };
-        let input = input.map(|(reader, path)| {
-            let shown = if path == Path::new("-") { Path::new("standard input") } else { path };
-            Reading { reader, shown: shown.to_path_buf(), known: None, to_skip: 0 }
-        });
+        let input = input.map(|(reader, path)| Reading::new(reader, path));
         Ok(Self { store, cursor, schema, input })
     }
 
@@ -105,8 +102,13 @@ fn first_chunk(block: &Block) -> (Option<Chunk>, u64) {
 }
 
 impl Reading {
+    pub(crate) fn new(reader: RowReader, path: &Path) -> Self {
+        let shown = if path == Path::new("-") { Path::new("standard input") } else { path };
+        Self { reader, shown: shown.to_path_buf(), known: None, to_skip: 0 }
+    }
+
     /// Appends the next rows of the input; `false` at its end.
-    fn append(&mut self, store: &Store) -> Result<bool> {
+    pub(crate) fn append(&mut self, store: &Store) -> Result<bool> {
         loop {
             let most = if self.to_skip > 0 { APPENDED.min(self.to_skip as usize) } else { APPENDED };
             let batch = self.reader.next_batch(most).map_err(|error| error.in_file(&self.shown))?;

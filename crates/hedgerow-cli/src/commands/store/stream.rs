@@ -9,7 +9,7 @@ use hedgerow::io::RowReader;
 use hedgerow::store::{Input, Options, Store};
 use hedgerow::{Kind, Model, ModelParams};
 
-use crate::args::StreamArgs;
+use crate::args::{DataArgs, StreamArgs};
 use crate::commands::learning::{
     Config, Course, CourseState, Cut, Feed, Keeper, LearnResult, Plan, StoreFacts, StoredRows, TestData,
     new_model,
@@ -36,19 +36,12 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Verdict> {
     let begun = found.as_ref().map(|store| begun(store, &args.learner)).transpose()?.flatten();
     let (config, params) = settings(args, begun.as_ref())?;
     let from = base_model(args, &config)?;
-    let data = data(args, found.as_ref())?;
+    let data = input(args.data.as_deref(), found.as_ref())?;
     let known = found.as_ref().map(Store::schema);
     let schema = known.as_deref().or(from.as_ref().map(|(model, _)| &model.schema));
-    let mut reader = data.as_deref().map(|path| open(args, path, schema)).transpose()?;
+    let mut reader = data.as_deref().map(|path| open(&args.data_args, path, schema)).transpose()?;
     let test = read_test(args, &mut reader, schema)?;
-    let store = match (found, &reader) {
-        (Some(store), None) if store.n_rows() == 0 => {
-            bail!("{}: there are no rows in the store yet; give the data to fill it with", dir.display())
-        }
-        (Some(store), _) => store,
-        (None, Some(reader)) => Store::create(dir, reader.schema(), &Options::default())?,
-        (None, None) => bail!("{}: there is no store yet; give the data to fill it with", dir.display()),
-    };
+    let store = found_or_new(dir, found, reader.as_ref())?;
 
     let config = Config { from: from.as_ref().map(|(_, named)| named.clone()).or(config.from), ..config };
     let restored = restore(&store, &args.learner)?;
@@ -81,7 +74,7 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Verdict> {
         resumed_at: cursor,
     });
     if let Some(problem) = course.problem {
-        after_bad_row(&result);
+        after_bad_row(result.rows, result.out.as_deref());
         return Err(problem.into());
     }
     result.batches = std::mem::take(&mut course.windows.all);
@@ -96,10 +89,26 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Verdict> {
 }
 
 /// How a learner of the store was begun, if there is one of this name.
-fn begun(store: &Store, name: &str) -> anyhow::Result<Option<Config>> {
+pub(crate) fn begun(store: &Store, name: &str) -> anyhow::Result<Option<Config>> {
     let learners = store.learners()?;
     let learner = learners.into_iter().find(|learner| learner.name == name && !learner.config.is_empty());
     Ok(learner.map(|learner| Config::read(&learner.config)).transpose()?)
+}
+
+/// The store in a folder: the one that was found, or a new one for the rows of an input.
+pub(crate) fn found_or_new(
+    dir: &Path,
+    found: Option<Store>,
+    reader: Option<&RowReader>,
+) -> anyhow::Result<Store> {
+    Ok(match (found, reader) {
+        (Some(store), None) if store.n_rows() == 0 => {
+            bail!("{}: there are no rows in the store yet; give the data to fill it with", dir.display())
+        }
+        (Some(store), _) => store,
+        (None, Some(reader)) => Store::create(dir, reader.schema(), &Options::default())?,
+        (None, None) => bail!("{}: there is no store yet; give the data to fill it with", dir.display()),
+    })
 }
 
 /// How to learn: as the learner was begun, which what is asked for must not contradict; or, for a new one, as is asked for.
@@ -146,9 +155,9 @@ fn checksum(path: &Path) -> Result<u32, Error> {
 }
 
 /// The data to read: what was named, or the input that the store was being filled with.
-fn data(args: &StreamArgs, store: Option<&Store>) -> anyhow::Result<Option<PathBuf>> {
-    if args.data.is_some() {
-        return Ok(args.data.clone());
+pub(crate) fn input(given: Option<&Path>, store: Option<&Store>) -> anyhow::Result<Option<PathBuf>> {
+    if let Some(given) = given {
+        return Ok(Some(given.to_path_buf()));
     }
     let Some(store) = store else { return Ok(None) };
     let unfinished = store.inputs()?.into_iter().rfind(|input: &Input| !input.is_done);
@@ -162,8 +171,9 @@ fn data(args: &StreamArgs, store: Option<&Store>) -> anyhow::Result<Option<PathB
     Ok(None)
 }
 
-fn open(args: &StreamArgs, path: &Path, schema: Option<&Schema>) -> Result<RowReader, Error> {
-    let options = args.data_args.options();
+/// Rows of an input, as they are appended to a store of such columns and classes.
+pub(crate) fn open(args: &DataArgs, path: &Path, schema: Option<&Schema>) -> Result<RowReader, Error> {
+    let options = args.options();
     match schema {
         Some(schema) => RowReader::open_growing(path, &options, schema),
         None => Ok(RowReader::open(path, &options)?.for_learning()),

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use hedgerow::core::StopReason;
 use serde::Serialize;
 
 use super::super::{Show, count, seconds, size};
+use super::made::ending;
 use super::{info, metrics};
 use crate::commands::learning::{LearnResult, Window};
 
@@ -157,14 +157,6 @@ fn write_end(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     match &result.out {
         Some(path) => writeln!(out, "saved to {} ({})", path.display(), size(result.bytes)),
         None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(result.bytes)),
-    }
-}
-
-fn ending(stop: StopReason) -> &'static str {
-    match stop {
-        StopReason::Time => ", stopped because the time was up",
-        StopReason::Interrupted => ", stopped because it was interrupted",
-        _ => "",
     }
 }
 

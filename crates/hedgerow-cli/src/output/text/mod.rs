@@ -4,6 +4,7 @@ mod demo;
 mod generate;
 mod info;
 mod learning;
+mod made;
 mod metrics;
 mod store;
 mod train;
@@ -24,24 +25,13 @@ use crate::commands::predict::PredictResult;
 
 impl Show for FitResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let ending = match self.stop {
-            StopReason::Done => "",
+        let ending = match self.made.stop {
             StopReason::Converged => ", stopped because more of it no longer helped",
-            StopReason::Time => ", stopped because the time was up",
-            StopReason::Memory => ", stopped because the memory was used up",
-            StopReason::Interrupted => ", stopped because it was interrupted",
+            stop => made::ending(stop),
         };
-        writeln!(
-            out,
-            "{} of {} from {} rows, {} features, {} classes{ending}",
-            self.model,
-            self.inside.parts(),
-            count(self.rows as u64),
-            count(self.features as u64),
-            self.classes.len(),
-        )?;
-        let (read, fitted) = (seconds(self.seconds.read), seconds(self.seconds.fit));
-        writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.inside.details())?;
+        made::begin(&self.made, ending, out)?;
+        let (read, fitted) = (seconds(self.made.seconds.read), seconds(self.made.seconds.fit));
+        writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.made.inside.details())?;
         if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from != Some("out_of_bag")) {
             writeln!(out, "  out-of-bag accuracy {:.2} %", 100.0 * accuracy)?;
         }
@@ -53,21 +43,14 @@ impl Show for FitResult {
                 other => other,
             };
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
-            metrics::write(report, &self.classes, out)?;
+            metrics::write(report, &self.made.classes, out)?;
         } else {
             writeln!(
                 out,
                 "not judged: give --test DATA, or --holdout SHARE to keep rows out of the training"
             )?;
         }
-        match &self.out {
-            Some(path) => {
-                let rows =
-                    if self.rows_remembered.is_some() { " with its rows, ready to learn more" } else { "" };
-                writeln!(out, "saved to {}{rows} ({})", path.display(), size(self.bytes))
-            }
-            None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(self.bytes)),
-        }
+        made::end(&self.made, out)
     }
 }
 

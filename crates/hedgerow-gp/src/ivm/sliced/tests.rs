@@ -7,7 +7,7 @@ use hedgerow_core::testing::blobs;
 use hedgerow_core::{Budget, Classifier as _, Dataset, Par, Params as _, Silent, Training};
 
 use super::*;
-use crate::ivm::{IvmClassifier, IvmParams};
+use crate::ivm::{IvmClassifier, IvmParams, SearchKind};
 
 const KERNEL: [f64; 2] = [0.8, 9.0];
 
@@ -144,24 +144,24 @@ fn rows_that_come_later_know_what_the_machine_knows() {
 fn trials_find_the_kernel_of_the_search() {
     let data = blobs(300, 3, 3, 2);
     let par = Par::sequential();
-    let open = IvmParams { n_active: 10, signal_variance: 8.0, ..IvmParams::default() };
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    let fitted = IvmClassifier::fit(&data, &open.clone().check().unwrap(), &training).unwrap();
-    let trials = Trials::new(&Ground::new(&data, Vec::new()), &open, &par);
-    let value = |kernel| trials.value(kernel, &par).unwrap();
-    let best = |kernels: &[[f64; 2]]| {
-        let mut best = (kernels[0], f64::INFINITY);
-        for &kernel in kernels {
-            let value = value(kernel);
-            if value < best.1 {
-                best = (kernel, value);
-            }
+    for search in [SearchKind::Grid, SearchKind::Cma] {
+        let open =
+            IvmParams { n_active: 10, signal_variance: 8.0, search, n_trials: 14, ..IvmParams::default() };
+        let fitted = IvmClassifier::fit(&data, &open.clone().check().unwrap(), &training).unwrap();
+        let trials = Trials::new(&Ground::new(&data, Vec::new()), &open, &par);
+        let mut tried: Vec<Option<f64>> = Vec::new();
+        // The last of those that are known first: their order must not matter.
+        loop {
+            let kernels = trials.kernels(&tried);
+            let is_open = |at: &usize| tried.get(*at).is_none_or(Option::is_none);
+            let Some(at) = (0..kernels.len()).rev().find(is_open) else { break };
+            tried.resize(tried.len().max(at + 1), None);
+            tried[at] = Some(trials.value(kernels[at], &par).unwrap());
         }
-        best.0
-    };
-    let coarse = best(&trials.kernels);
-    let mut fine = vec![coarse];
-    fine.extend(trials.between.iter().map(|share| [share * coarse[0], coarse[1]]));
-    assert_eq!(best(&fine), fitted.kernel);
-    assert_eq!(Trials::new(&Ground::new(&data, Vec::new()), &params(5), &par).kernels, [KERNEL]);
+        assert_eq!(trials.best(&tried), fitted.kernel, "{search:?}");
+        assert_eq!(tried.len(), if search == SearchKind::Cma { 14 } else { 9 });
+        assert!(trials.bytes() > 0);
+    }
+    assert_eq!(Trials::new(&Ground::new(&data, Vec::new()), &params(5), &par).kernels(&[]), [KERNEL]);
 }

@@ -6,16 +6,17 @@ use ndarray::{Array2, Axis};
 
 use super::super::IvmOptions;
 use super::super::columns::squares;
-use super::super::params::IvmParams;
+use super::super::params::{IvmParams, SearchKind};
 use super::super::task::Task;
-use super::super::tune::{BETWEEN, LENGTHS, Tries, VARIANCES, typical_distance};
+use super::super::tune::{BETWEEN, LENGTHS, Tries, VARIANCES, bounds, evolution, typical_distance};
 use super::Ground;
+use crate::cma::minimize_in_rounds;
 
 /// Rows that a trial looks at, and active rows that a machine has in it, at most: half of what a fit takes for its search, since here everybody waits for it.
 const MOST_ROWS: usize = 1500;
 const MOST_ACTIVE: usize = 50;
 
-/// Kernels to be tried on some of the rows. Trials do not depend on each other, so any number of threads may do some.
+/// Kernels to be tried on some of the rows. Which ones come later depends on how good the first were; of those that are known, any may be tried at any time.
 pub struct Trials {
     x: Array2<f32>,
     squares: Array2<f32>,
@@ -23,15 +24,16 @@ pub struct Trials {
     n_classes: usize,
     options: IvmOptions,
     params: IvmParams,
-    /// Length scale and variance of each.
-    pub kernels: Vec<[f64; 2]>,
+    /// Length scale and variance of each in the grid; one alone if nothing is left open.
+    grid: Vec<[f64; 2]>,
     /// Parts of the best length scale that are tried at last.
-    pub between: Vec<f64>,
+    between: Vec<f64>,
+    /// Logarithms of the bounds between which a population evolves.
+    bounds: [[f64; 2]; 2],
 }
 
 impl Trials {
-    /// The kernels that parameters leave open; none if they leave nothing open. The search is a grid, whatever the parameters say: a population cannot evolve in trials
-    /// that do not know of each other.
+    /// Made ready for what parameters leave open.
     pub fn new(ground: &Ground, params: &IvmParams, par: &Par) -> Self {
         let mut rows: Vec<usize> = (0..ground.n_rows()).filter(|row| !ground.is_judge[*row]).collect();
         let learnt = ground.x.select(Axis(0), &rows);
@@ -56,9 +58,50 @@ impl Trials {
             n_classes: ground.n_classes,
             options: IvmOptions { n_active, n_candidates: 0, ..params.options() },
             params: params.clone(),
-            kernels,
+            grid: kernels,
             between,
+            bounds: bounds(params, typical).map(|bounds| bounds.map(libm::log)),
         }
+    }
+
+    /// The kernels that can be tried by now; `tried` has how bad they are, as far as that is known. One alone is not worth a trial.
+    ///
+    /// A grid is known at once, but for what lies between the best of it and its neighbors. Of a population that evolves, those of a generation are known when all
+    /// before them have been tried.
+    pub fn kernels(&self, tried: &[Option<f64>]) -> Vec<[f64; 2]> {
+        if self.evolves() {
+            return self.evolve(tried);
+        }
+        let mut kernels = self.grid.clone();
+        let n = kernels.len();
+        if n > 1 && tried.len() >= n && !tried[..n].contains(&None) {
+            let [length, variance] = least(&kernels, tried).unwrap_or(kernels[0]);
+            kernels.extend(self.between.iter().map(|share| [share * length, variance]));
+        }
+        kernels
+    }
+
+    /// The best of those that were tried; the first if none was.
+    pub fn best(&self, tried: &[Option<f64>]) -> [f64; 2] {
+        let kernels = self.kernels(tried);
+        least(&kernels, tried).or_else(|| kernels.first().copied()).unwrap_or(self.grid[0])
+    }
+
+    fn evolves(&self) -> bool {
+        self.params.search == SearchKind::Cma && self.grid.len() > 1
+    }
+
+    /// Lets the population evolve again, as far as values are known. Returns all that were asked for.
+    fn evolve(&self, tried: &[Option<f64>]) -> Vec<[f64; 2]> {
+        let (limits, mut rng) = evolution(&self.params);
+        let mut asked: Vec<[f64; 2]> = Vec::new();
+        minimize_in_rounds(&self.bounds, &limits, &mut rng, |points| {
+            let first = asked.len();
+            asked.extend(points.iter().map(|point| [libm::exp(point[0]), libm::exp(point[1])]));
+            let known = tried.get(first..asked.len()).unwrap_or_default();
+            known.iter().map_while(|value| *value).collect()
+        });
+        asked
     }
 
     /// How bad a kernel is on these rows.
@@ -82,4 +125,17 @@ impl Trials {
     pub fn bytes(&self) -> usize {
         4 * (self.x.len() + self.squares.len() + self.labels.len())
     }
+}
+
+/// The kernel of the least value.
+fn least(kernels: &[[f64; 2]], tried: &[Option<f64>]) -> Option<[f64; 2]> {
+    let mut best: Option<([f64; 2], f64)> = None;
+    for (kernel, value) in kernels.iter().zip(tried) {
+        if let Some(value) = value
+            && best.is_none_or(|(_, least)| *value < least)
+        {
+            best = Some((*kernel, *value));
+        }
+    }
+    best.map(|(kernel, _)| kernel)
 }

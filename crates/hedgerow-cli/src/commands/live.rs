@@ -1,0 +1,204 @@
+//! How a training goes, for other programs: a small file beside the model to be, and `info --live`, which reads it.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::Context as _;
+use hedgerow::Kind;
+use hedgerow::engine::Evidence;
+use hedgerow::trainer::Seen;
+use serde::{Deserialize, Serialize};
+
+use super::Verdict;
+use crate::output;
+
+/// How often the file is written.
+const WRITE: Duration = Duration::from_millis(500);
+/// A file that is older tells of nothing that still goes on, in seconds.
+const STALE: f64 = 10.0;
+
+/// How a job stands. Those who watch from another process read it again.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct JobLine {
+    pub(crate) kind: String,
+    pub(crate) name: String,
+    pub(crate) state: State,
+    pub(crate) accuracy: Option<f64>,
+    pub(crate) points: usize,
+    /// None where there is no end.
+    pub(crate) goal: Option<usize>,
+    pub(crate) attraction: f64,
+    pub(crate) is_running: bool,
+    pub(crate) is_paused: bool,
+    pub(crate) is_cancelled: bool,
+    pub(crate) slices: u64,
+    pub(crate) worked_seconds: f64,
+    pub(crate) problem: Option<String>,
+}
+
+/// What can be done with a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum State {
+    Ready,
+    Waiting,
+    Done,
+}
+
+impl JobLine {
+    pub(crate) fn new(job: &Seen) -> Self {
+        use hedgerow::trainer::State as Known;
+        Self {
+            kind: job.look.kind.to_string(),
+            name: job.look.name.clone(),
+            state: match job.look.state {
+                Known::Ready => State::Ready,
+                Known::Waiting => State::Waiting,
+                Known::Done => State::Done,
+            },
+            accuracy: job.look.accuracy,
+            points: job.look.points,
+            goal: Some(job.look.goal).filter(|goal| *goal != 0 && *goal != usize::MAX),
+            attraction: job.attraction,
+            is_running: job.is_running,
+            is_paused: job.is_paused,
+            is_cancelled: job.is_cancelled,
+            slices: job.slices,
+            worked_seconds: job.worked_seconds,
+            problem: job.look.problem.clone(),
+        }
+    }
+}
+
+/// What the file tells.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct LiveStatus {
+    pub(crate) model: String,
+    /// What is being done: `training`, `reading and training`.
+    pub(crate) state: String,
+    pub(crate) process: u32,
+    pub(crate) elapsed_seconds: f64,
+    pub(crate) left_seconds: Option<f64>,
+    /// Rounds done, where the end is in rounds.
+    pub(crate) rounds: Option<usize>,
+    /// How good the published model is on rows that it has not learnt.
+    pub(crate) judged: Option<Evidence>,
+    pub(crate) jobs: Vec<JobLine>,
+    /// Seconds since 1970.
+    pub(crate) written: f64,
+}
+
+/// What `info --live` tells.
+#[derive(Debug, Serialize)]
+pub(crate) struct Watched {
+    pub(crate) is_running: bool,
+    /// Why nothing is.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub(crate) reason: String,
+    #[serde(flatten)]
+    pub(crate) status: Option<LiveStatus>,
+}
+
+/// The file beside a model to be.
+pub(crate) fn path_beside(model: &Path) -> PathBuf {
+    let mut name = model.as_os_str().to_os_string();
+    name.push(".live.json");
+    name.into()
+}
+
+/// Writes the file every now and then, and removes it at the end.
+pub(crate) struct Broadcast {
+    path: Option<PathBuf>,
+    kind: Kind,
+    start: Instant,
+    deadline: Option<Instant>,
+    written: Option<Instant>,
+}
+
+/// What is new.
+pub(crate) struct News<'a> {
+    pub(crate) is_reading: bool,
+    pub(crate) rounds: Option<usize>,
+    pub(crate) judged: Option<&'a Evidence>,
+    pub(crate) jobs: Vec<JobLine>,
+}
+
+impl Broadcast {
+    /// Beside the model to be; nothing is written where it is not saved.
+    pub(crate) fn new(out: Option<&Path>, kind: Kind, deadline: Option<Instant>) -> Self {
+        Self { path: out.map(path_beside), kind, start: Instant::now(), deadline, written: None }
+    }
+
+    /// Writes how things stand, if it is time to. That it cannot be written does no harm to the training.
+    pub(crate) fn tell<'a>(&mut self, news: impl FnOnce() -> News<'a>) {
+        let Some(path) = &self.path else { return };
+        if self.written.is_some_and(|written| written.elapsed() < WRITE) {
+            return;
+        }
+        self.written = Some(Instant::now());
+        let News { is_reading, rounds, judged, jobs } = news();
+        let left = |end: Instant| end.saturating_duration_since(Instant::now()).as_secs_f64();
+        let status = LiveStatus {
+            model: self.kind.to_string(),
+            state: if is_reading { "reading and training" } else { "training" }.into(),
+            process: std::process::id(),
+            elapsed_seconds: self.start.elapsed().as_secs_f64(),
+            left_seconds: self.deadline.map(left),
+            rounds,
+            judged: judged.cloned(),
+            jobs,
+            written: now(),
+        };
+        // Under another name first: nobody must read half of it.
+        let half = path.with_extension("json.part");
+        let written = serde_json::to_vec(&status).map_err(io::Error::other);
+        let _ = written.and_then(|bytes| fs::write(&half, bytes)).and_then(|()| fs::rename(&half, path));
+    }
+}
+
+impl Drop for Broadcast {
+    fn drop(&mut self) {
+        if let (Some(path), Some(_)) = (&self.path, self.written) {
+            let _ = fs::remove_file(path);
+        }
+    }
+}
+
+/// `info --live`.
+pub(crate) fn tell(model: &Path, json: bool) -> anyhow::Result<Verdict> {
+    let path = path_beside(model);
+    let running = match fs::read(&path) {
+        Ok(bytes) => {
+            let status: LiveStatus =
+                serde_json::from_slice(&bytes).with_context(|| path.display().to_string())?;
+            let reason = gone(&status, &path).unwrap_or_default();
+            Watched { is_running: reason.is_empty(), reason, status: Some(status) }
+        }
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let reason = format!("there is no {}, which `hedgerow train --out` writes", path.display());
+            Watched { is_running: false, reason, status: None }
+        }
+        Err(error) => return Err(error).with_context(|| path.display().to_string()),
+    };
+    output::show(&running, json)?;
+    Ok(if running.is_running { Verdict::Done } else { Verdict::Negative })
+}
+
+/// Why a training is not going on, if it is not.
+fn gone(status: &LiveStatus, path: &Path) -> Option<String> {
+    let age = (now() - status.written).max(0.0);
+    if age < STALE {
+        return None;
+    }
+    let (age, path) = (output::seconds(age), path.display());
+    Some(format!(
+        "{path} was written {age} ago by process {}, which did not end as it should",
+        status.process
+    ))
+}
+
+fn now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
+}
