@@ -1,8 +1,8 @@
 """The tables of the engine: training in slices, with its own choices side by side, and beside a fit.
 
 Each table is run and written on its own: `run.py --engine --engine-only b`. Table a runs `hedgerow train` on MNIST with
-the weakest job first and with each in its turn, and writes a CSV file for each run and one picture of all curves (SVG)
-to `--engine-out`. See README.md.
+the weakest job first, with the largest gain first and with each in its turn, and writes a CSV file for each run and one
+picture of all curves (SVG) to `--engine-out`. See README.md.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from gp_table import lines, section
 PEERS = QUICK_PEERS = ()
 SETS = ("mnist", "usps")
 QUICK_SETS = ("usps",)
-POLICIES = ("weakest", "round-robin")
-COLORS = {"weakest": "#c2410c", "round-robin": "#1d4ed8"}
+POLICIES = ("weakest", "gain", "round-robin")
+COLORS = {"weakest": "#c2410c", "gain": "#15803d", "round-robin": "#1d4ed8"}
 WIDTH, HEIGHT, EDGE = 720, 420, 56
 FILES = {
     "mnist": ("mnist/train-images-idx3-ubyte.gz", "mnist/t10k-images-idx3-ubyte.gz"),

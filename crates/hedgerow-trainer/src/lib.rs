@@ -20,6 +20,6 @@ mod trainer;
 
 pub use board::{Host, Job, Seen};
 pub use look::{Look, State};
-pub use policy::{Policy, attraction};
+pub use policy::{Policy, attraction, gain};
 pub use published::Published;
 pub use trainer::{Access, Options, Trainer};

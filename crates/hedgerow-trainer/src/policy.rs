@@ -15,6 +15,8 @@ pub enum Policy {
     /// The lowest attraction first: whatever is often wrong and has little to go by (spec 000, eq. 6.1).
     #[default]
     Weakest,
+    /// The largest gain a second first, if errors fall like a power of points and a point costs as much as there are points.
+    Gain,
     /// Each in its turn.
     RoundRobin,
 }
@@ -35,14 +37,21 @@ pub fn attraction(c: f64, p: usize, least: usize, most: usize) -> f64 {
     if most > least { (p as f64 - least as f64) / (most - least) as f64 + c } else { c }
 }
 
+/// What a job that is right in a share `c` of its answers and has `p` points would gain in a second, but for a factor that all jobs have in common. Where errors
+/// `1 − c` fall like a power of `p`, one point more takes off `(1 − c)/p` of them, and it costs as much as there are points: every row is compared with each.
+pub fn gain(c: f64, p: usize) -> f64 {
+    (1.0 - c) / ((p + 1) as f64 * (p + 1) as f64)
+}
+
 impl Policy {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Weakest, Self::RoundRobin];
+    pub const ALL: [Self; 3] = [Self::Weakest, Self::Gain, Self::RoundRobin];
 
     /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Weakest => "weakest",
+            Self::Gain => "gain",
             Self::RoundRobin => "round-robin",
         }
     }
@@ -53,6 +62,7 @@ impl Policy {
         let looks: Vec<&Look> = jobs.iter().map(|job| job.look).collect();
         let key = |place: usize| match self {
             Self::Weakest => attraction_among(&looks, place),
+            Self::Gain => -gain(looks[place].accuracy.unwrap_or(0.0), looks[place].points),
             Self::RoundRobin => 0.0,
         };
         let free = (0..jobs.len()).filter(|&at| jobs[at].is_free && jobs[at].look.priority == first);
@@ -85,7 +95,7 @@ impl FromStr for Policy {
 
     fn from_str(name: &str) -> Result<Self, Error> {
         let found = Self::ALL.into_iter().find(|policy| policy.name() == name);
-        found.ok_or_else(|| Error::param("policy", "one of weakest, round-robin", name))
+        found.ok_or_else(|| Error::param("policy", "one of weakest, gain, round-robin", name))
     }
 }
 
@@ -124,6 +134,14 @@ mod tests {
             };
             let lowest = left.iter().map(|&i| attraction(i)).fold(f64::INFINITY, f64::min);
             left.retain(|&i| attraction(i) == lowest);
+        }
+        if policy == Policy::Gain {
+            let gain = |i: usize| {
+                let points = jobs[i].0.points as f64 + 1.0;
+                (1.0 - jobs[i].0.accuracy.unwrap_or(0.0)) / (points * points)
+            };
+            let most = left.iter().map(|&i| gain(i)).fold(f64::NEG_INFINITY, f64::max);
+            left.retain(|&i| gain(i) == most);
         }
         let fewest = left.iter().map(|&i| jobs[i].2).min()?;
         left.into_iter().find(|&i| jobs[i].2 == fewest)

@@ -33,7 +33,8 @@ pub(crate) struct TrainArgs {
     /// Seed of all random choices (the same as --set seed=N)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Which job gets the next slice: `weakest` the one that is most often wrong and has least to go by, `round-robin` each in its turn
+    /// Which job gets the next slice: `weakest` the one that is most often wrong and has least to go by, `gain` the one that should gain most in the same
+    /// time, `round-robin` each in its turn
     #[arg(long, value_parser = policy(), default_value_t = Policy::Weakest, value_name = "POLICY")]
     pub(crate) policy: Policy,
     /// End after this many rounds, each a slice for each of --lanes jobs: same seed and rounds, same model, whatever the threads and the time
