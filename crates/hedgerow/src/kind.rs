@@ -68,7 +68,7 @@ impl Kind {
                 "The Relevance Vector Machine: few rows, found by the evidence; for classes and for values"
             }
             Self::ForestKernel => {
-                "A Gaussian process whose kernel is a forest: weighs all rows together, answers as fast as the forest"
+                "A Gaussian process whose kernel is a forest: weighs all rows together, not leaf by leaf"
             }
         }
     }

@@ -65,6 +65,9 @@ pub(crate) enum Inside {
         /// Rows that the scores of leaves come from; 0 if the forest answers alone.
         active_rows: usize,
         kernel: BTreeMap<String, f64>,
+        /// How far forest and process are trusted, where both answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blend: Option<hedgerow::hybrid::Blend>,
     },
     /// Of a process that answers from all its rows.
     All { rows_kept: usize, kernel: BTreeMap<String, f64> },
@@ -128,7 +131,8 @@ impl Inside {
         if let Some(compared) = model.as_forest_kernel() {
             let forest = compared.part().forest();
             let (trees, nodes) = (forest.trees().len(), forest.n_nodes());
-            return Self::Compared { trees, nodes, active_rows: compared.n_active(), kernel };
+            let (active_rows, blend) = (compared.n_active(), compared.blend());
+            return Self::Compared { trees, nodes, active_rows, kernel, blend };
         }
         if let Some(model) = model.as_leaf_gp() {
             let size = model.size();

@@ -90,7 +90,9 @@ impl Leaves {
                 keys.iter_mut().for_each(|keys| keys.extend(places.column(tree).iter().map(|&p| key(p))));
             });
         }
-        let trees = par.map(trees.len(), |t| TreeLeaves::new(&trees[t], &keys[t]));
+        // What is not wanted any more is left undone.
+        let rows = |t: usize| if par.is_stopped() { &[][..] } else { &keys[t][..] };
+        let trees = par.map(trees.len(), |t| TreeLeaves::new(&trees[t], rows(t)));
         if par.is_stopped() {
             return Err(Error::Interrupted);
         }

@@ -27,7 +27,7 @@ use hedgerow_core::{
 use hedgerow_forest::{Forest, OnlineForest};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
-use crate::forest_ivm::Part;
+use crate::forest_ivm::{Blend, Part};
 use online::Course;
 pub use params::{ForestKernelParams, KernelLearner};
 pub use saved::{ForestKernelFacts, LeafTables};
@@ -114,6 +114,9 @@ impl ForestKernelClassifier {
             return Ok(());
         }
         let found = learn(self.part.forest(), data, &self.params, &[verdict.noise], training)?;
+        if training.par.is_stopped() {
+            return Err(Error::Interrupted);
+        }
         self.scores = found.into_iter().next();
         Ok(())
     }
@@ -152,6 +155,11 @@ impl ForestKernelClassifier {
         self.verdict.as_ref().map(|verdict| verdict.noise)
     }
 
+    /// How far forest and process are trusted; none if one of them answers alone.
+    pub fn blend(&self) -> Option<Blend> {
+        self.verdict.as_ref().filter(|_| self.scores.is_some()).and_then(|verdict| verdict.blend)
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let of_forest = match &self.part {
@@ -181,22 +189,30 @@ impl ForestKernelClassifier {
         scores.of(self.part.forest(), x, par).ok()
     }
 
-    /// Probabilities from scores of known classes.
-    fn probabilities(&self, scores: ArrayView2<'_, f64>, mut out: ArrayViewMut2<'_, f64>) {
-        let Some(Verdict { calibration, .. }) = &self.verdict else { return };
+    /// Answers rows that may have been scored by the process.
+    fn answer(
+        &self,
+        x: ArrayView2<'_, f32>,
+        scores: Option<&Array2<f64>>,
+        par: &Par,
+        mut out: ArrayViewMut2<'_, f64>,
+    ) {
+        let (Some(Verdict { calibration, blend, .. }), Some(scores)) = (&self.verdict, scores) else {
+            return self.part.forest().predict_proba_impl(x, par, out);
+        };
+        if blend.is_some() {
+            self.part.forest().predict_proba_impl(x, par, out.view_mut());
+        }
         let mut answer = vec![0.0; self.n_classes];
         for (row, mut out) in scores.rows().into_iter().zip(out.rows_mut()) {
             answer.fill(f64::NEG_INFINITY);
             answer.iter_mut().zip(row).for_each(|(to, score)| *to = *score);
             calibration.apply(&mut answer);
+            if let Some(blend) = blend {
+                let (forest, process) = (out.to_vec(), answer.clone());
+                blend.apply(&forest, &process, &mut answer);
+            }
             out.iter_mut().zip(&answer).for_each(|(to, p)| *to = *p);
-        }
-    }
-
-    fn answer(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        match self.scored(x, par) {
-            Some(scores) => self.probabilities(scores.view(), out),
-            None => self.part.forest().predict_proba_impl(x, par, out),
         }
     }
 }
@@ -211,7 +227,7 @@ impl Classifier for ForestKernelClassifier {
     }
 
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        self.answer(x, par, out);
+        self.answer(x, self.scored(x, par).as_ref(), par, out);
     }
 }
 

@@ -150,10 +150,8 @@ impl ForestKernelClassifier {
             let range = lesson.n_learnt..n.min(lesson.n_learnt.saturating_add(room));
             let part = s![range.clone(), ..];
             let scores = self.scored(rows.x.slice(part), training.par);
-            match &scores {
-                Some(scores) => self.probabilities(scores.view(), lesson.answers.slice_mut(part)),
-                None => self.answer(rows.x.slice(part), training.par, lesson.answers.slice_mut(part)),
-            }
+            let answers = lesson.answers.slice_mut(part);
+            self.answer(rows.x.slice(part), scores.as_ref(), training.par, answers);
             let Some(course) = &mut self.course else { return Err(Error::NoRows) };
             if let Some(scores) = &scores {
                 course.remember(scores, &rows.labels[range.clone()]);

@@ -24,6 +24,8 @@ pub struct ForestKernelParams {
     pub learner: KernelLearner,
     /// With `learner=ivm`: rows that each class chooses, at most.
     pub n_active: usize,
+    /// Let the forest's own answers count beside those of the process, as much as rows that neither had seen say.
+    pub blend: bool,
     /// Variance of the noise in labels of ±1, the kernel of a row with itself being 1; 0 searches for it.
     pub noise_variance: f64,
     /// Rows that are learnt from when the model goes on learning, at most: drawn from those that the forest remembers. A fit takes all rows.
@@ -39,6 +41,7 @@ impl Default for ForestKernelParams {
         Self {
             learner: KernelLearner::Gp,
             n_active: 100,
+            blend: true,
             noise_variance: 0.0,
             max_rows: 20_000,
             forest: ForestParams::default(),

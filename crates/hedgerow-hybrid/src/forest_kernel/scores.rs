@@ -45,7 +45,8 @@ impl LeafScores {
             let tree = &leaves.trees[t];
             let mut sums = vec![0.0; tree.keys.len() * width];
             let mut counts = vec![false; tree.keys.len()];
-            for (&row, weights) in rows.iter().zip(weights.rows()) {
+            let n_wanted = if par.is_stopped() { 0 } else { rows.len() };
+            for (&row, weights) in rows.iter().zip(weights.rows()).take(n_wanted) {
                 let leaf = tree.numbers.at(row);
                 counts[leaf] = true;
                 sums[leaf * width..][..width].iter_mut().zip(weights).for_each(|(sum, w)| *sum += w);

@@ -5,7 +5,9 @@
 //! rows is left out, a forest grown from the others, and so on until there are enough such rows.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, ClassId, Dataset, Error, Params as _, Result, Silent, Training};
+use hedgerow_core::{
+    Budget, ClassId, Classifier as _, Dataset, Error, Params as _, Result, Silent, Training,
+};
 use hedgerow_forest::Forest;
 use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, Axis};
@@ -16,12 +18,15 @@ use super::params::{ForestKernelParams, KernelLearner};
 use super::process;
 use super::scores::LeafScores;
 use super::sparse::{self, MOST_CANDIDATES, Sums};
+use crate::forest_ivm::blend::{Blend, Pair};
 
 /// Variances of the noise that are tried, the largest first: each is the first guess for the next.
 const NOISES: [f64; 3] = [10.0, 1.0, 0.1];
 /// Rows are left out in parts of this number, as many of them as give enough rows.
 const FOLDS: usize = 5;
 const ENOUGH_JUDGES: usize = 1500;
+/// Rows of a part that judge, at most.
+const MOST_JUDGES: usize = 5000;
 
 /// What rows that nobody had seen have decided.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,11 +35,16 @@ pub(super) struct Verdict {
     pub(super) noise: f64,
     /// From scores to probabilities.
     pub(super) calibration: Calibration,
+    /// How far forest and process are trusted; none if the process answers alone.
+    pub(super) blend: Option<Blend>,
 }
 
 impl Verdict {
     pub(super) fn is_valid(&self) -> bool {
-        self.noise.is_finite() && self.noise > 0.0 && self.calibration.is_valid()
+        self.noise.is_finite()
+            && self.noise > 0.0
+            && self.calibration.is_valid()
+            && self.blend.is_none_or(Blend::is_valid)
     }
 }
 
@@ -49,6 +59,7 @@ pub(super) fn judge(
     let mut order: Vec<usize> = (0..n).collect();
     Rng::new(params.seed, Purpose::Judge, 1).shuffle(&mut order);
     let mut tables: Vec<Vec<Array2<f64>>> = vec![Vec::new(); noises.len()];
+    let mut of_forests: Vec<Array2<f64>> = Vec::new();
     let mut labels: Vec<ClassId> = Vec::new();
     for fold in 0..(FOLDS * ENOUGH_JUDGES).div_ceil(n.max(1)).clamp(1, FOLDS) {
         if training.budget.spent().is_some() {
@@ -60,7 +71,8 @@ pub(super) fn judge(
             rows.sort_unstable();
             rows
         };
-        let (kept, left) = (data.select(&part(false)), part(true));
+        let (kept, mut left) = (data.select(&part(false)), part(true));
+        left = left.iter().copied().step_by(left.len().div_ceil(MOST_JUDGES).max(1)).collect();
         if kept.check_trainable().is_err() {
             continue;
         }
@@ -75,19 +87,37 @@ pub(super) fn judge(
         for (scores, tables) in scores.iter().zip(&mut tables) {
             tables.push(known(scores.of(&forest, x.view(), training.par)?, &kept.labels));
         }
+        of_forests.push(forest.predict_proba(x.view(), training.par)?);
         labels.extend(left.iter().map(|&row| data.labels[row]));
     }
-    let mut best: Option<(f64, Verdict)> = None;
+    let mut best: Option<(f64, Array2<f64>, Verdict)> = None;
     for (noise, tables) in noises.into_iter().zip(tables) {
         let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
         let Ok(scores) = ndarray::concatenate(Axis(0), &views) else { return Ok(None) };
         let calibration = Calibration::fit(&scores, &labels, training.par);
         let loss = calibration.loss(&scores, &labels);
-        if best.as_ref().is_none_or(|(least, _)| loss < *least) {
-            best = Some((loss, Verdict { noise, calibration }));
+        if best.as_ref().is_none_or(|(least, ..)| loss < *least) {
+            best = Some((loss, scores, Verdict { noise, calibration, blend: None }));
         }
     }
-    Ok(best.map(|(_, verdict)| verdict))
+    Ok(best.map(|(_, mut scores, mut verdict)| {
+        scores.rows_mut().into_iter().for_each(|mut row| {
+            row.as_slice_mut().into_iter().for_each(|row| verdict.calibration.apply(row));
+        });
+        verdict.blend = params.blend.then(|| blend(&of_forests, &scores, &labels));
+        verdict
+    }))
+}
+
+/// How far forests, whose answers come one table after the other, and processes are trusted by rows that neither had seen.
+fn blend(of_forests: &[Array2<f64>], of_processes: &Array2<f64>, labels: &[ClassId]) -> Blend {
+    let rows = |table: &Array2<f64>| table.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
+    let forests: Vec<Vec<f64>> = of_forests.iter().flat_map(rows).collect();
+    let processes = rows(of_processes);
+    let pairs = forests.iter().zip(&processes).zip(labels);
+    let pairs: Vec<Pair<'_>> =
+        pairs.map(|((forest, machine), class)| Pair { forest, machine, class: *class }).collect();
+    Blend::fit(&pairs)
 }
 
 /// Lets a process learn rows by the leaves of a forest, once for each noise.
