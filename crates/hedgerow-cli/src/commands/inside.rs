@@ -235,7 +235,7 @@ impl Inside {
             Self::Compared { trees, active_rows, kernel, .. } => {
                 let mut facts =
                     vec![("Trees", count(*trees as u64)), ("Rows compared with", count(*active_rows as u64))];
-                facts.extend(kernel_facts(kernel));
+                facts.extend(kernel.get("noise_variance").map(|noise| ("Noise variance", short(*noise))));
                 facts
             }
             Self::Leaves { trees, leaves, processes, kernel, .. } => {
