@@ -21,7 +21,7 @@ from hedgerow._estimator import Estimator, load
 from hedgerow._forest import OnlineForestClassifier
 from hedgerow._gp import GpClassifier
 from hedgerow._hedgerow import VERSION as __version__
-from hedgerow._hybrid import ForestIvmClassifier, LeafGpClassifier
+from hedgerow._hybrid import ForestIvmClassifier, ForestKernelClassifier, LeafGpClassifier
 from hedgerow._ivm import IvmClassifier
 from hedgerow._rvm import RvmClassifier, RvmRegressor
 
@@ -29,6 +29,7 @@ __all__ = [
     "Classifier",
     "Estimator",
     "ForestIvmClassifier",
+    "ForestKernelClassifier",
     "GpClassifier",
     "IvmClassifier",
     "LeafGpClassifier",

@@ -673,3 +673,72 @@ class RvmArguments:
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+
+class ForestKernelArguments:
+    """What a model of kind `forest-kernel` can be told."""
+
+    _kind: ClassVar[str] = "forest-kernel"
+    _title: ClassVar[str] = "growing trees, then a process"
+    _settings: ClassVar[Mapping[str, str]] = {
+        "learner": "learner",
+        "n_active": "n_active",
+        "blend": "blend",
+        "noise_variance": "noise_variance",
+        "max_rows": "max_rows",
+        "forest": "forest",
+    }
+
+    def __init__(
+        self,
+        *,
+        learner: str = "gp",
+        n_active: int = 100,
+        blend: bool = True,
+        noise_variance: float = 0.0,
+        max_rows: int = 20000,
+        forest: Any = None,
+        max_seconds: float | None = None,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        """Say how the model is made.
+
+        Parameters
+        ----------
+        learner : str, default="gp"
+            What learns with the kernel: gp (a Gaussian process with all rows) or ivm (all rows through some that are chosen).
+        n_active : int, default=100
+            With `learner=ivm`: rows that each class chooses, at most.
+        blend : bool, default=True
+            Let the forest's own answers count beside those of the process, as much as rows that neither had seen say.
+        noise_variance : float, default=0.0
+            Variance of the noise in labels of ±1, the kernel of a row with itself being 1; 0 searches for it.
+        max_rows : int, default=20000
+            Rows that are learnt from when the model goes on learning, at most: drawn from those that the forest remembers. A fit takes all rows.
+        forest : Any, default=None
+            The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
+        max_seconds : float | None, default=None
+            Time after which a fit ends with the best model so far; None sets no limit.
+        max_memory : int | str | None, default=None
+            Most bytes (or a text such as `500MB`) that a model, the rows it keeps and its training take together; None sets no limit.
+        n_jobs : int | None, default=-1
+            Threads: a number, -1 for one a core, None for one. Results do not depend on it.
+        random_state : Any, default=None
+            Seed of all random choices: a whole number makes the same model each time, None another one.
+        verbose : int, default=0
+            1 shows how far a fit has come.
+        """
+        self.learner = learner
+        self.n_active = n_active
+        self.blend = blend
+        self.noise_variance = noise_variance
+        self.max_rows = max_rows
+        self.forest = forest
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

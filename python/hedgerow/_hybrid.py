@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from hedgerow._arguments import ForestIvmArguments, LeafGpArguments
+from hedgerow._arguments import ForestIvmArguments, ForestKernelArguments, LeafGpArguments
 from hedgerow._online import OnlineClassifier
 
 
@@ -69,3 +69,38 @@ class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
     >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
     ['inside', 'outside']
     """
+
+
+class ForestKernelClassifier(ForestKernelArguments, OnlineClassifier):
+    """A Gaussian process whose kernel is a forest: two rows are as alike as the share of trees in which they share a leaf.
+
+    The forest says what matters, the process weighs all rows together. Answers take a few times as long as the forest's own.
+    The forest looks at the weights of rows, the process does not.
+
+    Attributes
+    ----------
+    classes_ : array of shape (n_classes,)
+        The classes, in the order of the columns of `predict_proba`.
+    kernel_ : dict
+        The variance of the noise that was chosen.
+    n_features_in_ : int
+        Columns of the rows it was fitted to.
+    feature_names_in_ : array of shape (n_features_in_,)
+        Their names, where they have names.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from hedgerow import ForestKernelClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 2))
+    >>> y = np.where(np.hypot(*X.T) < 1.0, "inside", "outside")
+    >>> model = ForestKernelClassifier(random_state=0).fit(X, y)
+    >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
+    ['inside', 'outside']
+    """
+
+    @property
+    def kernel_(self) -> dict[str, Any]:
+        """The parameters of the kernel by name."""
+        return dict(self._fitted().kernel)

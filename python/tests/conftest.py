@@ -8,6 +8,7 @@ import pytest
 
 from hedgerow import (
     ForestIvmClassifier,
+    ForestKernelClassifier,
     GpClassifier,
     IvmClassifier,
     LeafGpClassifier,
@@ -24,6 +25,7 @@ ONLINE = [
     ForestIvmClassifier(
         forest=OnlineForestClassifier(n_estimators=20), ivm=IvmClassifier(n_active=20), random_state=0
     ),
+    ForestKernelClassifier(forest=OnlineForestClassifier(n_estimators=20), random_state=0),
 ]
 ALL = [*ONLINE, GpClassifier(random_state=0)]
 REGRESSORS = [RvmRegressor(random_state=0)]

@@ -9,6 +9,8 @@ use serde_json::{Value, json};
 const LEAF: &str =
     "{data}/ripley_train.csv.gz --target yc --model leaf-gp --set n_trees=3 --set leaf_rows=60";
 const HELPED: &str = "{data}/ripley_train.csv.gz --target yc --model forest-ivm --set n_trees=20 --set n_active=28 --set max_rows=200";
+const COMPARED: &str =
+    "{data}/ripley_train.csv.gz --target yc --model forest-kernel --set n_trees=20 --set max_rows=200";
 
 fn number(value: &Value) -> f64 {
     value.as_f64().unwrap()
@@ -96,9 +98,37 @@ fn a_forest_with_machines_is_fitted_judged_asked_and_described() {
 }
 
 #[test]
+fn a_forest_as_a_kernel_is_fitted_judged_asked_and_described() {
+    let program = Program::new();
+    holds(
+        &program.ok("fit --model forest-kernel --help-params"),
+        &["learner", "n_active", "blend", "noise_variance", "max_rows", "forest", "seed"],
+    );
+    holds(
+        &program.refused("fit nowhere.csv --model forest-kernel --set max_rows=1"),
+        &["max_rows", "100 or more"],
+    );
+    for learner in ["gp", "ivm"] {
+        let line = format!("fit {COMPARED} --set learner={learner} --test {{data}}/ripley_test.csv.gz");
+        let line = format!("{line} --seed 3 --out m.hedgerow");
+        holds(&program.ok(&line), &["forest-kernel of 20 trees as the kernel of ", "kernel: noise_variance"]);
+        let fitted = program.json(&format!("{line} --report r.html"));
+        assert!(number(&fitted["metrics"]["accuracy"]) > 0.87, "{fitted}");
+        assert_eq!(fitted["active_rows"] == json!(250), learner == "gp", "{fitted}");
+        assert!(fitted["blend"]["machine"].is_number(), "{fitted}");
+        let page = String::from_utf8(program.read("r.html")).unwrap();
+        holds(&page, &["A Gaussian process whose kernel is a forest", "Noise variance", "Decision map"]);
+        let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+        assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
+        let info = program.json("info m.hedgerow");
+        assert_eq!((&info["kernel"], &info["learning"]["rows_learnt"]), (&fitted["kernel"], &json!(250)));
+    }
+}
+
+#[test]
 fn threads_do_not_change_the_file_and_frozen_models_answer_the_same() {
     let program = Program::new();
-    for (name, line) in [("leaf", LEAF), ("helped", HELPED)] {
+    for (name, line) in [("leaf", LEAF), ("helped", HELPED), ("compared", COMPARED)] {
         for threads in 1..=2 {
             program.ok(&format!("fit {line} --threads {threads} --out {name}{threads}.hedgerow"));
         }
@@ -131,15 +161,18 @@ fn streams_are_answered_and_learnt_and_updates_go_on() {
     let program = Program::new();
     let leaf = "--model leaf-gp --set n_trees=3 --set leaf_rows=80";
     let helped = "--model forest-ivm --set n_trees=20 --set n_active=15 --set max_rows=150";
+    let compared = "--model forest-kernel --set n_trees=20 --set max_rows=300";
     program.ok("generate sea --rows 1500 --seed 3 --out s.csv");
-    for settings in [leaf, helped] {
+    for (settings, by) in
+        [(leaf, "by a forest with"), (helped, "by a forest with"), (compared, "by a Gaussian process")]
+    {
         let result = program.json(&format!(
             "stream s.csv --target class {settings} --batches 5 --out m.hedgerow --report r.html"
         ));
         assert_eq!((&result["rows"], &result["rows_learnt"]), (&json!(1500), &json!(1500)));
         assert_eq!(result["batches"].as_array().unwrap().len(), 5);
         assert!(number(&result["prequential"]["accuracy"]) > 0.75, "{result}");
-        holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Learning curve", "by a forest with"]);
+        holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Learning curve", by]);
         let columns = program.json("info m.hedgerow")["schema"]["columns"].clone();
         let names: Vec<String> =
             columns.as_array().unwrap().iter().map(|c| c["name"].as_str().unwrap().to_string()).collect();
@@ -153,7 +186,7 @@ fn streams_are_answered_and_learnt_and_updates_go_on() {
 #[test]
 fn limits_end_the_work_with_a_model() {
     let program = Program::new();
-    for model in ["leaf-gp", "forest-ivm"] {
+    for model in ["leaf-gp", "forest-ivm", "forest-kernel"] {
         let line = format!(
             "fit {{data}}/digits.csv.gz --target digit --model {model} --max-seconds 1 --out m.hedgerow"
         );

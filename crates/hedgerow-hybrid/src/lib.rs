@@ -2,6 +2,7 @@
 //!
 //! A forest is quick and coarse, a Gaussian process slow and fine. [`LeafGp`] grows a few trees with large leaves and puts a process into every
 //! leaf that holds more than one class. [`ForestIvm`] lets a forest answer first, and Informative Vector Machines settle what it is unsure of.
+//! [`ForestKernelClassifier`] is a process whose kernel is a forest.
 //!
 //! ```
 //! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
@@ -17,7 +18,9 @@
 //! ```
 
 pub mod forest_ivm;
+pub mod forest_kernel;
 pub mod leaf_gp;
 
 pub use forest_ivm::{Account, Blend, Combine, FittedForestIvm, ForestIvm, ForestIvmParams};
+pub use forest_kernel::{FittedForestKernel, ForestKernelClassifier, ForestKernelParams, KernelLearner};
 pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafLearner, Sharing};

@@ -9,7 +9,7 @@ use std::str::FromStr;
 use hedgerow_core::{Error, ParamInfo, Result, describe};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
-use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow_hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
 use hedgerow_rvm::RvmParams;
 use serde::{Serialize, Serializer};
 
@@ -30,12 +30,14 @@ pub enum Kind {
     ForestIvm,
     /// The Relevance Vector Machine.
     Rvm,
+    /// A Gaussian process whose kernel is a forest.
+    ForestKernel,
 }
 
 impl Kind {
     /// All kinds.
     pub const ALL: &'static [Self] =
-        &[Self::Forest, Self::Ivm, Self::Gp, Self::LeafGp, Self::ForestIvm, Self::Rvm];
+        &[Self::Forest, Self::Ivm, Self::Gp, Self::LeafGp, Self::ForestIvm, Self::Rvm, Self::ForestKernel];
 
     /// Its name, on the command line and in model files.
     pub fn name(self) -> &'static str {
@@ -46,6 +48,7 @@ impl Kind {
             Self::LeafGp => "leaf-gp",
             Self::ForestIvm => "forest-ivm",
             Self::Rvm => "rvm",
+            Self::ForestKernel => "forest-kernel",
         }
     }
 
@@ -64,6 +67,9 @@ impl Kind {
             Self::Rvm => {
                 "The Relevance Vector Machine: few rows, found by the evidence; for classes and for values"
             }
+            Self::ForestKernel => {
+                "A Gaussian process whose kernel is a forest: weighs all rows together, not leaf by leaf"
+            }
         }
     }
 
@@ -74,13 +80,16 @@ impl Kind {
             Self::Ivm | Self::Gp | Self::Rvm => "searching for a kernel",
             Self::LeafGp => "training leaves",
             Self::ForestIvm => "growing trees, then a kernel",
+            Self::ForestKernel => "growing trees, then a process",
         }
     }
 
     /// Whether it can learn row by row.
     pub fn learns(self) -> bool {
         match self {
-            Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm | Self::Rvm => true,
+            Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm | Self::Rvm | Self::ForestKernel => {
+                true
+            }
             Self::Gp => false,
         }
     }
@@ -114,6 +123,7 @@ impl Kind {
             Self::LeafGp => "LeafGpParams",
             Self::ForestIvm => "ForestIvmParams",
             Self::Rvm => "RvmParams",
+            Self::ForestKernel => "ForestKernelParams",
         }
     }
 
@@ -126,6 +136,7 @@ impl Kind {
             Self::LeafGp => describe::<LeafGpParams>(),
             Self::ForestIvm => describe::<ForestIvmParams>(),
             Self::Rvm => describe::<RvmParams>(),
+            Self::ForestKernel => describe::<ForestKernelParams>(),
         }
     }
 
@@ -173,7 +184,8 @@ mod tests {
         }
         let message = "oracle".parse::<Kind>().unwrap_err().to_string();
         assert!(
-            message.contains("oracle") && message.contains("forest, ivm, gp, leaf-gp, forest-ivm, rvm"),
+            message.contains("oracle")
+                && message.contains("forest, ivm, gp, leaf-gp, forest-ivm, rvm, forest-kernel"),
             "{message}"
         );
         let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();

@@ -8,7 +8,7 @@ use hedgerow_core::{
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use hedgerow_gp::{GpClassifier, IvmClassifier};
-use hedgerow_hybrid::{ForestIvm, ForestIvmParams, LeafGp};
+use hedgerow_hybrid::{ForestIvm, ForestIvmParams, ForestKernelClassifier, ForestKernelParams, LeafGp};
 use hedgerow_rvm::RvmClassifier;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
 
@@ -47,6 +47,8 @@ pub enum Learner {
     ForestIvm(Box<ForestIvm>),
     /// A Relevance Vector Machine, which keeps learning unless it was frozen.
     Rvm(Box<RvmClassifier>),
+    /// A process whose kernel is a forest, which keeps learning unless it was frozen.
+    ForestKernel(Box<ForestKernelClassifier>),
 }
 
 /// A fitted model and what was learnt on the way.
@@ -93,6 +95,11 @@ impl Model {
                 let model = Self::fitted(data, Learner::Rvm(Box::new(fitted.classifier)), fitted.stop);
                 Ok(Fitted { log_evidence, notes, ..model })
             }
+            ModelParams::ForestKernel(params) => {
+                let params = ForestKernelParams::clone(params).check()?;
+                let fitted = ForestKernelClassifier::fit(data, &params, training)?;
+                Ok(Self::fitted(data, Learner::ForestKernel(Box::new(fitted.model)), fitted.stop))
+            }
         }
     }
 
@@ -127,6 +134,10 @@ impl Model {
             }
             ModelParams::Rvm(params) => {
                 Learner::Rvm(Box::new(RvmClassifier::new(&schema, &params.clone().check()?)?))
+            }
+            ModelParams::ForestKernel(params) => {
+                let params = ForestKernelParams::clone(params).check()?;
+                Learner::ForestKernel(Box::new(ForestKernelClassifier::new(&schema, &params)?))
             }
             ModelParams::Gp(_) => return Err(Kind::Gp.unable("learn row by row", Kind::learns)),
         };
@@ -164,6 +175,7 @@ impl Model {
             Learner::LeafGp(model) => Learner::LeafGp(Box::new(model.frozen())),
             Learner::ForestIvm(model) => Learner::ForestIvm(Box::new(model.frozen())),
             Learner::Rvm(rvm) => Learner::Rvm(Box::new(rvm.frozen())),
+            Learner::ForestKernel(model) => Learner::ForestKernel(Box::new(model.frozen())),
             learner @ (Learner::Forest(_) | Learner::Gp(_)) => learner,
         };
         Self { schema: self.schema, learner }
@@ -180,6 +192,7 @@ impl Model {
             Learner::LeafGp(model) => model.learn(schema, rows, training)?,
             Learner::ForestIvm(model) => model.learn(schema, rows, training)?,
             Learner::Rvm(rvm) => rvm.learn(schema, rows, training)?,
+            Learner::ForestKernel(model) => model.learn(schema, rows, training)?,
             Learner::Forest(_) | Learner::Gp(_) => return Err(Error::NoRows),
         };
         if self.schema != *schema {
@@ -205,6 +218,7 @@ impl Model {
             Learner::LeafGp(model) => model.can_learn(),
             Learner::ForestIvm(model) => model.can_learn(),
             Learner::Rvm(rvm) => rvm.can_learn(),
+            Learner::ForestKernel(model) => model.can_learn(),
             Learner::Forest(_) | Learner::Gp(_) => false,
         };
         match (can, self.kind().learns()) {
@@ -222,6 +236,7 @@ impl Model {
             Learner::LeafGp(model) => model.remembered(&self.schema),
             Learner::ForestIvm(model) => model.remembered(&self.schema),
             Learner::Rvm(rvm) => rvm.remembered(&self.schema),
+            Learner::ForestKernel(model) => model.remembered(&self.schema),
             Learner::Forest(_) | Learner::Gp(_) => Ok(None),
         }
     }
@@ -235,6 +250,7 @@ impl Model {
             Learner::LeafGp(model) => Some(model.n_seen()),
             Learner::ForestIvm(model) => Some(model.n_seen()),
             Learner::Rvm(rvm) => Some(rvm.n_seen()),
+            Learner::ForestKernel(model) => Some(model.n_seen()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -248,6 +264,7 @@ impl Model {
             Learner::LeafGp(model) => Some(model.n_remembered()),
             Learner::ForestIvm(model) => Some(model.n_remembered()),
             Learner::Rvm(rvm) => Some(rvm.n_remembered()),
+            Learner::ForestKernel(model) => Some(model.n_remembered()),
             Learner::Forest(_) | Learner::Gp(_) => None,
         }
     }
@@ -261,6 +278,7 @@ impl Model {
             Learner::LeafGp(_) => Kind::LeafGp,
             Learner::ForestIvm(_) => Kind::ForestIvm,
             Learner::Rvm(_) => Kind::Rvm,
+            Learner::ForestKernel(_) => Kind::ForestKernel,
         }
     }
 
@@ -274,6 +292,7 @@ impl Model {
             Learner::LeafGp(model) => model.params().clone().into(),
             Learner::ForestIvm(model) => model.params().clone().into(),
             Learner::Rvm(rvm) => rvm.params().clone().into(),
+            Learner::ForestKernel(model) => model.params().clone().into(),
         }
     }
 
@@ -311,6 +330,11 @@ impl Model {
         if let Learner::ForestIvm(model) = &self.learner { Some(model) } else { None }
     }
 
+    /// The process whose kernel is a forest, if it is one.
+    pub fn as_forest_kernel(&self) -> Option<&ForestKernelClassifier> {
+        if let Learner::ForestKernel(model) = &self.learner { Some(model) } else { None }
+    }
+
     /// The Relevance Vector Machine, if it is one.
     pub fn as_rvm(&self) -> Option<&RvmClassifier> {
         if let Learner::Rvm(rvm) = &self.learner { Some(rvm) } else { None }
@@ -336,6 +360,11 @@ impl Model {
                 named.map(|(name, value)| (name.to_string(), value)).to_vec()
             }),
             Learner::Rvm(rvm) => crate::values::named_lengths(&rvm.lengths()),
+            Learner::ForestKernel(model) => model
+                .noise_variance()
+                .map(|noise| ("noise_variance".to_string(), noise))
+                .into_iter()
+                .collect(),
             Learner::Forest(_) | Learner::OnlineForest(_) => Vec::new(),
         }
     }
@@ -359,6 +388,7 @@ impl Model {
             Learner::LeafGp(model) => model.bytes(),
             Learner::ForestIvm(model) => model.bytes(),
             Learner::Rvm(rvm) => rvm.bytes(),
+            Learner::ForestKernel(model) => model.bytes(),
         }
     }
 
@@ -411,6 +441,7 @@ impl Classifier for Model {
             Learner::LeafGp(model) => model.predict_proba_impl(x, par, out),
             Learner::ForestIvm(model) => model.predict_proba_impl(x, par, out),
             Learner::Rvm(rvm) => rvm.predict_proba_impl(x, par, out),
+            Learner::ForestKernel(model) => model.predict_proba_impl(x, par, out),
         }
     }
 }

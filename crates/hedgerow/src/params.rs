@@ -3,7 +3,7 @@
 use hedgerow_core::{Params, Result};
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
-use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow_hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
 use hedgerow_rvm::RvmParams;
 use serde::Serialize;
 
@@ -35,6 +35,8 @@ pub enum ModelParams {
     ForestIvm(Box<ForestIvmParams>),
     /// Those of a Relevance Vector Machine.
     Rvm(RvmParams),
+    /// Those of a process whose kernel is a forest.
+    ForestKernel(Box<ForestKernelParams>),
 }
 
 impl ModelParams {
@@ -47,6 +49,7 @@ impl ModelParams {
             Kind::LeafGp => Self::LeafGp(LeafGpParams::default()),
             Kind::ForestIvm => ForestIvmParams::default().into(),
             Kind::Rvm => Self::Rvm(RvmParams::default()),
+            Kind::ForestKernel => ForestKernelParams::default().into(),
         }
     }
 
@@ -59,6 +62,7 @@ impl ModelParams {
             Self::LeafGp(_) => Kind::LeafGp,
             Self::ForestIvm(_) => Kind::ForestIvm,
             Self::Rvm(_) => Kind::Rvm,
+            Self::ForestKernel(_) => Kind::ForestKernel,
         }
     }
 
@@ -71,6 +75,7 @@ impl ModelParams {
             Self::LeafGp(params) => Self::LeafGp(params.with_settings(settings)?),
             Self::ForestIvm(params) => params.with_settings(settings)?.into(),
             Self::Rvm(params) => Self::Rvm(params.with_settings(settings)?),
+            Self::ForestKernel(params) => params.with_settings(settings)?.into(),
         })
     }
 
@@ -84,6 +89,7 @@ impl ModelParams {
             Self::LeafGp(params) => params.seed = seed,
             Self::ForestIvm(params) => params.seed = seed,
             Self::Rvm(params) => params.seed = seed,
+            Self::ForestKernel(params) => params.seed = seed,
         }
         self
     }
@@ -97,6 +103,7 @@ impl ModelParams {
             Self::LeafGp(params) => params.seed,
             Self::ForestIvm(params) => params.seed,
             Self::Rvm(params) => params.seed,
+            Self::ForestKernel(params) => params.seed,
         }
     }
 
@@ -109,6 +116,7 @@ impl ModelParams {
             Self::LeafGp(params) => params.rules(),
             Self::ForestIvm(params) => params.rules(),
             Self::Rvm(params) => params.rules(),
+            Self::ForestKernel(params) => params.rules(),
         }
     }
 }
@@ -152,6 +160,12 @@ impl From<LeafGpParams> for ModelParams {
 impl From<ForestIvmParams> for ModelParams {
     fn from(params: ForestIvmParams) -> Self {
         Self::ForestIvm(Box::new(params))
+    }
+}
+
+impl From<ForestKernelParams> for ModelParams {
+    fn from(params: ForestKernelParams) -> Self {
+        Self::ForestKernel(Box::new(params))
     }
 }
 

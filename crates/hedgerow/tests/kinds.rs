@@ -8,7 +8,7 @@ use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, che
 use hedgerow::core::{Classifier as _, Error, Par};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
-use hedgerow::hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow::hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
 use hedgerow::rvm::RvmParams;
 use hedgerow::{Kind, Model, ModelParams};
 use models::{changed, edited, fit_any, more_rows, random_rows, teach};
@@ -22,6 +22,7 @@ fn params(kind: Kind) -> ModelParams {
         Kind::LeafGp => leaf_gp(),
         Kind::ForestIvm => forest_ivm(),
         Kind::Rvm => rvm(),
+        Kind::ForestKernel => forest_kernel(),
         other => ModelParams::new(other),
     }
 }
@@ -42,6 +43,11 @@ fn forest_ivm() -> ModelParams {
         ..Default::default()
     };
     ForestIvmParams { forest, ivm, ..Default::default() }.into()
+}
+
+fn forest_kernel() -> ModelParams {
+    let forest = ForestParams { n_trees: 4, ..Default::default() };
+    ForestKernelParams { forest, max_rows: 200, ..Default::default() }.into()
 }
 
 fn leaf_gp() -> ModelParams {
@@ -115,7 +121,7 @@ fn only_forests_are_merged() {
 
 #[test]
 fn a_loaded_model_is_the_saved_one() {
-    for kind in [Kind::Forest, Kind::Gp, Kind::LeafGp, Kind::ForestIvm] {
+    for kind in [Kind::Forest, Kind::Gp, Kind::LeafGp, Kind::ForestIvm, Kind::ForestKernel] {
         check_saved(kind);
     }
 }
@@ -183,6 +189,8 @@ fn a_changed_file_of_trees_with_processes_never_panics() {
 fn a_changed_file_of_a_forest_with_machines_never_panics() {
     check_changed(&fit_any(&forest_ivm(), 1), 600);
     check_changed(&fit_any(&forest_ivm(), 1).without_rows(), 600);
+    check_changed(&fit_any(&forest_kernel(), 1), 600);
+    check_changed(&fit_any(&forest_kernel(), 1).without_rows(), 600);
 }
 
 #[test]
@@ -191,7 +199,7 @@ fn a_process_learns_nothing_row_by_row() {
     let message = teach(&mut model, &more_rows()).unwrap_err().to_string();
     assert!(
         message.contains("gp cannot learn row by row")
-            && message.contains("forest, ivm, leaf-gp, forest-ivm, rvm"),
+            && message.contains("forest, ivm, leaf-gp, forest-ivm, rvm, forest-kernel"),
         "{message}"
     );
     assert_eq!((model.n_seen(), model.n_remembered()), (None, None));

@@ -285,6 +285,7 @@ pub(super) fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> 
         ModelParams::Ivm(params) => Some(params.pool_rows()),
         ModelParams::LeafGp(params) => Some(params.max_rows),
         ModelParams::ForestIvm(params) => Some(params.forest.pool_rows),
+        ModelParams::ForestKernel(params) => Some(params.forest.pool_rows),
         ModelParams::Rvm(params) => Some(params.max_rows),
         _ => Some(0),
     }

@@ -57,6 +57,18 @@ pub(crate) enum Inside {
         /// What machines changed, on rows that nobody had seen when they were answered.
         takeover: Takeover,
     },
+    /// Of a process whose kernel is a forest.
+    Compared {
+        trees: usize,
+        /// Splits and leaves.
+        nodes: usize,
+        /// Rows that the scores of leaves come from; 0 if the forest answers alone.
+        active_rows: usize,
+        kernel: BTreeMap<String, f64>,
+        /// How far forest and process are trusted, where both answer.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blend: Option<hedgerow::hybrid::Blend>,
+    },
     /// Of a process that answers from all its rows.
     All { rows_kept: usize, kernel: BTreeMap<String, f64> },
 }
@@ -116,6 +128,12 @@ impl Inside {
                 takeover: Takeover::new(helped.account(), model.schema.labels.names()),
             };
         }
+        if let Some(compared) = model.as_forest_kernel() {
+            let forest = compared.part().forest();
+            let (trees, nodes) = (forest.trees().len(), forest.n_nodes());
+            let (active_rows, blend) = (compared.n_active(), compared.blend());
+            return Self::Compared { trees, nodes, active_rows, kernel, blend };
+        }
         if let Some(model) = model.as_leaf_gp() {
             let size = model.size();
             let (leaves, processes) = (size.n_leaves, size.n_processes);
@@ -151,6 +169,9 @@ impl Inside {
             Self::Leaves { trees, processes, .. } => {
                 format!("{} trees with {} processes", count(*trees as u64), count(*processes as u64))
             }
+            Self::Compared { trees, active_rows, .. } => {
+                format!("{} trees as the kernel of {} rows", count(*trees as u64), count(*active_rows as u64))
+            }
             Self::All { rows_kept, .. } => format!("{} rows", count(*rows_kept as u64)),
         }
     }
@@ -159,9 +180,11 @@ impl Inside {
     pub(crate) fn size(&self) -> String {
         match self {
             Self::Trees { nodes, .. } => format!("{} nodes", count(*nodes as u64)),
-            Self::Rows { .. } | Self::All { .. } | Self::Leaves { .. } | Self::Helped { .. } => {
-                self.details()
-            }
+            Self::Rows { .. }
+            | Self::All { .. }
+            | Self::Leaves { .. }
+            | Self::Helped { .. }
+            | Self::Compared { .. } => self.details(),
         }
     }
 
@@ -186,6 +209,10 @@ impl Inside {
                     kernel_words(kernel)
                 )
             }
+            Self::Compared { nodes, active_rows, kernel, .. } => {
+                let alone = if *active_rows == 0 { "; the forest answers alone" } else { "" };
+                format!("{} nodes; {}{alone}", count(*nodes as u64), kernel_words(kernel))
+            }
             Self::Rows { kernel, .. } | Self::All { kernel, .. } => kernel_words(kernel),
         }
     }
@@ -204,6 +231,12 @@ impl Inside {
                     ("Unseen rows right, forest alone", format!("{:.2} %", 100.0 * takeover.accuracy_before)),
                     ("Unseen rows right, with machines", format!("{:.2} %", 100.0 * takeover.accuracy_after)),
                 ]
+            }
+            Self::Compared { trees, active_rows, kernel, .. } => {
+                let mut facts =
+                    vec![("Trees", count(*trees as u64)), ("Rows compared with", count(*active_rows as u64))];
+                facts.extend(kernel.get("noise_variance").map(|noise| ("Noise variance", short(*noise))));
+                facts
             }
             Self::Leaves { trees, leaves, processes, kernel, .. } => {
                 let mut facts = vec![
@@ -251,7 +284,7 @@ pub(crate) enum Renewed {
 impl Renewed {
     pub(crate) fn new(kind: Kind, tried: usize, replaced: usize) -> Self {
         match kind {
-            Kind::Forest => Self::Trees { trees_tried: tried, trees_replaced: replaced },
+            Kind::Forest | Kind::ForestKernel => Self::Trees { trees_tried: tried, trees_replaced: replaced },
             Kind::LeafGp => Self::Leaves { processes_trained: tried, leaves_split: replaced },
             _ => Self::Rows { active_rows_tried: tried, active_rows_replaced: replaced },
         }

@@ -24,7 +24,7 @@ pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &
     for (name, value) in Inside::new(model).facts() {
         fact(page, name, value);
     }
-    if let Some(forest) = model.as_forest() {
+    if let Some(forest) = model.as_forest().or_else(|| Some(model.as_forest_kernel()?.part().forest())) {
         let meaning = "The share of all impurity removed that each column's splits removed.";
         page.importances = Some(Importances::new(meaning, schema, &forest.impurity_importances()));
     }
@@ -51,6 +51,7 @@ pub(super) fn a_kind(model: &Model) -> &'static str {
         Kind::ForestIvm => "a forest with Informative Vector Machines",
         Kind::LeafGp => "a forest with Gaussian processes in its leaves",
         Kind::Rvm => "a Relevance Vector Machine",
+        Kind::ForestKernel => "a Gaussian process whose kernel is a forest",
         other => other.name(),
     }
 }

@@ -243,6 +243,11 @@ impl OnlineForest {
         Ok(lesson)
     }
 
+    /// Makes room for classes that no tree has heard of yet.
+    pub fn know_classes(&mut self, n_classes: usize) {
+        self.forest.n_classes = self.forest.n_classes.max(n_classes);
+    }
+
     /// Puts all trees into the order in which they are saved: the same for the same trees, however they came to be.
     pub fn put_in_order(&mut self) {
         // Trees that have not learnt anything since they were fitted stand in order.

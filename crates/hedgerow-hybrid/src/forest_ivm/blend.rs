@@ -27,10 +27,10 @@ impl Default for Blend {
 
 /// A row that neither the forest nor the machine had seen when they answered.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Pair<'a> {
-    pub(super) forest: &'a [f64],
-    pub(super) machine: &'a [f64],
-    pub(super) class: ClassId,
+pub(crate) struct Pair<'a> {
+    pub(crate) forest: &'a [f64],
+    pub(crate) machine: &'a [f64],
+    pub(crate) class: ClassId,
 }
 
 impl Blend {
@@ -38,12 +38,12 @@ impl Blend {
     pub const FOREST: Self = Self { forest: 1.0, machine: 0.0 };
 
     /// Whether both powers are possible ones.
-    pub(super) fn is_valid(self) -> bool {
+    pub(crate) fn is_valid(self) -> bool {
         [self.forest, self.machine].iter().all(|power| (0.0..=1e3).contains(power))
     }
 
     /// The powers that suit rows best. As many rows as it takes to doubt a guess are imagined, so that few rows do not lead astray.
-    pub(super) fn fit(pairs: &[Pair<'_>]) -> Self {
+    pub(crate) fn fit(pairs: &[Pair<'_>]) -> Self {
         let start = Self::default();
         let both = Self::climb(pairs, start, [true, true]);
         // A power below 0 would mean to believe the opposite.
@@ -129,7 +129,7 @@ impl Blend {
     }
 
     /// The log-loss of a row.
-    pub(super) fn loss(self, pair: Pair<'_>) -> f64 {
+    pub(crate) fn loss(self, pair: Pair<'_>) -> f64 {
         let mut p = vec![0.0; pair.forest.len()];
         self.apply(pair.forest, pair.machine, &mut p);
         -libm::log(p.get(pair.class.index()).copied().unwrap_or(LEAST).max(LEAST))

@@ -9,7 +9,7 @@
 
 mod account;
 mod assemble;
-mod blend;
+pub(crate) mod blend;
 mod heard;
 mod online;
 mod params;

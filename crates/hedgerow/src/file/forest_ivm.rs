@@ -14,8 +14,8 @@ use super::{forest, json, kernel, online};
 const FACTS: &str = "facts";
 
 /// The trees in the order in which they are written, and what the forest needs to go on learning.
-pub(super) fn trees(model: &ForestIvm) -> (Cow<'_, [Tree]>, Option<Saved>) {
-    match model.part() {
+pub(super) fn trees(part: &Part) -> (Cow<'_, [Tree]>, Option<Saved>) {
+    match part {
         Part::Alone(forest) => (Cow::Borrowed(forest.trees()), None),
         Part::Learning(online) => (online.ordered_trees(), Some(online.saved())),
     }
@@ -30,11 +30,15 @@ pub(super) fn plan<'a>(model: &'a ForestIvm, trees: &'a [Tree], plan: &mut Plan<
 }
 
 pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<ForestIvm> {
+    ForestIvm::restore(json(parts, FACTS)?, part(parts, schema)?, &mut |name| kernel::table(parts, name))
+}
+
+/// The forest, with what it needs to go on learning if that is there.
+pub(super) fn part(parts: &Parts<'_>, schema: &Schema) -> Result<Part> {
     let forest = forest::read(parts, schema)?;
-    let part = if online::is_there(parts) {
+    Ok(if online::is_there(parts) {
         Part::Learning(Box::new(online::read(parts, schema, forest)?))
     } else {
         Part::Alone(Box::new(forest))
-    };
-    ForestIvm::restore(json(parts, FACTS)?, part, &mut |name| kernel::table(parts, name))
+    })
 }

@@ -1,13 +1,14 @@
 //! The model file: a safetensors file with our metadata and a checksum at its end. `docs/model-file.md` is its description.
 //!
 //! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `online` which it needs to go on learning, `kernel`
-//! writes and reads kernel models, which say themselves what they are, `leaf_gp` and `forest_ivm` forests
+//! writes and reads kernel models, which say themselves what they are, `leaf_gp`, `forest_ivm` and `forest_kernel` forests
 //! together with such models; `disk` replaces files in one
 //! step.
 
 mod disk;
 mod forest;
 mod forest_ivm;
+mod forest_kernel;
 mod kernel;
 mod layout;
 mod leaf_gp;
@@ -125,6 +126,9 @@ fn classes(parts: &Parts<'_>) -> Result<Model> {
         Kind::ForestIvm => Learner::ForestIvm(Box::new(fitting(forest_ivm::read(parts, &schema)?, &schema)?)),
         Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(parts, &schema)?, &schema)?)),
         Kind::Rvm => Learner::Rvm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
+        Kind::ForestKernel => {
+            Learner::ForestKernel(Box::new(fitting(forest_kernel::read(parts, &schema)?, &schema)?))
+        }
     };
     Ok(Model { schema, learner })
 }
@@ -161,7 +165,8 @@ impl<'a> Contents<'a> {
         let (trees, saved) = match &model.learner {
             Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
             Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
-            Learner::ForestIvm(model) => forest_ivm::trees(model),
+            Learner::ForestIvm(model) => forest_ivm::trees(model.part()),
+            Learner::ForestKernel(model) => forest_ivm::trees(model.part()),
             Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) | Learner::Rvm(_) => {
                 (Cow::Borrowed([].as_slice()), None)
             }
@@ -185,6 +190,7 @@ impl<'a> Contents<'a> {
                 }
             }
             Learner::Rvm(rvm) => kernel::plan(&**rvm, &mut plan)?,
+            Learner::ForestKernel(model) => forest_kernel::plan(model, &self.trees, &mut plan)?,
         }
         if let Some(saved) = &self.saved {
             online::plan(saved, &mut plan)?;

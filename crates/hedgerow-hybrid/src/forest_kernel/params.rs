@@ -1,0 +1,73 @@
+//! How a Gaussian process with the kernel of a forest is trained.
+
+use hedgerow_core::{Error, Params, Result};
+use hedgerow_forest::ForestParams;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What learns with the kernel of the forest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum KernelLearner {
+    /// A Gaussian process with all rows.
+    #[default]
+    Gp,
+    /// All rows through those that Informative Vector Machines choose.
+    Ivm,
+}
+
+/// How a Gaussian process with the kernel of a forest is trained.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ForestKernelParams {
+    /// What learns with the kernel: gp (a Gaussian process with all rows) or ivm (all rows through some that are chosen).
+    pub learner: KernelLearner,
+    /// With `learner=ivm`: rows that each class chooses, at most.
+    pub n_active: usize,
+    /// Let the forest's own answers count beside those of the process, as much as rows that neither had seen say.
+    pub blend: bool,
+    /// Variance of the noise in labels of ±1, the kernel of a row with itself being 1; 0 searches for it.
+    pub noise_variance: f64,
+    /// Rows that are learnt from when the model goes on learning, at most: drawn from those that the forest remembers. A fit takes all rows.
+    pub max_rows: usize,
+    /// The forest whose leaves are compared: its parameters, which may be set by their own names.
+    pub forest: ForestParams,
+    /// Seed of all random choices: same seed, same data, same model.
+    pub seed: u64,
+}
+
+impl Default for ForestKernelParams {
+    fn default() -> Self {
+        Self {
+            learner: KernelLearner::Gp,
+            n_active: 100,
+            blend: true,
+            noise_variance: 0.0,
+            max_rows: 20_000,
+            forest: ForestParams::default(),
+            seed: 0,
+        }
+    }
+}
+
+impl ForestKernelParams {
+    /// Parameters of the forest, with the seed of all.
+    pub fn forest_params(&self) -> ForestParams {
+        ForestParams { seed: self.seed, ..self.forest.clone() }
+    }
+}
+
+impl Params for ForestKernelParams {
+    fn rules(&self) -> Result<()> {
+        if self.n_active == 0 {
+            return Err(Error::param("n_active", "1 or more", 0));
+        }
+        if !(0.0..=1e6).contains(&self.noise_variance) {
+            return Err(Error::param("noise_variance", "0, or a number up to 1e6", self.noise_variance));
+        }
+        if self.max_rows < 100 {
+            return Err(Error::param("max_rows", "100 or more", self.max_rows));
+        }
+        self.forest.rules()
+    }
+}

@@ -1,0 +1,133 @@
+//! What the leaves of a forest say once a process has learnt: an answer costs a walk down each tree, as that of the forest itself does.
+//!
+//! The mean of a process at x is `Σ_j α_j k(x, x_j)`, and with the kernel of a forest that is a sum of one number for each tree:
+//!
+//! ```text
+//! score(x) = Σ_t g_t(leaf_t(x)),    g_t(l) = 1/T Σ_{j in leaf l of tree t} α_j
+//! ```
+
+use hedgerow_core::{Par, Result};
+use hedgerow_forest::Forest;
+use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+
+use super::leaves::{Leaves, key, n_keys};
+
+/// Rows that are scored together.
+const BLOCK: usize = 256;
+const NONE: u32 = u32::MAX;
+
+/// A number a class for each leaf that holds a row which counts; others say nothing.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct LeafScores {
+    pub(super) n_classes: usize,
+    /// Rows that count.
+    pub(super) n_rows: usize,
+    /// For each tree, its leaves, as keys that rise.
+    pub(super) keys: Vec<Vec<u32>>,
+    /// For each tree, leaf after leaf, a number a class.
+    pub(super) values: Vec<Vec<f32>>,
+    /// For each tree, where the numbers of a leaf begin, by its key.
+    places: Vec<Vec<u32>>,
+}
+
+impl LeafScores {
+    /// Of rows with weights, a column a class.
+    pub(super) fn new(
+        forest: &Forest,
+        leaves: &Leaves,
+        rows: &[usize],
+        weights: &Array2<f64>,
+        par: &Par,
+    ) -> Self {
+        let width = weights.ncols();
+        let per_tree = 1.0 / leaves.trees.len().max(1) as f64;
+        let made = par.map(leaves.trees.len(), |t| {
+            let tree = &leaves.trees[t];
+            let mut sums = vec![0.0; tree.keys.len() * width];
+            let mut counts = vec![false; tree.keys.len()];
+            let n_wanted = if par.is_stopped() { 0 } else { rows.len() };
+            for (&row, weights) in rows.iter().zip(weights.rows()).take(n_wanted) {
+                let leaf = tree.numbers.at(row);
+                counts[leaf] = true;
+                sums[leaf * width..][..width].iter_mut().zip(weights).for_each(|(sum, w)| *sum += w);
+            }
+            let used = || (0..tree.keys.len()).filter(|leaf| counts[*leaf]);
+            let keys: Vec<u32> = used().map(|leaf| tree.keys[leaf]).collect();
+            let values = used().flat_map(|leaf| &sums[leaf * width..][..width]);
+            (keys, values.map(|sum| (sum * per_tree) as f32).collect::<Vec<f32>>())
+        });
+        let (keys, values) = made.into_iter().unzip();
+        let mut scores = Self { n_classes: width, n_rows: rows.len(), keys, values, places: Vec::new() };
+        scores.index(forest);
+        scores
+    }
+
+    /// The same from a model file. None if leaves and numbers do not fit the forest or each other.
+    pub(super) fn from_parts(
+        forest: &Forest,
+        n_classes: usize,
+        n_rows: usize,
+        keys: Vec<Vec<u32>>,
+        values: Vec<Vec<f32>>,
+    ) -> Option<Self> {
+        let fits = |((tree, keys), values): ((&hedgerow_forest::tree::Tree, &Vec<u32>), &Vec<f32>)| {
+            keys.windows(2).all(|pair| pair[0] < pair[1])
+                && keys.last().is_none_or(|last| (*last as usize) < n_keys(tree))
+                && values.len() == keys.len() * n_classes
+                && values.iter().all(|value| value.is_finite())
+        };
+        let trees = forest.trees();
+        if keys.len() != trees.len() || values.len() != trees.len() {
+            return None;
+        }
+        if !trees.iter().zip(&keys).zip(&values).all(fits) {
+            return None;
+        }
+        let mut scores = Self { n_classes, n_rows, keys, values, places: Vec::new() };
+        scores.index(forest);
+        Some(scores)
+    }
+
+    fn index(&mut self, forest: &Forest) {
+        let places = forest.trees().iter().zip(&self.keys).map(|(tree, keys)| {
+            let mut places = vec![NONE; n_keys(tree)];
+            keys.iter().enumerate().for_each(|(leaf, key)| places[*key as usize] = leaf as u32);
+            places
+        });
+        self.places = places.collect();
+    }
+
+    /// A score a class for each row.
+    pub(super) fn of(&self, forest: &Forest, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
+        let alone = Par::sequential();
+        let blocks: Vec<Result<Array2<f64>>> = par.map(x.nrows().div_ceil(BLOCK), |block| {
+            let rows = s![block * BLOCK..((block + 1) * BLOCK).min(x.nrows()), ..];
+            let places = forest.leaf_places(x.slice(rows), &alone)?;
+            let mut out = Array2::zeros((places.nrows(), self.n_classes));
+            for (row, mut out) in places.rows().into_iter().zip(out.rows_mut()) {
+                for (t, &place) in row.iter().enumerate() {
+                    let leaf = self.places[t][key(place) as usize];
+                    if leaf != NONE {
+                        let values = &self.values[t][leaf as usize * self.n_classes..][..self.n_classes];
+                        out.iter_mut().zip(values).for_each(|(sum, value)| *sum += f64::from(*value));
+                    }
+                }
+            }
+            Ok(out)
+        });
+        let mut out = Array2::zeros((x.nrows(), self.n_classes));
+        for (block, scores) in blocks.into_iter().enumerate() {
+            let scores = scores?;
+            let mut to: ArrayViewMut2<'_, f64> =
+                out.slice_mut(s![block * BLOCK..block * BLOCK + scores.nrows(), ..]);
+            to.assign(&scores);
+        }
+        Ok(out)
+    }
+
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        let of_lists = |lists: &[Vec<u32>]| lists.iter().map(|list| 4 * list.len()).sum::<usize>();
+        of_lists(&self.keys) + of_lists(&self.places) + self.values.iter().map(|v| 4 * v.len()).sum::<usize>()
+    }
+}

@@ -1,0 +1,198 @@
+//! What a process with the kernel of a forest promises.
+
+use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow_core::traits::most_probable;
+use hedgerow_core::{ClassId, Features, LabelTable, Rows, Silent};
+use hedgerow_forest::ForestParams;
+use hedgerow_forest::proximity::proximities;
+use hedgerow_gp::{Kernel, LabelRegression};
+use ndarray::s;
+
+use super::leaves::Leaves;
+use super::*;
+
+fn small() -> ForestKernelParams {
+    ForestKernelParams {
+        n_active: 20,
+        max_rows: 300,
+        forest: ForestParams { n_trees: 15, ..ForestParams::default() },
+        ..ForestKernelParams::default()
+    }
+}
+
+/// Three classes in stripes that lie across the axes.
+fn stripes(n: usize, seed: u64) -> Dataset {
+    let mut data = blobs(n, 2, 3, seed);
+    let mut rng = Rng::new(seed, Purpose::Data, 9);
+    let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
+    data.features = Features::from_view(x.view());
+    data.labels =
+        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect();
+    data
+}
+
+fn fit(data: &Dataset, params: ForestKernelParams, threads: usize) -> ForestKernelClassifier {
+    let par = Par::new(threads).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    ForestKernelClassifier::fit(data, &params.check().unwrap(), &training).unwrap().model
+}
+
+fn right(proba: &Array2<f64>, labels: &[ClassId]) -> usize {
+    most_probable(proba.view()).iter().zip(labels).filter(|(a, b)| a == b).count()
+}
+
+fn forest(data: &Dataset, n_trees: usize) -> Forest {
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let params = ForestParams { n_trees, ..ForestParams::default() };
+    Forest::fit(data, &params.check().unwrap(), &training).unwrap().forest
+}
+
+#[test]
+fn sums_over_leaves_are_the_process_with_the_matrix_of_matches() {
+    let (data, test) = (stripes(150, 1), stripes(40, 2));
+    let par = Par::new(2).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let forest = forest(&data, 21);
+    let (x, at) = (data.features.to_array(0..150), test.features.to_array(0..40));
+    let places = [&x, &at].map(|x| forest.leaf_places(x.view(), &par).unwrap());
+    let leaves = Leaves::new(&forest, &data.features, &par).unwrap();
+    let all: Vec<usize> = (0..150).collect();
+    // The kernel in three ways: counted pair by pair, from small numbers, and as the kernel of hedgerow-gp.
+    let matrix = proximities(&places[0], &places[0], &par).unwrap();
+    assert_eq!(matches::shares(&leaves, &all, &all, &par), matrix);
+    let numbers = places.each_ref().map(|places| places.mapv(f64::from));
+    let matches = Kernel::Matches.cross(numbers[0].view(), numbers[0].view(), &par);
+    assert!((&matches - &matrix).iter().all(|d| d.abs() < 1e-12));
+    let y = train::centered_signs(&data.labels, 3);
+    let by_leaves = product::product(&leaves, &y, &par);
+    assert!((&by_leaves - &matrix.dot(&y)).iter().all(|d| d.abs() < 1e-9));
+    // The process: conjugate gradients against a factor of the matrix.
+    let noise = 0.5;
+    let exact = LabelRegression::fit(Kernel::Matches, noise, numbers[0].view(), y.view(), &par).unwrap();
+    let alpha = process::solve(&leaves, &y, noise, None, &par, &Budget::open()).unwrap();
+    // No eigenvalue of the matrix is below the noise, so the rest that is left bounds the error.
+    let most = 1e-3 * y.iter().map(|v| v * v).sum::<f64>().sqrt() / noise;
+    assert!((&alpha - exact.weights()).iter().all(|d| d.abs() < most));
+    let scores = LeafScores::new(&forest, &leaves, &all, exact.weights(), &par);
+    let from_leaves = scores.of(&forest, at.view(), &par).unwrap();
+    let expected = exact.scores(numbers[1].view(), &par).unwrap();
+    assert!((&from_leaves - &expected).iter().all(|d| d.abs() < 1e-4));
+    // With all rows chosen, a regression on chosen rows is the process too.
+    let sums = sparse::Sums::new(&leaves, &all, &y, &training).unwrap();
+    let weights = sums.solve(noise, &training).unwrap();
+    let sparse = LeafScores::new(&forest, &leaves, &all, &weights, &par);
+    let from_sums = sparse.of(&forest, at.view(), &par).unwrap();
+    assert!((&from_sums - &expected).iter().all(|d| d.abs() < 1e-3));
+}
+
+#[test]
+fn the_process_is_as_good_as_its_forest_and_keeps_the_contract() {
+    let (train, test) = (stripes(600, 1), stripes(500, 2));
+    let (par, x) = (Par::sequential(), test.features.to_array(0..500));
+    for learner in [KernelLearner::Gp, KernelLearner::Ivm] {
+        let model = fit(&train, ForestKernelParams { learner, ..small() }, 1);
+        let alone = model.part().forest().predict_proba(x.view(), &par).unwrap();
+        let both = model.predict_proba(x.view(), &par).unwrap();
+        let (alone, both) = (right(&alone, &test.labels), right(&both, &test.labels));
+        let least = if learner == KernelLearner::Gp { alone - 10 } else { 450 };
+        assert!(both >= least, "{learner:?}: {alone} alone, {both} with the process");
+        let n_active = model.n_active();
+        assert_eq!(n_active == 600, learner == KernelLearner::Gp, "{n_active}");
+        assert!(model.noise_variance().is_some() && model.bytes() > 1000);
+        let asked = x.slice(s![..40, ..]);
+        check_distributions(&model, asked);
+        check_prediction_is_pure(&model, asked);
+        check_shapes(&model);
+        assert!(fit(&train, ForestKernelParams { learner, ..small() }, 3) == model, "threads change nothing");
+    }
+    let wrong = |params: ForestKernelParams| params.check().unwrap_err().to_string();
+    assert!(wrong(ForestKernelParams { n_active: 0, ..small() }).contains("n_active"));
+    assert!(wrong(ForestKernelParams { noise_variance: -1.0, ..small() }).contains("noise_variance"));
+    assert!(wrong(ForestKernelParams { max_rows: 5, ..small() }).contains("max_rows"));
+}
+
+#[test]
+fn whoever_interrupts_gets_the_forest_and_memory_is_kept() {
+    let data = blobs(400, 3, 3, 1);
+    let par = Par::sequential();
+    let budget = Budget::open();
+    budget.stop.stop();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let params = small().check().unwrap();
+    let fitted = ForestKernelClassifier::fit(&data, &params, &training).unwrap();
+    assert_eq!((fitted.stop, fitted.model.n_active()), (StopReason::Interrupted, 0));
+    let x = data.features.to_array(0..400);
+    let of_forest = fitted.model.part().forest().predict_proba(x.view(), &par).unwrap();
+    assert_eq!(fitted.model.predict_proba(x.view(), &par).unwrap(), of_forest);
+    let limited = |bytes: u64| {
+        let budget = Budget::open().with_bytes(bytes);
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        ForestKernelClassifier::fit(&data, &params, &training)
+    };
+    assert_eq!(limited(100_000_000).unwrap().model.n_active(), 400);
+    assert!(limited(20_000).unwrap_err().to_string().contains("n_trees"));
+}
+
+fn teach(model: &mut ForestKernelClassifier, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
+    let par = Par::new(threads).unwrap();
+    let budget = Budget::open();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let x = data.features.to_array(0..data.n_rows());
+    let mut answers = Array2::zeros((data.n_rows(), data.schema.n_classes()));
+    for first in (0..data.n_rows()).step_by(size) {
+        let end = data.n_rows().min(first + size);
+        let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+        let lesson = model.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(lesson.n_learnt, end - first);
+        answers.slice_mut(s![first..end, ..]).assign(&lesson.answers);
+    }
+    answers
+}
+
+fn new(data: &Dataset, params: ForestKernelParams) -> ForestKernelClassifier {
+    ForestKernelClassifier::new(&data.schema, &params.check().unwrap()).unwrap()
+}
+
+#[test]
+fn batches_and_threads_change_nothing_while_it_learns() {
+    let data = stripes(500, 4);
+    for learner in [KernelLearner::Gp, KernelLearner::Ivm] {
+        let params = ForestKernelParams { learner, ..small() };
+        let mut models: Vec<ForestKernelClassifier> = (0..3).map(|_| new(&data, params.clone())).collect();
+        let whole = teach(&mut models[0], &data, 500, 1);
+        assert_eq!(whole, teach(&mut models[1], &data, 11, 1));
+        assert_eq!(whole, teach(&mut models[2], &data, 100, 3));
+        assert!(models[0] == models[1] && models[0] == models[2]);
+        let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels[300..]);
+        assert!(right > 150, "{learner:?}: {right} of 200");
+        assert_eq!((models[0].n_seen(), models[0].n_remembered()), (500, 500));
+        assert_eq!(models[0].remembered(&data.schema).unwrap().unwrap().n_rows(), 500);
+        check_distributions(&models[0], data.features.to_array(0..50).view());
+    }
+}
+
+#[test]
+fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
+    let all = stripes(700, 5);
+    let mut schema = all.schema.clone();
+    schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
+    let early: Vec<usize> = (0..400).filter(|row| all.labels[*row].0 < 2).collect();
+    let first = Dataset { schema, ..all.select(&early) };
+    let mut model = fit(&first, small(), 1);
+    let late = all.select(&(400..700).collect::<Vec<_>>());
+    let answers = teach(&mut model, &late, 60, 1);
+    assert!(answers.row(0)[2] > 0.0 && answers.row(0)[2] < 0.1, "{}", answers.row(0));
+    let found = right(&answers.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
+    assert!(found > 70, "{found} of 100");
+    let (par, x) = (Par::sequential(), late.features.to_array(0..50));
+    check_distributions(&model, x.view());
+    let before = model.predict_proba(x.view(), &par).unwrap();
+    let mut frozen = model.clone().frozen();
+    assert_eq!(frozen.predict_proba(x.view(), &par).unwrap(), before);
+    assert!(!frozen.can_learn() && frozen.bytes() < model.bytes());
+    let rows = Rows { x: x.view(), labels: &late.labels[..50], weights: None };
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(Error::NoRows)));
+    check_distributions(&new(&all, small()), x.view());
+}
