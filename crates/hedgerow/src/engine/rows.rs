@@ -81,9 +81,6 @@ impl Stock {
         data.check_trainable()?;
         let version = before.map_or(1, |stock| stock.version + 1);
         let mut is_judge = before.map_or_else(Vec::new, |stock| stock.is_judge.clone());
-        let settled = view.judges_before.get(n_dropped as usize..).unwrap_or_default();
-        is_judge.extend(settled.iter().take(data.n_rows()).skip(is_judge.len()));
-        let mut is_judge = choose_judges(&data, is_judge, params.seed(), version);
         // Columns and kernel are looked at again when twice as many rows are there, or other classes and categories; everything after corrections, since what was
         // learnt from a wrong label cannot be taken back.
         let is_like = |stock: &&Self| data.n_rows() < 2 * stock.n_begun && stock.data.schema == data.schema;
@@ -92,9 +89,13 @@ impl Stock {
         if n_old > 0 {
             goes_on = None;
             data = data.select(&(n_old..data.n_rows()).collect::<Vec<_>>());
-            is_judge.drain(..n_old);
+            is_judge.drain(..n_old.min(is_judge.len()));
             data.check_trainable()?;
         }
+        let n_dropped = n_dropped + n_old as u64;
+        let settled = view.judges_before.get(n_dropped as usize..).unwrap_or_default();
+        is_judge.extend(settled.iter().take(data.n_rows()).skip(is_judge.len()));
+        let is_judge = choose_judges(&data, is_judge, params.seed(), version);
         let data = Arc::new(data);
         // Leaves take rows up as they are: once all trees are grown, nobody needs to grow any.
         let is_grown = goes_on.is_some() && !view.stems.is_empty() && view.stems.iter().all(Option::is_some);
@@ -127,7 +128,7 @@ impl Stock {
             ground,
             plot,
             trials,
-            n_dropped: n_dropped + n_old as u64,
+            n_dropped,
             judges: data.features.select(&judges).to_array(0..judges.len()),
             labels: judges.iter().map(|&row| data.labels[row]).collect(),
             is_judge,

@@ -235,7 +235,10 @@ fn leaves_are_jobs_and_forget_the_oldest_rows() {
     engine.append_data(part(&data, 310..700)).unwrap();
     engine.wait();
     assert_eq!(engine.jobs()[0].look.points, 400, "the oldest are forgotten");
-    let model = engine.finish().unwrap().model;
+    let finished = engine.finish().unwrap();
+    let judges = &finished.judges;
+    assert!(judges.n_rows == 700 && judges.places.len() > 80 && judges.places[0] >= 300, "{judges:?}");
+    let model = finished.model;
     assert_eq!((model.n_seen(), model.n_remembered()), (Some(700), Some(400)));
     assert!(share_right(&model, &data) > 0.9);
     assert!(Model::from_bytes(&model.to_bytes().unwrap()).unwrap() == model);
