@@ -159,6 +159,7 @@ class IvmArguments:
         "search": "search",
         "objective": "objective",
         "n_trials": "n_trials",
+        "class_kernels": "class_kernels",
         "suppress": "suppress",
         "balance": "balance",
         "second_pass": "second_pass",
@@ -177,6 +178,7 @@ class IvmArguments:
         search: str = "grid",
         objective: str = "loss",
         n_trials: int = 60,
+        class_kernels: bool = False,
         suppress: bool = False,
         balance: bool = False,
         second_pass: str = "none",
@@ -208,6 +210,8 @@ class IvmArguments:
             What the search looks at: `loss` is the calibrated log-loss of answers that rows get without their own labels, `evidence` what the filter thinks of the active rows, `error` the thesis's mixture of that evidence and the error.
         n_trials : int, default=60
             Pairs of length scale and variance that `cma` tries.
+        class_kernels : bool, default=False
+            Let each class have a length scale and a variance of its own, near those found for all, where rows that had no part in the choice say that this is better. With `refit` they only serve to choose active rows.
         suppress : bool, default=False
             Rows like active ones of their class are chosen less readily.
         balance : bool, default=False
@@ -237,6 +241,7 @@ class IvmArguments:
         self.search = search
         self.objective = objective
         self.n_trials = n_trials
+        self.class_kernels = class_kernels
         self.suppress = suppress
         self.balance = balance
         self.second_pass = second_pass

@@ -33,6 +33,8 @@ pub struct IvmClassifier {
 pub(super) struct Learnt {
     /// Length scale and variance of the kernel.
     pub(super) kernel: [f64; 2],
+    /// Those of each class, where classes have their own; otherwise none.
+    pub(super) class_kernels: Vec<[f64; 2]>,
     /// The rows that are active in any machine, prepared.
     pub(super) rows: Array2<f32>,
     /// What the machines are made of; none for a class without rows, and for the first of two classes.
@@ -173,6 +175,11 @@ impl IvmClassifier {
         self.learnt.as_ref().map(|learnt| learnt.kernel)
     }
 
+    /// Length scale and variance of each class, where classes have their own; otherwise none.
+    pub fn class_kernels(&self) -> &[[f64; 2]] {
+        self.learnt.as_ref().map_or(&[], |learnt| &learnt.class_kernels)
+    }
+
     /// Rows that are active in any machine.
     pub fn n_active(&self) -> usize {
         self.learnt.as_ref().map_or(0, |learnt| learnt.rows.nrows())
@@ -205,9 +212,13 @@ impl Learnt {
     pub(super) fn from_task(
         task: &Task<'_>,
         kernel: [f64; 2],
+        class_kernels: &[[f64; 2]],
         how: Option<&Refitting>,
     ) -> Result<(Self, Vec<f64>, Judged)> {
-        let machines = task.train_all(kernel)?;
+        let mut kernels = class_kernels.to_vec();
+        kernels.resize(task.n_classes, kernel);
+        let machines = task.train_each(&kernels)?;
+        let class_kernels = class_kernels.to_vec();
         let union = machines.union();
         let sites = machines.sites(&union);
         let rows = task.x.select(Axis(0), &union);
@@ -219,19 +230,28 @@ impl Learnt {
         if let Some(how) = how {
             let Refitted { refit, judges, scores, labels } = task.refit(&machines, how)?;
             let calibration = Calibration::fit(&scores, &labels, task.par);
-            let learnt = Self { kernel, rows, sites, machines: Vec::new(), refit: Some(refit), calibration };
+            let learnt = Self {
+                kernel,
+                class_kernels,
+                rows,
+                sites,
+                machines: Vec::new(),
+                refit: Some(refit),
+                calibration,
+            };
             return Ok((learnt, ratings, Judged { rows: judges, scores }));
         }
         // Machines know their active rows too well to be judged by them.
         let (judged, labels) = task.judged(&machines);
         let calibration = Calibration::fit(&judged.scores, &labels, task.par);
         let machines = machines.each.into_iter().map(|trained| trained.map(|trained| trained.ivm)).collect();
-        Ok((Self { kernel, rows, sites, machines, refit: None, calibration }, ratings, judged))
+        Ok((Self { kernel, class_kernels, rows, sites, machines, refit: None, calibration }, ratings, judged))
     }
 
     pub(super) fn machine(&self, class: usize, noise: f64, par: &Par) -> Result<Option<Ivm>> {
         let Some(Some(sites)) = self.sites.get(class) else { return Ok(None) };
-        let kernel = Kernel::rbf(self.kernel[0]).scaled(self.kernel[1]) + Kernel::white(noise);
+        let [length, variance] = self.class_kernels.get(class).copied().unwrap_or(self.kernel);
+        let kernel = Kernel::rbf(length).scaled(variance) + Kernel::white(noise);
         let rows = self.rows.select(Axis(0), &sites.active).mapv(f64::from);
         let (means, precisions) = (Array1::from(sites.means.clone()), Array1::from(sites.precisions.clone()));
         Ivm::new(kernel, sites.bias, rows, means, precisions, par).map(Some)

@@ -5,6 +5,7 @@
 //! largest ΔH joins the active set, and means and variances of all rows follow in one pass over them. With d active rows out
 //! of n that costs O(n d²) time and O(n d) memory, and an answer costs O(d²).
 
+mod class_kernels;
 mod classifier;
 mod columns;
 mod fast;

@@ -13,6 +13,7 @@ use hedgerow_core::{
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::IvmOptions;
+use super::class_kernels;
 use super::classifier::{IvmClassifier, Learnt};
 use super::task::{Judged, Refitting, Task};
 use super::tune::tune;
@@ -99,6 +100,7 @@ impl IvmClassifier {
         let known = self.learnt.as_ref();
         let mut plan = Plan {
             kernel: known.map(|learnt| learnt.kernel),
+            class_kernels: known.map_or_else(Vec::new, |learnt| learnt.class_kernels.clone()),
             refit: known.and_then(|learnt| learnt.refit.as_ref()).map(|refit| (refit.length, refit.ridge)),
         };
         let stop = &training.budget.stop;
@@ -142,7 +144,12 @@ impl IvmClassifier {
             // The search may have half of the time; machines need the rest.
             let half = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
             let budget = Budget { deadline: training.budget.deadline.map(half), ..training.budget.clone() };
-            tune(&Task { budget: &budget, ..task }, &self.params, training.observer)?
+            let kernel = tune(&Task { budget: &budget, ..task }, &self.params, training.observer)?;
+            if self.params.class_kernels {
+                plan.class_kernels =
+                    class_kernels::find(&Task { budget: &budget, ..task }, &self.params, kernel)?;
+            }
+            kernel
         };
         plan.kernel = Some(kernel);
         let is_late = training.budget.spent().is_some();
@@ -155,7 +162,11 @@ impl IvmClassifier {
             },
         };
         let how = self.params.refit.then_some(&how);
-        if is_late { few(&task, kernel, how) } else { Learnt::from_task(&task, kernel, how) }
+        if is_late {
+            few(&task, kernel, how)
+        } else {
+            Learnt::from_task(&task, kernel, &plan.class_kernels, how)
+        }
     }
 
     /// Small machines from some of the rows once nobody wants to wait any longer: a moment's work, and far better than nothing.
@@ -178,6 +189,8 @@ impl IvmClassifier {
 struct Plan {
     /// Length scale and variance.
     kernel: Option<[f64; 2]>,
+    /// Those of each class, where they have their own.
+    class_kernels: Vec<[f64; 2]>,
     /// Length scale and s² of the regression.
     refit: Option<(f64, f64)>,
 }
@@ -194,7 +207,7 @@ fn few(task: &Task<'_>, kernel: [f64; 2], how: Option<&Refitting>) -> Result<(Le
     let options = IvmOptions { n_active: task.options.n_active.min(most), ..task.options.clone() };
     let budget = Budget::open();
     let small = Task { x: x.view(), labels: &labels, options: &options, budget: &budget, ..*task };
-    Ok(placed(Learnt::from_task(&small, kernel, how)?, &rows, n))
+    Ok(placed(Learnt::from_task(&small, kernel, &[], how)?, &rows, n))
 }
 
 /// At most so many rows, spread over all.

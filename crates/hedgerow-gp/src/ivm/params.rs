@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{IvmOptions, SecondPass};
 
 /// How the Informative Vector Machine is trained.
+#[expect(clippy::struct_excessive_bools, reason = "switches that a user sets one by one")]
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IvmParams {
@@ -27,6 +28,9 @@ pub struct IvmParams {
     pub objective: Objective,
     /// Pairs of length scale and variance that `cma` tries.
     pub n_trials: usize,
+    /// Let each class have a length scale and a variance of its own, near those found for all, where rows that had no part in the choice say that this
+    /// is better. With `refit` they only serve to choose active rows.
+    pub class_kernels: bool,
     /// Rows like active ones of their class are chosen less readily.
     pub suppress: bool,
     /// Each machine's active rows have its class and the others in nearly equal numbers.
@@ -76,6 +80,7 @@ impl Default for IvmParams {
             search: SearchKind::Grid,
             objective: Objective::Loss,
             n_trials: 60,
+            class_kernels: false,
             suppress: false,
             balance: false,
             second_pass: SecondPass::None,

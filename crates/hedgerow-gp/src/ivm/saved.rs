@@ -26,6 +26,9 @@ pub struct IvmFacts {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct LearntFacts {
     kernel: [f64; 2],
+    /// Of each class, where classes have their own.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    class_kernels: Vec<[f64; 2]>,
     /// The bias of each class's machine, where there is one.
     biases: Vec<Option<f64>>,
     refit: Option<RefitFacts>,
@@ -49,6 +52,7 @@ impl Saved for IvmClassifier {
     fn facts(&self) -> IvmFacts {
         let learnt = self.learnt.as_ref().map(|learnt| LearntFacts {
             kernel: learnt.kernel,
+            class_kernels: learnt.class_kernels.clone(),
             biases: learnt.sites.iter().map(|sites| sites.as_ref().map(|sites| sites.bias)).collect(),
             refit: learnt.refit.as_ref().map(Refit::facts),
             calibration: learnt.calibration.clone(),
@@ -107,10 +111,11 @@ fn restore_learnt(
     n_classes: usize,
     table: Tables<'_>,
 ) -> Result<Learnt> {
-    let LearntFacts { kernel, biases, refit, calibration } = facts;
+    let LearntFacts { kernel, class_kernels, biases, refit, calibration } = facts;
     let rows = table("rows")?;
     let n_known = biases.len();
-    let is_kernel = kernel.iter().all(|v| *v > 0.0 && v.is_finite());
+    let is_kernel = kernel.iter().chain(class_kernels.iter().flatten()).all(|v| *v > 0.0 && v.is_finite())
+        && class_kernels.len() <= n_known;
     let is_calibration = calibration.is_valid() && calibration.curves.len() == n_known;
     if !is_kernel
         || !is_calibration
@@ -151,7 +156,7 @@ fn restore_learnt(
     };
     let refit = refit.map(restored).transpose()?;
     let rows = rows.mapv(|v| v as f32);
-    let mut learnt = Learnt { kernel, rows, sites, machines: Vec::new(), refit, calibration };
+    let mut learnt = Learnt { kernel, class_kernels, rows, sites, machines: Vec::new(), refit, calibration };
     if learnt.refit.is_none() {
         let par = hedgerow_core::Par::sequential();
         let machines = (0..n_known).map(|class| learnt.machine(class, params.noise_variance, &par));

@@ -111,13 +111,35 @@ impl Task<'_> {
 
     /// Trains a machine for every class.
     pub(super) fn train_all(&self, kernel: [f64; 2]) -> Result<Machines> {
+        self.train_each(&vec![kernel; self.n_classes])
+    }
+
+    /// Trains a machine for every class, each with a kernel of its own; those with the same kernel go side by side.
+    pub(super) fn train_each(&self, kernels: &[[f64; 2]]) -> Result<Machines> {
+        let n = self.labels.len();
+        let mut machines = Machines {
+            each: (0..self.n_classes).map(|_| None).collect(),
+            scores: Array2::from_elem((n, self.n_classes), f64::NEG_INFINITY),
+            is_active: vec![false; n],
+        };
+        let mut left: Vec<usize> =
+            self.has_machine().iter().enumerate().filter(|(_, has)| **has).map(|(class, _)| class).collect();
+        while let Some(&first) = left.first() {
+            let kernel = kernels[first];
+            let (alike, others) = left.into_iter().partition(|class| kernels[*class] == kernel);
+            self.train_some(kernel, alike, &mut machines)?;
+            left = others;
+        }
+        Ok(machines)
+    }
+
+    /// Trains machines for some classes with one kernel.
+    fn train_some(&self, kernel: [f64; 2], classes: Vec<usize>, machines: &mut Machines) -> Result<()> {
         let n = self.labels.len();
         let base = self.squares.map_or_else(|| Base::rows(self.x), Base::Squares);
         let columns = Columns::new(base, Shape::Rbf, kernel[0], kernel[1]);
         let as_kernel = self.kernel(kernel);
         let rows = |active: &[usize]| self.x.select(Axis(0), active).mapv(f64::from);
-        let classes: Vec<usize> =
-            self.has_machine().iter().enumerate().filter(|(_, has)| **has).map(|(class, _)| class).collect();
         let labels: Vec<Vec<f64>> =
             classes.iter().map(|&class| (0..n).map(|row| self.sign(row, class)).collect()).collect();
         let shared = Shared {
@@ -129,15 +151,13 @@ impl Task<'_> {
             budget: self.budget,
         };
         let trained = shared.train(&labels)?;
-        let mut scores = Array2::from_elem((n, self.n_classes), f64::NEG_INFINITY);
-        let mut is_active = vec![false; n];
-        let mut each: Vec<Option<Trained>> = (0..self.n_classes).map(|_| None).collect();
         for (class, trained) in classes.into_iter().zip(trained) {
-            scores.column_mut(class).iter_mut().enumerate().for_each(|(row, to)| *to = trained.score(row));
-            trained.active.iter().for_each(|&row| is_active[row] = true);
-            each[class] = Some(trained);
+            let mut scores = machines.scores.column_mut(class);
+            scores.iter_mut().enumerate().for_each(|(row, to)| *to = trained.score(row));
+            trained.active.iter().for_each(|&row| machines.is_active[row] = true);
+            machines.each[class] = Some(trained);
         }
-        Ok(Machines { each, scores, is_active })
+        Ok(())
     }
 
     /// Fits scores of all classes to all rows, from the rows active anywhere.

@@ -29,8 +29,24 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
     if bounds.iter().all(|[low, high]| low == high) {
         return Ok([bounds[0][0], bounds[1][0]]);
     }
+    on_sample(task, params.seed, |small| {
+        let mut tries = Tries::new(small, params, observer);
+        let middle = [0, 1].map(|i| libm::sqrt(bounds[i][0] * bounds[i][1]));
+        match params.search {
+            SearchKind::Grid => tries.grid(params, typical, middle),
+            SearchKind::Cma => tries.cma(params, bounds, middle),
+        }
+    })
+}
+
+/// Does something with some of the rows, the squared distances of which are at hand, and with fewer active rows.
+pub(super) fn on_sample<T>(
+    task: &Task<'_>,
+    seed: u64,
+    work: impl FnOnce(Task<'_>) -> Result<T>,
+) -> Result<T> {
     let mut rows: Vec<usize> = (0..task.labels.len()).collect();
-    Rng::new(params.seed, Purpose::Sample, 1).shuffle(&mut rows);
+    Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
     rows.truncate(MOST_ROWS);
     rows.sort_unstable();
     let labels: Vec<ClassId> = rows.iter().map(|&row| task.labels[row]).collect();
@@ -41,12 +57,7 @@ pub(super) fn tune(task: &Task<'_>, params: &IvmParams, observer: &dyn Observer)
     let n_active = task.options.n_active.min(most).max(1);
     let options = IvmOptions { n_active, n_candidates: 0, ..task.options.clone() };
     let small = Task { x: x.view(), squares: Some(&table), labels: &labels, options: &options, ..*task };
-    let mut tries = Tries::new(small, params, observer);
-    let middle = [0, 1].map(|i| libm::sqrt(bounds[i][0] * bounds[i][1]));
-    match params.search {
-        SearchKind::Grid => tries.grid(params, typical, middle),
-        SearchKind::Cma => tries.cma(params, bounds, middle),
-    }
+    work(small)
 }
 
 /// Length scales and variances between which a population evolves.
@@ -64,17 +75,17 @@ pub(super) fn evolution(params: &IvmParams) -> (Limits, Rng) {
 }
 
 /// Kernels tried on some of the rows.
-pub(super) struct Tries<'a> {
+pub(super) struct Tries<'a, 'o> {
     small: Task<'a>,
     objective: Objective,
     refit: bool,
-    observer: &'a dyn Observer,
+    observer: &'o dyn Observer,
     n_done: usize,
     n_total: usize,
 }
 
-impl<'a> Tries<'a> {
-    pub(super) fn new(small: Task<'a>, params: &IvmParams, observer: &'a dyn Observer) -> Self {
+impl<'a, 'o> Tries<'a, 'o> {
+    pub(super) fn new(small: Task<'a>, params: &IvmParams, observer: &'o dyn Observer) -> Self {
         Self { small, objective: params.objective, refit: params.refit, observer, n_done: 0, n_total: 0 }
     }
 

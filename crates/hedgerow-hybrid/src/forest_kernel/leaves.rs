@@ -65,7 +65,7 @@ impl TreeLeaves {
             used.push(key as u32);
         }
         let numbers = keys.iter().map(|&key| number_of[key as usize]);
-        let numbers = if used.len() <= usize::from(u16::MAX) {
+        let numbers = if u16::try_from(used.len()).is_ok() {
             Numbers::Short(numbers.map(|number| number as u16).collect())
         } else {
             Numbers::Long(numbers.collect())

@@ -30,7 +30,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use crate::forest_ivm::{Blend, Part};
 use online::Course;
 pub use params::{ForestKernelParams, KernelLearner};
-pub use saved::{ForestKernelFacts, LeafTables};
+pub use saved::{ForestKernelFacts, LeafLists, LeafTables};
 use scores::LeafScores;
 use train::{Verdict, bytes_needed, half_of_time, judge, learn};
 

@@ -34,10 +34,10 @@ pub(super) fn product(leaves: &Leaves, v: &Array2<f64>, par: &Par) -> Array2<f64
                 let first = chunk * ROWS;
                 match &tree.numbers {
                     Numbers::Short(numbers) => {
-                        add(to, width, sums, numbers[first..].iter().copied().map(usize::from))
+                        add(to, width, sums, numbers[first..].iter().copied().map(usize::from));
                     }
                     Numbers::Long(numbers) => {
-                        add(to, width, sums, numbers[first..].iter().map(|n| *n as usize))
+                        add(to, width, sums, numbers[first..].iter().map(|n| *n as usize));
                     }
                 }
             }

@@ -31,6 +31,9 @@ struct CourseFacts {
     score_widths: Vec<usize>,
 }
 
+/// The leaves of each tree, and the numbers that they say.
+pub type LeafLists<'a> = (&'a [Vec<u32>], &'a [Vec<f32>]);
+
 /// What the leaves say, as arrays: for each tree its leaves, and for each leaf a number a class.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LeafTables {
@@ -59,7 +62,7 @@ impl ForestKernelClassifier {
     }
 
     /// What the leaves say: keys and numbers of each tree; none if the forest answers.
-    pub fn leaf_tables(&self) -> Option<(&[Vec<u32>], &[Vec<f32>])> {
+    pub fn leaf_tables(&self) -> Option<LeafLists<'_>> {
         self.scores.as_ref().map(|scores| (&scores.keys[..], &scores.values[..]))
     }
 

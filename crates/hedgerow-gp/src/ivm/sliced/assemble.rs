@@ -108,7 +108,7 @@ pub fn assemble(
         }
     }
     let rows = ground.x.select(Axis(0), &union);
-    let learnt = Learnt { kernel, rows, sites, machines, refit, calibration };
+    let learnt = Learnt { kernel, class_kernels: Vec::new(), rows, sites, machines, refit, calibration };
     let classifier = IvmClassifier {
         params,
         n_classes: ground.n_classes,

@@ -1,0 +1,122 @@
+//! A kernel for each class, near the one that all share.
+//!
+//! Each class tries a few lengths and variances around the shared pair. What counts is its own log-loss against the rest, by a curve of its own, on rows that are active in
+//! neither machine. Every other row chooses; a class keeps its choice only if the rows that did not choose are better off by more than chance.
+
+use hedgerow_core::Result;
+
+use super::params::IvmParams;
+use super::task::{Machines, Task};
+use super::tune::on_sample;
+use crate::platt::Platt;
+
+/// Parts of the shared length and of the shared variance that are tried.
+const LENGTHS: [f64; 4] = [0.5, 0.7, 1.4, 2.0];
+const VARIANCES: [f64; 2] = [0.3, 3.0];
+/// Rows that must be better off on average by this many standard errors.
+const ERRORS: f64 = 2.0;
+/// Fewest rows that decide.
+const LEAST_ROWS: usize = 50;
+
+/// Length scale and variance of each class; none if all keep the shared pair.
+pub(super) fn find(task: &Task<'_>, params: &IvmParams, shared: [f64; 2]) -> Result<Vec<[f64; 2]>> {
+    let [length, variance] = shared;
+    let lengths = LENGTHS.iter().filter(|_| params.length_scale == 0.0).map(|part| [part * length, variance]);
+    let variances =
+        VARIANCES.iter().filter(|_| params.signal_variance == 0.0).map(|part| [length, part * variance]);
+    let tried: Vec<[f64; 2]> = lengths.chain(variances).collect();
+    let found = on_sample(task, params.seed, |small| {
+        let is_over = || small.budget.spent().is_some() || small.par.is_stopped();
+        let mut found = vec![shared; small.n_classes];
+        if is_over() {
+            return Ok(found);
+        }
+        let base = small.train_all(shared)?;
+        let mut gains = vec![0.0; small.n_classes];
+        for &kernel in &tried {
+            if is_over() {
+                return Ok(vec![shared; small.n_classes]);
+            }
+            let other = small.train_all(kernel)?;
+            for class in 0..small.n_classes {
+                if let Some(gain) = gain(&small, &base, &other, class).filter(|gain| *gain > gains[class]) {
+                    (gains[class], found[class]) = (gain, kernel);
+                }
+            }
+        }
+        Ok(found)
+    })?;
+    Ok(if found.iter().all(|kernel| *kernel == shared) { Vec::new() } else { found })
+}
+
+/// How much better off rows that choose are with another machine of a class, if others are so too; none otherwise.
+fn gain(task: &Task<'_>, base: &Machines, other: &Machines, class: usize) -> Option<f64> {
+    let (one, two) = (base.each[class].as_ref()?, other.each[class].as_ref()?);
+    let mut is_out = vec![false; task.labels.len()];
+    one.active.iter().chain(&two.active).for_each(|&row| is_out[row] = true);
+    let rows: Vec<usize> = (0..is_out.len()).filter(|row| !is_out[*row]).collect();
+    let (choosing, checking): (Vec<usize>, Vec<usize>) = rows.into_iter().partition(|row| row % 2 == 0);
+    if checking.len() < LEAST_ROWS {
+        return None;
+    }
+    let of_rows = |rows: &[usize]| {
+        let is_own: Vec<bool> = rows.iter().map(|&row| task.labels[row].index() == class).collect();
+        let losses = [base, other].map(|machines| {
+            let scores: Vec<f64> = rows.iter().map(|&row| machines.scores[(row, class)]).collect();
+            let curve = Platt::fit(&scores, &is_own);
+            let loss = |(score, is_own): (&f64, &bool)| {
+                let p = curve.probability(*score).clamp(1e-9, 1.0 - 1e-9);
+                -libm::log(if *is_own { p } else { 1.0 - p })
+            };
+            scores.iter().zip(&is_own).map(loss).collect::<Vec<f64>>()
+        });
+        let [before, after] = losses;
+        let gains: Vec<f64> = before.iter().zip(&after).map(|(before, after)| before - after).collect();
+        let n = gains.len() as f64;
+        let mean = gains.iter().sum::<f64>() / n;
+        let variance = gains.iter().map(|gain| (gain - mean) * (gain - mean)).sum::<f64>() / n;
+        (mean, libm::sqrt(variance / n))
+    };
+    let (chosen, _) = of_rows(&choosing);
+    let (mean, error) = of_rows(&checking);
+    (chosen > 0.0 && mean > ERRORS * error).then_some(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::rng::{Purpose, Rng};
+    use hedgerow_core::{Budget, ClassId, Par};
+    use ndarray::Array2;
+
+    use super::*;
+    use crate::ivm::IvmOptions;
+
+    #[test]
+    fn a_class_in_fine_stripes_wants_a_shorter_length_than_one_with_a_plain_border() {
+        let mut rng = Rng::new(3, Purpose::Data, 0);
+        let x = Array2::from_shape_fn((1500, 2), |_| 4.0 * rng.unit() as f32);
+        // Right of 2 there are two classes in stripes; left of it there is one.
+        let class = |row: ndarray::ArrayView1<'_, f32>| {
+            if row[0] < 2.0 { 0 } else { 1 + ((row[1] * 2.0).floor() as u32) % 2 }
+        };
+        let labels: Vec<ClassId> = x.rows().into_iter().map(|row| ClassId(class(row))).collect();
+        let options = IvmOptions { n_active: 60, ..IvmOptions::default() };
+        let (par, budget) = (Par::sequential(), Budget::open());
+        let task = Task {
+            x: x.view(),
+            squares: None,
+            labels: &labels,
+            n_classes: 3,
+            options: &options,
+            noise: 1e-3,
+            par: &par,
+            budget: &budget,
+        };
+        let found = find(&task, &IvmParams::default(), [1.0, 8.0]).unwrap();
+        assert_eq!(found.len(), 3);
+        assert!(found[1][0] < 1.0 && found[2][0] < 1.0, "{found:?}");
+        assert!(found[0][0] >= found[1][0], "{found:?}");
+        let given = IvmParams { length_scale: 1.0, signal_variance: 8.0, ..IvmParams::default() };
+        assert!(find(&task, &given, [1.0, 8.0]).unwrap().is_empty(), "what is given stays");
+    }
+}
