@@ -96,7 +96,7 @@ class EngineBench(Bench):
         always = ("--threads", self.args.threads, "--frozen", "--json")
         command = [str(part) for part in (self.args.hedgerow, verb, *files, *always, *options)]
         shown = " ".join(["hedgerow", *command[1:]])
-        self.commands.append(shown.replace(str(self.args.data), "$HEDGEROW_DATA"))
+        self.commands.append(shown.replace(str(self.args.data), "$HEDGEROW_DATA").replace(f"{ROOT}/", ""))
         try:
             result = run_json(command, 3600)
         except Failed as error:
@@ -157,7 +157,7 @@ class EngineBench(Bench):
 
 
 PARTS: dict[str, tuple[str, Callable[[EngineBench], list[str]]]] = {
-    "a": ("weakest first or each in its turn", EngineBench.policies),
+    "a": ("which job is next", EngineBench.policies),
     "b": ("trained in slices beside a fit", EngineBench.beside_fits),
 }
 

@@ -23,7 +23,7 @@ fn a_model_is_trained_in_slices_judged_and_saved() {
         &text,
         &[
             "forest-ivm of 20 trees",
-            "weakest first",
+            "policy gain",
             "attraction",
             "machine 1",
             "trees 1",
@@ -58,7 +58,7 @@ fn a_model_is_trained_in_slices_judged_and_saved() {
 #[test]
 fn rounds_give_the_same_file_for_any_number_of_threads_and_policies_differ_by_name_only() {
     let program = Program::new();
-    for policy in ["weakest", "round-robin"] {
+    for policy in ["weakest", "gain", "round-robin"] {
         for threads in [1, 2, 3] {
             let line = format!(
                 "train {IVM} --rounds 12 --policy {policy} --threads {threads} --out {threads}.hedgerow"

@@ -1,7 +1,7 @@
 //! Training jobs in small slices on a fixed number of threads.
 //!
 //! Nothing here knows a model. A [`Host`] has the jobs and what they share; a [`Job`] does one slice of work at a time from an immutable view and returns what came of
-//! it, which the host merges. The [`Trainer`] has the threads; [`Policy`] says which job is next (the weakest, by the attraction of spec 000, eq. 6.1), `board` is
+//! it, which the host merges. The [`Trainer`] has the threads; [`Policy`] says which job is next (what gains most, or the weakest by the attraction of spec 000, eq. 6.1), `board` is
 //! the protocol between threads and whoever controls them. Results for everybody else go through [`Published`], from which readers take what is newest without waiting
 //! for any work.
 //!

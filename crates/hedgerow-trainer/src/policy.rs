@@ -13,9 +13,9 @@ use crate::look::Look;
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
     /// The lowest attraction first: whatever is often wrong and has little to go by (spec 000, eq. 6.1).
-    #[default]
     Weakest,
     /// The largest gain a second first, if errors fall like a power of points and a point costs as much as there are points.
+    #[default]
     Gain,
     /// Each in its turn.
     RoundRobin,

@@ -132,7 +132,8 @@ fn rounds_are_those_of_a_naive_scheduler() {
 
 #[test]
 fn the_weakest_gets_most_of_the_turns() {
-    let options = Options { threads: 1, min_slice: Duration::ZERO, ..Options::default() };
+    let options =
+        Options { threads: 1, min_slice: Duration::ZERO, policy: Policy::Weakest, ..Options::default() };
     let budget = Budget { rounds: Some(30), ..Budget::open() };
     let trainer = start(4, 1000, Duration::ZERO, &Options { lanes: 1, budget, ..options });
     trainer.wait();

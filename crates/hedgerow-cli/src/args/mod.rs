@@ -43,7 +43,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Make a model from labelled data
     Fit(FitArgs),
-    /// Make a model in slices, the weakest part first, and show how it goes
+    /// Make a model in slices, what gains most first, and show how it goes
     Train(TrainArgs),
     /// Teach a model more
     Update(UpdateArgs),

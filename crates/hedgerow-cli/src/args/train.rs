@@ -35,7 +35,7 @@ pub(crate) struct TrainArgs {
     pub(crate) seed: Option<u64>,
     /// Which job gets the next slice: `weakest` the one that is most often wrong and has least to go by, `gain` the one that should gain most in the same
     /// time, `round-robin` each in its turn
-    #[arg(long, value_parser = policy(), default_value_t = Policy::Weakest, value_name = "POLICY")]
+    #[arg(long, value_parser = policy(), default_value_t = Policy::default(), value_name = "POLICY")]
     pub(crate) policy: Policy,
     /// End after this many rounds, each a slice for each of --lanes jobs: same seed and rounds, same model, whatever the threads and the time
     #[arg(long, value_name = "N")]

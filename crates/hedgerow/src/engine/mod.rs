@@ -1,7 +1,7 @@
 //! A model that is trained while it answers.
 //!
 //! An [`Engine`] is given rows at any time and works on its model in the background: trees, a machine for each class, processes in leaves, the search for a kernel and
-//! the regression on all rows are jobs in slices, of which the weakest goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
+//! the regression on all rows are jobs in slices, of which the one that should gain most goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
 //! never changed and is replaced when rows that nobody learnt say that something no worse exists.
 //!
 //! `rows` takes rows in, `jobs` does the work (`search` and `leaves` parts of it), `host` merges it, `combine` makes models of what there is.

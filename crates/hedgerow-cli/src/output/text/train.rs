@@ -15,7 +15,7 @@ impl Show for TrainResult {
         let (read, fitted) = (seconds(self.made.seconds.read), seconds(self.made.seconds.fit));
         writeln!(
             out,
-            "  read in {read}, trained for {fitted}, {} first; {}",
+            "  read in {read}, trained for {fitted}, policy {}; {}",
             self.policy,
             self.made.inside.details()
         )?;
