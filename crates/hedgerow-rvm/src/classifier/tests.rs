@@ -170,6 +170,27 @@ fn classes_may_come_late_and_one_alone_is_no_trouble() {
     }
 }
 
+/// Labels have no noise, so the evidence alone would keep whatever is offered.
+#[test]
+fn a_shared_regression_stays_as_small_as_it_must() {
+    let data = blobs(900, 3, 3, 4);
+    let x = data.features.to_array(0..900);
+    let par = Par::new(2).unwrap();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let params = RvmParams { max_relevant: 12, max_rows: 300, length_scale: 1.0, ..Default::default() }
+        .check()
+        .unwrap();
+    let mut model = RvmClassifier::new(&data.schema, &params).unwrap();
+    for start in (0..900).step_by(100) {
+        let rows = start..start + 100;
+        let x = x.slice(s![rows.clone(), ..]);
+        model.learn(&data.schema, Rows { x, labels: &data.labels[rows], weights: None }, &training).unwrap();
+        let is_shared = model.learnt.as_ref().is_some_and(|learnt| learnt.shared.is_some());
+        assert!(is_shared && model.n_relevant() <= 12, "{}", model.n_relevant());
+    }
+    assert!(n_right(&model, &data) > 780, "{}", n_right(&model, &data));
+}
+
 #[test]
 fn what_does_not_fit_together_is_an_error() {
     let of = |multi_class| RvmParams { multi_class, length_scale: 1.0, ..Default::default() };

@@ -87,6 +87,18 @@ impl Several {
         }
     }
 
+    /// Places of the columns that explain most, in order, so many at most.
+    pub(crate) fn strongest(&self, found: &FoundSeveral, most: usize) -> Vec<usize> {
+        let of = |(&column, row): (&usize, ndarray::ArrayView1<'_, f64>)| {
+            (self.gram[(column, column)] * row.dot(&row), column)
+        };
+        let mut columns: Vec<(f64, usize)> = found.active.iter().zip(found.weights.rows()).map(of).collect();
+        columns.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let mut places: Vec<usize> = columns.into_iter().take(most).map(|(_, column)| column).collect();
+        places.sort_unstable();
+        places
+    }
+
     /// M and the factor of Σ⁻¹, for all columns.
     pub(crate) fn weights(&self, alpha: &[f64], beta: f64, par: &Par) -> Result<(Array2<f64>, Cholesky)> {
         let all: Vec<usize> = (0..alpha.len()).collect();

@@ -176,7 +176,17 @@ impl Grower<'_> {
         let problem =
             timed(&mut profile.sums, || self.problem(table.sums_of(None, targets.view(), self.par), targets));
         let limits = (self.budget, self.par);
-        let found = timed(&mut profile.solve, || problem.solve(start, STEPS, self.alpha_max, limits))?;
+        let mut found = timed(&mut profile.solve, || problem.solve(start, STEPS, self.alpha_max, limits))?;
+        if found.active.len() > self.most {
+            // Rows that were offered beside a full set push out those that explain least.
+            let places = problem.strongest(&found, self.most);
+            let of =
+                |place: &usize| found.active.binary_search(place).map_or(f64::INFINITY, |i| found.alpha[i]);
+            let start = Start { alpha: places.iter().map(of).collect(), beta: found.beta };
+            let part = problem.narrow(&places);
+            found = timed(&mut profile.solve, || part.solve(&start, STEPS, self.alpha_max, limits))?;
+            found.active = found.active.iter().map(|&i| places[i]).collect();
+        }
         let kept: Vec<usize> = found.active.iter().map(|&place| columns[place]).collect();
         let (fitted, scores) = timed(&mut profile.errors, || {
             let fitted = table.narrow(&found.active).multiply_all(&found.weights, self.par);
