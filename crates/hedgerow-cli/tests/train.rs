@@ -116,7 +116,14 @@ fn an_engine_learns_from_a_store_and_goes_on_where_it_stopped() {
     let program = Program::new();
     let line = "train {data}/banana.csv.gz --target label --set n_trees=10 --store kept --out m.hedgerow";
     let text = program.ok(line);
-    holds(&text, &["forest of 10 trees", "kept in kept: 5,300 rows, learner train", "saved to m.hedgerow"]);
+    // How many trees: the last model made while rows came in may not have been better than one before it.
+    let wanted = [
+        "forest of ",
+        " trees from 5,300 rows",
+        "kept in kept: 5,300 rows, learner train",
+        "saved to m.hedgerow",
+    ];
+    holds(&text, &wanted);
     let info = program.json("store info kept");
     assert_eq!((&info["rows"], &info["learners"][0]["name"]), (&json!(5300), &json!("train")));
     assert_eq!(
