@@ -35,7 +35,7 @@ pub(super) struct Learnt {
     pub(super) kernel: [f64; 2],
     /// Those of each class, where classes have their own; otherwise none.
     pub(super) class_kernels: Vec<[f64; 2]>,
-    /// The rows that are active in any machine, prepared.
+    /// The rows that are active in any machine and those that the regression chose, prepared.
     pub(super) rows: Array2<f32>,
     /// What the machines are made of; none for a class without rows, and for the first of two classes.
     pub(super) sites: Vec<Option<Sites>>,
@@ -180,7 +180,7 @@ impl IvmClassifier {
         self.learnt.as_ref().map_or(&[], |learnt| &learnt.class_kernels)
     }
 
-    /// Rows that are active in any machine.
+    /// Rows that are active in any machine, or chosen by the regression.
     pub fn n_active(&self) -> usize {
         self.learnt.as_ref().map_or(0, |learnt| learnt.rows.nrows())
     }
@@ -221,14 +221,16 @@ impl Learnt {
         let class_kernels = class_kernels.to_vec();
         let union = machines.union();
         let sites = machines.sites(&union);
-        let rows = task.x.select(Axis(0), &union);
         let mut ratings = vec![0.0_f64; task.labels.len()];
         for trained in machines.each.iter().flatten() {
             let pairs = trained.active.iter().zip(&trained.ratings);
             pairs.for_each(|(&row, rating)| ratings[row] = ratings[row].max(*rating));
         }
         if let Some(how) = how {
-            let Refitted { refit, judges, scores, labels } = task.refit(&machines, how)?;
+            let Refitted { refit, chosen, judges, scores, labels } = task.refit(&machines, how)?;
+            // The regression may have chosen more rows than the machines have; they come after those.
+            let rows = task.x.select(Axis(0), &chosen);
+            chosen[union.len()..].iter().for_each(|&row| ratings[row] = f64::MIN_POSITIVE);
             let calibration = Calibration::fit(&scores, &labels, task.par);
             let learnt = Self {
                 kernel,
@@ -245,6 +247,7 @@ impl Learnt {
         let (judged, labels) = task.judged(&machines);
         let calibration = Calibration::fit(&judged.scores, &labels, task.par);
         let machines = machines.each.into_iter().map(|trained| trained.map(|trained| trained.ivm)).collect();
+        let rows = task.x.select(Axis(0), &union);
         Ok((Self { kernel, class_kernels, rows, sites, machines, refit: None, calibration }, ratings, judged))
     }
 

@@ -154,10 +154,13 @@ impl IvmClassifier {
         plan.kernel = Some(kernel);
         let is_late = training.budget.spent().is_some();
         let how = match plan.refit {
-            Some((length, ridge)) => Refitting { length, ridges: vec![ridge], may_move: false },
+            Some((length, ridge)) => {
+                Refitting { length, ridges: vec![ridge], may_grow: true, may_move: false }
+            }
             None => Refitting {
                 length: kernel[0],
                 ridges: RIDGES.to_vec(),
+                may_grow: !is_late,
                 may_move: self.params.length_scale == 0.0 && !is_late,
             },
         };

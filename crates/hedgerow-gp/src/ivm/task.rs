@@ -7,7 +7,7 @@ use super::columns::{Base, Columns};
 use super::train::Shared;
 use super::{IvmOptions, Trained};
 use crate::kernel::{Kernel, Shape};
-use crate::refit::{Fitter, MOST_JUDGES, Refitted};
+use crate::refit::{Fitter, Freedom, MOST_JUDGES, Refitted};
 
 /// Everything that training needs beside a kernel.
 #[derive(Clone, Copy)]
@@ -43,6 +43,8 @@ pub(super) struct Refitting {
     pub(super) length: f64,
     /// Ridges that are tried.
     pub(super) ridges: Vec<f64>,
+    /// Whether more rows may be chosen, as many as machines may have together.
+    pub(super) may_grow: bool,
     /// Whether another length scale may be looked for.
     pub(super) may_move: bool,
 }
@@ -162,7 +164,10 @@ impl Task<'_> {
 
     /// Fits scores of all classes to all rows, from the rows active anywhere.
     pub(super) fn refit(&self, machines: &Machines, how: &Refitting) -> Result<Refitted> {
-        self.fitter().best(&machines.union(), how.length, &how.ridges, how.may_move)
+        let n_machines = machines.each.iter().flatten().count();
+        let n_rows = if how.may_grow { n_machines * self.options.n_active } else { 0 };
+        let freedom = Freedom { n_rows, may_move: how.may_move };
+        self.fitter().best(&machines.union(), how.length, &how.ridges, freedom)
     }
 
     fn fitter(&self) -> Fitter<'_, f32> {

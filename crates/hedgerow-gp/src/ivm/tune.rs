@@ -153,7 +153,12 @@ impl<'a, 'o> Tries<'a, 'o> {
         let machines = self.small.train_all(kernel)?;
         Ok(match self.objective {
             Objective::Loss if self.refit => {
-                let how = Refitting { length: kernel[0], ridges: RIDGES.to_vec(), may_move: false };
+                let how = Refitting {
+                    length: kernel[0],
+                    ridges: RIDGES.to_vec(),
+                    may_grow: false,
+                    may_move: false,
+                };
                 let refitted = self.small.refit(&machines, &how)?;
                 self.small.loss(&refitted.scores, &refitted.labels)
             }

@@ -10,7 +10,7 @@ use crate::kernel::Kernel;
 /// Rows that calibrate, at most: more would not change the curves; and numbers that are kept about them.
 pub(crate) const MOST_JUDGES: usize = 8192;
 const MOST_NUMBERS: usize = 16_000_000;
-/// How much longer or shorter a length scale is that is tried; and rows times squared chosen rows up to which others are tried.
+/// How much longer or shorter a length scale is that is tried; and rows times squared chosen rows up to which more than what is given is tried.
 const STEP: f64 = 0.82;
 const MOST_WORK: f64 = 1e11;
 
@@ -30,10 +30,21 @@ pub struct Fitter<'a, T> {
     pub budget: &'a Budget,
 }
 
+/// What may be tried beside the rows and the length scale that are given.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Freedom {
+    /// So many rows may be chosen in all, but at most half of the rows: those that are answered worst join the given ones.
+    pub n_rows: usize,
+    /// Whether other length scales nearby may be looked for.
+    pub may_move: bool,
+}
+
 /// A regression of all rows on chosen ones, and how it was judged.
 pub struct Refitted {
     /// The regression.
     pub refit: Refit,
+    /// The rows it is made of: first the given ones, in their order.
+    pub chosen: Vec<usize>,
     /// The rows that judge.
     pub judges: Vec<usize>,
     /// Scores that they would have without their own labels: minus infinity for a class without rows.
@@ -43,28 +54,83 @@ pub struct Refitted {
 }
 
 impl<T: Number> Fitter<'_, T> {
-    /// The best of some ridges with a length scale and, if it may move, with others nearby.
-    pub fn best(&self, chosen: &[usize], length: f64, ridges: &[f64], may_move: bool) -> Result<Refitted> {
+    /// The best of some ridges with the chosen rows and a length scale and, as far as it is free, with more rows and other lengths.
+    pub fn best(&self, chosen: &[usize], length: f64, ridges: &[f64], freedom: Freedom) -> Result<Refitted> {
         let mut best = self.fit(chosen, length, ridges)?;
-        let n_chosen = chosen.len() as f64;
-        if !may_move || self.labels.len() as f64 * n_chosen * n_chosen > MOST_WORK {
-            return Ok(best);
-        }
         let mut least = self.loss(&best.scores, &best.labels);
-        for step in [STEP, 1.0 / STEP] {
-            while self.budget.spent().is_none() {
-                let next = self.fit(chosen, best.refit.length * step, ridges)?;
-                let loss = self.loss(&next.scores, &next.labels);
-                if loss >= least {
-                    break;
-                }
-                (best, least) = (next, loss);
-            }
-            if best.refit.length != length {
-                break;
+        if freedom.may_move {
+            self.move_length(&mut best, &mut least, ridges)?;
+        }
+        let n_rows = freedom.n_rows.min(self.labels.len() / 2);
+        if n_rows > chosen.len() && self.is_affordable(n_rows) {
+            let more = |best: &Refitted| {
+                self.fit(&self.with_worst(best, n_rows), best.refit.length, around(ridges, best.refit.ridge))
+            };
+            if self.improve(&mut best, &mut least, more)? && freedom.may_move {
+                self.move_length(&mut best, &mut least, ridges)?;
             }
         }
         Ok(best)
+    }
+
+    /// Goes to shorter length scales for as long as that is better; to longer ones if it never was.
+    fn move_length(&self, best: &mut Refitted, least: &mut f64, ridges: &[f64]) -> Result<()> {
+        if !self.is_affordable(best.chosen.len()) {
+            return Ok(());
+        }
+        for step in [STEP, 1.0 / STEP] {
+            let other = |best: &Refitted| {
+                self.fit(&best.chosen, best.refit.length * step, around(ridges, best.refit.ridge))
+            };
+            let mut has_moved = false;
+            while self.improve(best, least, other)? {
+                has_moved = true;
+            }
+            if has_moved {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn is_affordable(&self, n_chosen: usize) -> bool {
+        self.labels.len() as f64 * (n_chosen as f64).powi(2) <= MOST_WORK
+    }
+
+    /// Puts another fit in the place of the best if its loss is less. Says whether it was; never once the budget is spent.
+    fn improve(
+        &self,
+        best: &mut Refitted,
+        least: &mut f64,
+        other: impl FnOnce(&Refitted) -> Result<Refitted>,
+    ) -> Result<bool> {
+        if self.budget.spent().is_some() {
+            return Ok(false);
+        }
+        let next = other(best)?;
+        let loss = self.loss(&next.scores, &next.labels);
+        let is_better = loss < *least;
+        if is_better {
+            (*best, *least) = (next, loss);
+        }
+        Ok(is_better)
+    }
+
+    /// The chosen rows and those that judge worst of the regression: rows whose labels their neighbors do not foretell. Machines know
+    /// their own class only, and many choose the same rows; this looks at all classes at once.
+    fn with_worst(&self, fit: &Refitted, n_wanted: usize) -> Vec<usize> {
+        let mut is_chosen = vec![false; self.labels.len()];
+        fit.chosen.iter().for_each(|&row| is_chosen[row] = true);
+        let signs = self.centered_signs();
+        let error = |place: usize, row: usize| {
+            let pairs = fit.scores.row(place).into_iter().zip(signs.row(row));
+            pairs.filter(|(score, _)| score.is_finite()).map(|(score, y)| (score - y).powi(2)).sum::<f64>()
+        };
+        let places = fit.judges.iter().enumerate().filter(|(_, row)| !is_chosen[**row]);
+        let mut errors: Vec<(f64, usize)> = places.map(|(place, &row)| (error(place, row), row)).collect();
+        errors.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        let n_more = n_wanted.saturating_sub(fit.chosen.len());
+        fit.chosen.iter().copied().chain(errors.into_iter().map(|(_, row)| row).take(n_more)).collect()
     }
 
     /// Fits scores of all classes to all rows, from chosen ones. The rows that judge get the scores that they would have without their own
@@ -90,7 +156,7 @@ impl<T: Number> Fitter<'_, T> {
         let kernel = (self.kernel)(length);
         let (refit, without) = Refit::new(length, &kernel, chosen, &goal, self.par)?;
         let scores = known(&without);
-        Ok(Refitted { refit, judges, scores, labels })
+        Ok(Refitted { refit, chosen: chosen.to_vec(), judges, scores, labels })
     }
 
     /// The calibrated log-loss of scores of rows with these labels.
@@ -110,5 +176,60 @@ impl<T: Number> Fitter<'_, T> {
             column.iter_mut().for_each(|v| *v -= mean);
         }
         signs
+    }
+}
+
+/// One of some numbers, which rise, with its neighbors.
+fn around(numbers: &[f64], one: f64) -> &[f64] {
+    let at = numbers.iter().position(|number| *number == one).unwrap_or(0);
+    &numbers[at.saturating_sub(1)..numbers.len().min(at + 2)]
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::rng::{Purpose, Rng};
+
+    use super::*;
+
+    /// Three classes in bands that are too narrow for a few rows.
+    fn bands(n: usize) -> (Array2<f32>, Vec<ClassId>) {
+        let mut rng = Rng::new(1, Purpose::Data, 0);
+        let x = Array2::from_shape_fn((n, 2), |_| rng.unit() as f32);
+        let labels = x.rows().into_iter().map(|row| ClassId((row[0] * 9.0) as u32 % 3)).collect();
+        (x, labels)
+    }
+
+    #[test]
+    fn the_rows_that_are_answered_worst_join() {
+        let ((x, labels), par, budget) = (bands(300), Par::sequential(), Budget::open());
+        let fitter = Fitter {
+            x: x.view(),
+            labels: &labels,
+            n_classes: 3,
+            kernel: &Kernel::rbf,
+            par: &par,
+            budget: &budget,
+        };
+        let given: Vec<usize> = (0..30).map(|i| 10 * i).collect();
+        let before = fitter.fit(&given, 0.1, &[0.03]).unwrap();
+        let after = fitter.best(&given, 0.1, &[0.03], Freedom { n_rows: 90, may_move: false }).unwrap();
+        assert_eq!((&after.chosen[..30], after.chosen.len()), (&given[..], 90));
+        let loss = |fit: &Refitted| fitter.loss(&fit.scores, &fit.labels);
+        assert!(loss(&after) < 0.7 * loss(&before), "{} {}", loss(&after), loss(&before));
+        let share = |class: u32| labels.iter().filter(|label| label.0 == class).count() as f64 / 300.0;
+        let error = |row: usize| {
+            let y = |class: u32| 2.0 * (f64::from(u8::from(labels[row].0 == class)) - share(class));
+            (0..3).map(|class| (before.scores[(row, class as usize)] - y(class)).powi(2)).sum::<f64>()
+        };
+        let least = after.chosen[30..].iter().map(|&row| error(row)).fold(f64::INFINITY, f64::min);
+        let others = (0..300).filter(|row| !after.chosen.contains(row));
+        assert!(others.into_iter().all(|row| error(row) <= least + 1e-9));
+        let kept = fitter.best(&given, 0.1, &[0.03], Freedom { n_rows: 20, may_move: false }).unwrap();
+        assert_eq!(kept.chosen, given, "given rows never leave");
+        let half = fitter.best(&given, 0.1, &[0.03], Freedom { n_rows: 300, may_move: false }).unwrap();
+        assert_eq!(half.chosen.len(), 150, "half of the rows at most");
+        budget.stop.stop();
+        let cut = fitter.best(&given, 0.1, &[0.03], Freedom { n_rows: 90, may_move: true }).unwrap();
+        assert_eq!((cut.chosen, cut.refit.length), (given, 0.1), "a budget that is spent ends it");
     }
 }

@@ -18,7 +18,7 @@ use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
 
 pub(crate) use fitter::MOST_JUDGES;
-pub use fitter::{Fitter, Refitted};
+pub use fitter::{Fitter, Freedom, Refitted};
 pub use saved::RefitFacts;
 pub(crate) use sums::Sums;
 
