@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from statistics import median
+from statistics import mean, median, stdev
 
 from stream_sets import Stream
 from table import OURS, Goal, percent, show, significant, times
@@ -15,7 +15,7 @@ COLUMNS = (
     "rows/s ×", "memory ×",
 )  # fmt: skip
 N_TEXT_COLUMNS = 3
-BATCH_COLUMNS = ("data", "learnt", "accuracy %", "fit s", "fit ÷")
+BATCH_COLUMNS = ("data", "learnt", "seeds", "accuracy %", "fit s", "fit ÷")
 MEMORY_LIMIT, MEMORY_LIMIT_BYTES = "300MB", 300e6
 
 
@@ -173,14 +173,16 @@ def table(results: StreamResults, streams: Mapping[str, Stream]) -> list[str]:
 
 
 def batch_table(results: StreamResults) -> list[str]:
-    lines = [line(list(BATCH_COLUMNS)), "|---|---|---:|---:|---:|"]
+    lines = [line(list(BATCH_COLUMNS)), "|---|---|---:|---:|---:|---:|"]
     for name in results.batches:
         at_once, in_batches = results.at_once(name), results.in_batches(name)
         parts = (("at once", at_once, 1.0), ("in ten batches", in_batches, results.batch_cost(name)))
         for learnt, runs, cost in parts:
             if runs:
-                accuracy, fit = median(run.accuracy for run in runs), median(run.fit for run in runs)
-                lines.append(line([name, learnt, show(accuracy, ".2f", 100), significant(fit), significant(cost)]))
+                accuracies, fit = [run.accuracy for run in runs], median(run.fit for run in runs)
+                spread = f" ± {100 * stdev(accuracies):.2f}" if len(runs) > 1 else ""
+                accuracy = f"{100 * mean(accuracies):.2f}{spread}"
+                lines.append(line([name, learnt, str(len(runs)), accuracy, significant(fit), significant(cost)]))
     return lines
 
 
@@ -206,8 +208,8 @@ def goals(results: StreamResults, streams: Mapping[str, Stream]) -> list[Goal]:
     found = []
     for name, least in (("mnist", 0.973), ("usps", 0.942)):
         batches, once = results.in_batches(name), results.at_once(name)
-        accuracy = median(run.accuracy for run in batches) if batches else None
-        lost = accuracy - median(run.accuracy for run in once) if batches and once else None
+        accuracy = mean(run.accuracy for run in batches) if batches else None
+        lost = accuracy - mean(run.accuracy for run in once) if batches and once else None
         found += [
             Goal(f"{name}, ten batches, accuracy", accuracy, least, True, percent),
             Goal(f"{name}, ten batches against one fit, accuracy", lost, -0.002, True, points),

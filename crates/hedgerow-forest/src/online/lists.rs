@@ -40,6 +40,13 @@ impl RowLists {
         }
     }
 
+    /// Reads what adding rows to these leaves will read: one after the other they would each wait for memory, together they share the wait.
+    #[inline]
+    pub(super) fn warm<const LANES: usize>(&self, spots: [Spot; LANES]) {
+        let heads = spots.map(|spot| self.heads.get(spot).copied().unwrap_or(NONE));
+        std::hint::black_box(heads.map(|head| self.links.get(head as usize).map_or(NONE, |links| links[1])));
+    }
+
     /// Adds a row to a leaf.
     #[inline]
     pub(super) fn push(&mut self, spot: Spot, slot: u32) {

@@ -227,6 +227,7 @@ impl LiveTree {
                 }
             }
             if !moved {
+                self.lists.warm(ends.map(|end| end.spot));
                 return ends;
             }
         }
