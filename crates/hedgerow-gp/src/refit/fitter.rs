@@ -9,7 +9,7 @@ use crate::kernel::Kernel;
 
 /// Rows that calibrate, at most: more would not change the curves; and numbers that are kept about them.
 pub(crate) const MOST_JUDGES: usize = 8192;
-const MOST_NUMBERS: usize = 16_000_000;
+const MOST_NUMBERS: usize = 32_000_000;
 /// How much longer or shorter a length scale is that is tried; and rows times squared chosen rows up to which more than what is given is tried.
 const STEP: f64 = 0.82;
 const MOST_WORK: f64 = 1e11;
@@ -56,15 +56,19 @@ pub struct Refitted {
 impl<T: Number> Fitter<'_, T> {
     /// The best of some ridges with the chosen rows and a length scale and, as far as it is free, with more rows and other lengths.
     pub fn best(&self, chosen: &[usize], length: f64, ridges: &[f64], freedom: Freedom) -> Result<Refitted> {
-        let mut best = self.fit(chosen, length, ridges)?;
+        let n_rows = freedom.n_rows.min(self.labels.len() / 2);
+        let may_grow = n_rows > chosen.len() && self.is_affordable(n_rows);
+        // The same rows judge all that is tried.
+        let judges = self.judges(if may_grow { n_rows } else { chosen.len() });
+        let mut best = self.fit(chosen, judges, length, ridges)?;
         let mut least = self.loss(&best.scores, &best.labels);
         if freedom.may_move {
             self.move_length(&mut best, &mut least, ridges)?;
         }
-        let n_rows = freedom.n_rows.min(self.labels.len() / 2);
-        if n_rows > chosen.len() && self.is_affordable(n_rows) {
+        if may_grow {
             let more = |best: &Refitted| {
-                self.fit(&self.with_worst(best, n_rows), best.refit.length, around(ridges, best.refit.ridge))
+                let ridges = around(ridges, best.refit.ridge);
+                self.fit(&self.with_worst(best, n_rows), best.judges.clone(), best.refit.length, ridges)
             };
             if self.improve(&mut best, &mut least, more)? && freedom.may_move {
                 self.move_length(&mut best, &mut least, ridges)?;
@@ -80,7 +84,8 @@ impl<T: Number> Fitter<'_, T> {
         }
         for step in [STEP, 1.0 / STEP] {
             let other = |best: &Refitted| {
-                self.fit(&best.chosen, best.refit.length * step, around(ridges, best.refit.ridge))
+                let ridges = around(ridges, best.refit.ridge);
+                self.fit(&best.chosen, best.judges.clone(), best.refit.length * step, ridges)
             };
             let mut has_moved = false;
             while self.improve(best, least, other)? {
@@ -133,12 +138,16 @@ impl<T: Number> Fitter<'_, T> {
         fit.chosen.iter().copied().chain(errors.into_iter().map(|(_, row)| row).take(n_more)).collect()
     }
 
+    /// Rows that judge regressions on at most so many rows, spread over all.
+    fn judges(&self, n_chosen: usize) -> Vec<usize> {
+        let n = self.labels.len();
+        let most = (MOST_NUMBERS / n_chosen.max(1)).clamp(1, MOST_JUDGES);
+        (0..n).step_by(n.div_ceil(most).max(1)).collect()
+    }
+
     /// Fits scores of all classes to all rows, from chosen ones. The rows that judge get the scores that they would have without their own
     /// labels; so chosen ones may judge too.
-    pub fn fit(&self, chosen: &[usize], length: f64, ridges: &[f64]) -> Result<Refitted> {
-        let n = self.labels.len();
-        let most = (MOST_NUMBERS / chosen.len().max(1)).clamp(1, MOST_JUDGES);
-        let judges: Vec<usize> = (0..n).step_by(n.div_ceil(most).max(1)).collect();
+    fn fit(&self, chosen: &[usize], judges: Vec<usize>, length: f64, ridges: &[f64]) -> Result<Refitted> {
         let labels: Vec<ClassId> = judges.iter().map(|&row| self.labels[row]).collect();
         let mut has_rows = vec![false; self.n_classes];
         self.labels.iter().for_each(|label| has_rows[label.index()] = true);
@@ -211,7 +220,7 @@ mod tests {
             budget: &budget,
         };
         let given: Vec<usize> = (0..30).map(|i| 10 * i).collect();
-        let before = fitter.fit(&given, 0.1, &[0.03]).unwrap();
+        let before = fitter.fit(&given, fitter.judges(90), 0.1, &[0.03]).unwrap();
         let after = fitter.best(&given, 0.1, &[0.03], Freedom { n_rows: 90, may_move: false }).unwrap();
         assert_eq!((&after.chosen[..30], after.chosen.len()), (&given[..], 90));
         let loss = |fit: &Refitted| fitter.loss(&fit.scores, &fit.labels);

@@ -88,11 +88,15 @@ impl Refit {
             factor.forward_rows(&mut w, par);
             factor.backward_rows(&mut w, par);
             let mut without = of_judges.dot(&w.t());
-            let mut a = of_judges.clone();
-            factor.forward_rows(&mut a, par);
-            for ((&judge, a), mut row) in judges.iter().zip(a.rows()).zip(without.rows_mut()) {
-                let h = a.dot(&a).min(1.0 - 1e-9);
-                row.zip_mut_with(&y.row(judge), |score, y| *score = (*score - h * y) / (1.0 - h));
+            for first in (0..judges.len()).step_by(BLOCK) {
+                let part = first..(first + BLOCK).min(judges.len());
+                let mut a = of_judges.slice(s![part.clone(), ..]).to_owned();
+                factor.forward_rows(&mut a, par);
+                let mut rows = without.slice_mut(s![part.clone(), ..]);
+                for ((&judge, a), mut row) in judges[part].iter().zip(a.rows()).zip(rows.rows_mut()) {
+                    let h = a.dot(&a).min(1.0 - 1e-9);
+                    row.zip_mut_with(&y.row(judge), |score, y| *score = (*score - h * y) / (1.0 - h));
+                }
             }
             let value = if ridges.len() > 1 { loss(&without) } else { 0.0 };
             if best.as_ref().is_none_or(|(least, ..)| value < *least) {
