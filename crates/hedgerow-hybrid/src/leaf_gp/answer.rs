@@ -81,9 +81,9 @@ impl LeafGp {
             let mut scores = said.scores.row_mut(row);
             // A row that came to no known place knows nothing.
             if n == 0 {
-                scores.fill(-1.0)
+                scores.fill(-1.0);
             } else {
-                scores /= f64::from(n)
+                scores /= f64::from(n);
             }
             said.shares.row_mut(row).as_slice_mut().into_iter().for_each(|row| shares::mean(row, n));
         }

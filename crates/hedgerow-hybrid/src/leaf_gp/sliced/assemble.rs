@@ -94,9 +94,9 @@ fn judges(plot: &Plot, stems: &[&Stem]) -> Judges {
             n += 1;
         }
         if n == 0 {
-            sum.fill(-1.0)
+            sum.fill(-1.0);
         } else {
-            sum /= f64::from(n)
+            sum /= f64::from(n);
         }
         mean(&mut of_leaves, n);
         shares.row_mut(judge).assign(&ArrayView1::from(&of_leaves));
