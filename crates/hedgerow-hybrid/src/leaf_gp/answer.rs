@@ -24,7 +24,7 @@ pub(super) struct Said {
 }
 
 impl LeafGp {
-    /// Asks all trees about rows.
+    /// Asks all trees about rows. What is said after a switch of `par` was thrown is good for nothing.
     pub(super) fn ask(&self, x: ArrayView2<'_, f32>, par: &Par) -> Said {
         let (n, n_trees) = (x.nrows(), self.stems.n_trees());
         let zeros = || Array2::zeros((n, self.n_classes));
@@ -55,6 +55,10 @@ impl LeafGp {
         let groups: Vec<&[(usize, u32, usize)]> = visits.chunk_by(|a, b| a.1 == b.1).collect();
         let answers = par.map(groups.len(), |group| {
             let rows: Vec<usize> = groups[group].iter().map(|visit| visit.2).collect();
+            if par.is_stopped() {
+                // Nobody wants to know any more.
+                return Array2::zeros((rows.len(), self.n_classes));
+            }
             let leaf = &self.leaves[groups[group][0].1 as usize];
             leaf.answer(
                 &self.params,

@@ -19,8 +19,6 @@ const FOLDS: usize = 5;
 const ENOUGH_JUDGES: usize = 1000;
 /// Rows of a part that judge, at most.
 const MOST_JUDGES: usize = 3000;
-/// Rows asked about before somebody looks whether time is up.
-const ASKED_TOGETHER: usize = 256;
 
 impl LeafGp {
     /// Asks models of most rows about the others. None if time or memory do not suffice; learning all rows took so long.
@@ -58,16 +56,13 @@ impl LeafGp {
                 Err(Error::Interrupted | Error::BudgetTooSmall { .. }) => break,
                 other => other?,
             };
-            let few = left.chunks(ASKED_TOGETHER).map_while(|rows| {
-                let x = data.features.select(rows).to_array(0..rows.len());
-                budget.spent().is_none().then(|| model.ask(x.view(), training.par))
-            });
-            let answers: Vec<Said> = few.collect();
+            let x = data.features.select(&left).to_array(0..left.len());
+            let answers = model.ask(x.view(), training.par);
             // Leaves that had no time to learn would say too little for processes.
             if budget.spent().is_some() {
                 break;
             }
-            said.extend(answers);
+            said.push(answers);
             classes.extend(left.iter().map(|&row| data.labels[row]));
         }
         Ok(together(&said, classes))
