@@ -350,6 +350,7 @@ class LeafGpArguments:
         "n_active": "n_active",
         "fusion": "fusion",
         "sharing": "sharing",
+        "blend": "blend",
         "length_scale": "length_scale",
         "signal_variance": "signal_variance",
         "noise_variance": "noise_variance",
@@ -366,6 +367,7 @@ class LeafGpArguments:
         n_active: int = 50,
         fusion: str = "mean",
         sharing: str = "shared",
+        blend: bool = True,
         length_scale: float = 0.0,
         signal_variance: float = 0.0,
         noise_variance: float = 0.0,
@@ -393,6 +395,8 @@ class LeafGpArguments:
             How the answers of trees become one: mean (of scores), vote, clipped or normalized.
         sharing : str, default="shared"
             Whether all leaves have the same kernel: shared, or leaf for a length scale of its own for each.
+        blend : bool, default=True
+            Let the shares of classes in leaves, which are what the trees would say without processes, count beside the processes, as much as rows that neither had seen say. Finding out takes about as long as the rest of a fit, longer with fewer than 5,000 rows.
         length_scale : float, default=0.0
             Length scale of the kernel, on prepared columns; 0 searches for it.
         signal_variance : float, default=0.0
@@ -420,6 +424,7 @@ class LeafGpArguments:
         self.n_active = n_active
         self.fusion = fusion
         self.sharing = sharing
+        self.blend = blend
         self.length_scale = length_scale
         self.signal_variance = signal_variance
         self.noise_variance = noise_variance

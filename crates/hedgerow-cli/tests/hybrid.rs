@@ -54,15 +54,49 @@ fn trees_with_processes_are_fitted_judged_asked_and_described() {
     assert_eq!((&fitted["model"], &fitted["trees"]), (&json!("leaf-gp"), &json!(3)));
     assert!(number(&fitted["processes"]) > 1.0 && number(&fitted["largest_process"]) <= 60.0, "{fitted}");
     assert!(number(&fitted["metrics"]["accuracy"]) > 0.87, "{fitted}");
+    let takeover = &fitted["takeover"];
+    assert_eq!((&takeover["rows"], takeover["confusion_after"].as_array().unwrap().len()), (&json!(250), 2));
+    assert!(number(&takeover["by_answer"]["0"]["heard"]) > 0.0, "{takeover}");
+    holds(&text, &["unseen rows right"]);
     let page = String::from_utf8(program.read("r.html")).unwrap();
     holds(&page, &["A forest with Gaussian processes in its leaves", "Processes", "Decision map"]);
+    holds(&page, &["Where the processes took over", "process heard", "Unseen rows right, shares alone"]);
     let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
     assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
     program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --out p.csv");
     assert_eq!(String::from_utf8(program.read("p.csv")).unwrap().lines().count(), 1001);
     let info = program.json("info m.hedgerow");
     assert_eq!((&info["kernel"], &info["learning"]["rows_learnt"]), (&fitted["kernel"], &json!(250)));
+    assert_eq!((&info["takeover"], &info["blend"]), (takeover, &fitted["blend"]));
     holds(&program.ok("info m.hedgerow"), &["leaf-gp of 3 trees", "keeps learning: 250 rows"]);
+    let alone = program.json(&format!("{line} --set blend=false"));
+    assert_eq!((&alone["takeover"]["rows"], &alone["blend"]), (&json!(0), &Value::Null));
+}
+
+#[test]
+fn shares_and_processes_are_trusted_by_rows_outside() {
+    let program = Program::new();
+    // Eight columns of three values, two of which say something; a quarter of the labels is wrong.
+    let mut state = 7_u64;
+    let mut draw = |n: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    let mut rows = vec![String::from("a,b,c,d,e,f,g,h,label")];
+    for _ in 0..600 {
+        let values = [(); 8].map(|()| draw(3));
+        let label = u8::from((values[0] + values[1] > 2) != (draw(4) == 0));
+        rows.push(format!("{}{label}", values.map(|value| format!("{value},")).concat()));
+    }
+    program.write("noisy.csv", rows.join("\n"));
+    let line =
+        "fit noisy.csv --target label --model leaf-gp --set n_trees=5 --set leaf_rows=30 --out m.hedgerow";
+    let fitted = program.json(line);
+    assert!(number(&fitted["blend"]["forest"]) > 0.0, "{fitted}");
+    assert_eq!(program.json("info m.hedgerow")["blend"], fitted["blend"]);
+    holds(&program.ok("info m.hedgerow"), &["shares of classes and processes to the powers"]);
+    program.ok(&format!("{line} --report r.html"));
+    holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Trust in shares, in processes"]);
 }
 
 #[test]

@@ -17,10 +17,14 @@
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
+mod account;
+mod blend;
 pub mod forest_ivm;
 pub mod forest_kernel;
 pub mod leaf_gp;
 
-pub use forest_ivm::{Account, Blend, Combine, FittedForestIvm, ForestIvm, ForestIvmParams};
+pub use account::{Account, ClassAccount};
+pub use blend::Blend;
+pub use forest_ivm::{Combine, FittedForestIvm, ForestIvm, ForestIvmParams};
 pub use forest_kernel::{FittedForestKernel, ForestKernelClassifier, ForestKernelParams, KernelLearner};
 pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafLearner, Sharing};

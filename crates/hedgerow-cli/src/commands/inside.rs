@@ -38,6 +38,11 @@ pub(crate) enum Inside {
         /// Rows of the largest process.
         largest_process: usize,
         kernel: BTreeMap<String, f64>,
+        /// How far shares of classes in leaves and processes are trusted; nothing if the processes answer alone.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        blend: Option<hedgerow::hybrid::Blend>,
+        /// What processes changed, on rows that nobody had seen when they were answered.
+        takeover: Takeover,
     },
     /// Of a forest with machines.
     Helped {
@@ -73,7 +78,7 @@ pub(crate) enum Inside {
     All { rows_kept: usize, kernel: BTreeMap<String, f64> },
 }
 
-/// What machines changed, on rows that nobody had seen when they were answered.
+/// What machines or processes changed, on rows that nobody had seen when they were answered.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Takeover {
     pub(crate) rows: u64,
@@ -84,7 +89,7 @@ pub(crate) struct Takeover {
     /// Rows by true class and the answer of all together.
     pub(crate) confusion_after: Vec<Vec<u64>>,
     /// By the forest's answer.
-    pub(crate) by_answer: BTreeMap<String, hedgerow::hybrid::forest_ivm::ClassAccount>,
+    pub(crate) by_answer: BTreeMap<String, hedgerow::hybrid::ClassAccount>,
 }
 
 impl Takeover {
@@ -99,6 +104,13 @@ impl Takeover {
             confusion_after: account.after.clone(),
             by_answer: names.iter().cloned().zip(account.by_answer()).collect(),
         }
+    }
+
+    /// What came of it, in a few words.
+    fn words(&self) -> String {
+        let share = |share: f64| format!("{:.2} %", 100.0 * share);
+        let (before, after) = (share(self.accuracy_before), share(self.accuracy_after));
+        format!("unseen rows right {before} without and {after} with them")
     }
 }
 
@@ -134,8 +146,8 @@ impl Inside {
             let (active_rows, blend) = (compared.n_active(), compared.blend());
             return Self::Compared { trees, nodes, active_rows, kernel, blend };
         }
-        if let Some(model) = model.as_leaf_gp() {
-            let size = model.size();
+        if let Some(leafy) = model.as_leaf_gp() {
+            let size = leafy.size();
             let (leaves, processes) = (size.n_leaves, size.n_processes);
             return Self::Leaves {
                 trees: size.n_trees,
@@ -143,6 +155,8 @@ impl Inside {
                 processes,
                 largest_process: size.largest,
                 kernel,
+                blend: leafy.blend(),
+                takeover: Takeover::new(leafy.account(), model.schema.labels.names()),
             };
         }
         if let Some(gp) = model.as_gp() {
@@ -195,17 +209,21 @@ impl Inside {
                 let calibrated = if *calibrated { ", probabilities calibrated" } else { "" };
                 format!("{} nodes, up to {height} high{calibrated}", count(*nodes as u64))
             }
-            Self::Leaves { leaves, largest_process, kernel, .. } => {
+            Self::Leaves { leaves, largest_process, kernel, blend, takeover, .. } => {
                 let (leaves, largest) = (count(*leaves as u64), count(*largest_process as u64));
-                format!("{leaves} leaves, processes of up to {largest} rows; {}", kernel_words(kernel))
+                let changed =
+                    if takeover.rows > 0 { format!(", {}", takeover.words()) } else { String::new() };
+                let trusted = blend.map_or_else(String::new, |blend| format!(", {}", trust_words(blend)));
+                format!(
+                    "{leaves} leaves, processes of up to {largest} rows{changed}{trusted}; {}",
+                    kernel_words(kernel)
+                )
             }
             Self::Helped { active_rows, machines_asked, kernel, takeover, .. } => {
                 let (active, asked) = (count(*active_rows as u64), count(*machines_asked as u64));
-                let share = |share: f64| format!("{:.2} %", 100.0 * share);
                 format!(
-                    "{active} active rows, {asked} of the machines asked, unseen rows right {} without and {} with them; {}",
-                    share(takeover.accuracy_before),
-                    share(takeover.accuracy_after),
+                    "{active} active rows, {asked} of the machines asked, {}; {}",
+                    takeover.words(),
                     kernel_words(kernel)
                 )
             }
@@ -238,12 +256,18 @@ impl Inside {
                 facts.extend(kernel.get("noise_variance").map(|noise| ("Noise variance", short(*noise))));
                 facts
             }
-            Self::Leaves { trees, leaves, processes, kernel, .. } => {
+            Self::Leaves { trees, leaves, processes, kernel, blend, takeover, .. } => {
                 let mut facts = vec![
                     ("Trees", count(*trees as u64)),
                     ("Leaves", count(*leaves as u64)),
                     ("Processes", count(*processes as u64)),
                 ];
+                if takeover.rows > 0 {
+                    let share = |share: f64| format!("{:.2} %", 100.0 * share);
+                    facts.push(("Unseen rows right, shares alone", share(takeover.accuracy_before)));
+                    facts.push(("Unseen rows right, with processes", share(takeover.accuracy_after)));
+                }
+                facts.extend(blend.map(|blend| ("Trust in shares, in processes", powers(blend))));
                 facts.extend(kernel_facts(kernel));
                 facts
             }
@@ -255,6 +279,15 @@ impl Inside {
             }
         }
     }
+}
+
+/// How far forest and processes are trusted, in a few words.
+fn trust_words(blend: hedgerow::hybrid::Blend) -> String {
+    format!("shares of classes and processes to the powers {}", powers(blend))
+}
+
+fn powers(blend: hedgerow::hybrid::Blend) -> String {
+    format!("{} and {}", short(blend.forest), short(blend.machine))
 }
 
 /// A kernel in a few words.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::core::{ClassId, Error, Par};
-use hedgerow::report::{Answers, DecisionMap, Importances, MapRows, Page, Takeover};
+use hedgerow::report::{Answers, DecisionMap, Helper, Importances, MapRows, Page, Takeover};
 use hedgerow::{Kind, Model};
 use ndarray::ArrayView2;
 
@@ -30,7 +30,13 @@ pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &
     }
     if let Some(helped) = model.as_forest_ivm() {
         let classes = schema.labels.names().to_vec();
-        page.takeover = Some(Takeover { classes, account: helped.account().clone() });
+        page.takeover =
+            Some(Takeover { helper: Helper::Machine, classes, account: helped.account().clone() });
+    }
+    if let Some(leaves) = model.as_leaf_gp() {
+        let classes = schema.labels.names().to_vec();
+        page.takeover =
+            Some(Takeover { helper: Helper::Process, classes, account: leaves.account().clone() });
     }
     fact(page, "Features", count(schema.n_features() as u64));
     fact(page, "Classes", count(schema.n_classes() as u64));

@@ -4,8 +4,8 @@ use hedgerow_core::ClassId;
 use hedgerow_core::traits::largest;
 use serde::{Deserialize, Serialize};
 
-use super::blend::{Blend, Pair};
 use super::{Combine, ForestIvm};
+use crate::blend::{Blend, Pair};
 
 /// Margins that a search tries.
 const MARGINS: [f64; 7] = [1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1];

@@ -7,9 +7,7 @@
 //! `heard` has those rows and decides by them, [`Blend`] makes one answer of two, [`Account`] tells what machines have changed, `online` goes on
 //! learning.
 
-mod account;
 mod assemble;
-pub(crate) mod blend;
 mod heard;
 mod online;
 mod params;
@@ -29,9 +27,9 @@ use hedgerow_gp::ivm::{FittedIvm, HeldOut};
 use hedgerow_gp::{IvmClassifier, IvmParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
-pub use account::{Account, ClassAccount};
+pub use crate::account::{Account, ClassAccount};
+pub use crate::blend::Blend;
 pub use assemble::Heard as JudgeAnswers;
-pub use blend::Blend;
 use heard::{Heard, Verdict};
 use online::Course;
 pub use params::{Combine, ForestIvmParams};

@@ -6,11 +6,11 @@ use hedgerow_gp::{IvmClassifier, Saved as _};
 use ndarray::{Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use super::account::Account;
 use super::heard::{Heard, Verdict};
 use super::online::{Course, MOST_HEARD};
 use super::params::ForestIvmParams;
 use super::{ForestIvm, Machine, Part};
+use crate::account::Account;
 
 /// What a model file says of a [`ForestIvm`] beside its forest and tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]

@@ -27,7 +27,8 @@ use hedgerow_core::{
 use hedgerow_forest::{Forest, OnlineForest};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
-use crate::forest_ivm::{Blend, Part};
+use crate::blend::Blend;
+use crate::forest_ivm::Part;
 use online::Course;
 pub use params::{ForestKernelParams, KernelLearner};
 pub use saved::{ForestKernelFacts, LeafLists, LeafTables};

@@ -18,7 +18,7 @@ use super::params::{ForestKernelParams, KernelLearner};
 use super::process;
 use super::scores::LeafScores;
 use super::sparse::{self, MOST_CANDIDATES, Sums};
-use crate::forest_ivm::blend::{Blend, Pair};
+use crate::blend::{Blend, Pair};
 
 /// Variances of the noise that are tried, the largest first: each is the first guess for the next.
 const NOISES: [f64; 3] = [10.0, 1.0, 0.1];

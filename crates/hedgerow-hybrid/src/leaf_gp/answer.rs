@@ -4,6 +4,7 @@ use hedgerow_core::{Classifier, Par};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use super::LeafGp;
+use super::shares;
 
 /// Rows that find their leaves together.
 const BLOCK: usize = 256;
@@ -12,12 +13,23 @@ const MOST_TOGETHER: usize = 4096;
 /// What a class has at least before there is anything to calibrate by.
 const LEAST_SHARE: f64 = 0.01;
 
+/// What trees say about rows, before it becomes probabilities: a row a row, a column a class.
+pub(super) struct Said {
+    /// Means over trees of what processes score.
+    pub(super) scores: Array2<f64>,
+    /// Means over trees of the shares of classes in leaves.
+    pub(super) shares: Array2<f64>,
+    /// Whether a process had a say.
+    pub(super) is_heard: Vec<bool>,
+}
+
 impl LeafGp {
-    /// Scores of rows, one a class: means over trees.
-    pub(super) fn scores(&self, x: ArrayView2<'_, f32>, par: &Par) -> Array2<f64> {
+    /// Asks all trees about rows. What is said after a switch of `par` was thrown is good for nothing.
+    pub(super) fn ask(&self, x: ArrayView2<'_, f32>, par: &Par) -> Said {
         let (n, n_trees) = (x.nrows(), self.stems.n_trees());
-        let mut sums = Array2::zeros((n, self.n_classes));
-        let Some(kernel) = self.kernel.filter(|_| n_trees > 0) else { return sums };
+        let zeros = || Array2::zeros((n, self.n_classes));
+        let mut said = Said { scores: zeros(), shares: zeros(), is_heard: vec![false; n] };
+        let Some(kernel) = self.kernel.filter(|_| n_trees > 0) else { return said };
         let raw = x.as_standard_layout();
         let leaves = par.map(n.div_ceil(BLOCK), |block| {
             let rows = ndarray::s![block * BLOCK..((block + 1) * BLOCK).min(n), ..];
@@ -30,7 +42,7 @@ impl LeafGp {
             (self.preparation.map_narrow(part), found)
         });
         let views: Vec<_> = leaves.iter().map(|(prepared, _)| prepared.view()).collect();
-        let Ok(prepared) = ndarray::concatenate(Axis(0), &views) else { return sums };
+        let Ok(prepared) = ndarray::concatenate(Axis(0), &views) else { return said };
         let found: Vec<Option<u32>> = leaves.iter().flat_map(|(_, found)| found.iter().copied()).collect();
         // Rows of one leaf together; leaves belong to one tree each, and come in the order of trees.
         let mut visits: Vec<(usize, u32, usize)> = Vec::with_capacity(found.len());
@@ -43,6 +55,10 @@ impl LeafGp {
         let groups: Vec<&[(usize, u32, usize)]> = visits.chunk_by(|a, b| a.1 == b.1).collect();
         let answers = par.map(groups.len(), |group| {
             let rows: Vec<usize> = groups[group].iter().map(|visit| visit.2).collect();
+            if par.is_stopped() {
+                // Nobody wants to know any more.
+                return Array2::zeros((rows.len(), self.n_classes));
+            }
             let leaf = &self.leaves[groups[group][0].1 as usize];
             leaf.answer(
                 &self.params,
@@ -53,17 +69,35 @@ impl LeafGp {
             )
         });
         let mut n_answers = vec![0_u32; n];
+        let mut of_leaf = vec![0.0; self.n_classes];
         for (group, answers) in groups.iter().zip(answers) {
+            let leaf = &self.leaves[group[0].1 as usize];
+            of_leaf.fill(0.0);
+            leaf.add_shares(&mut of_leaf);
             for ((_, _, row), scores) in group.iter().zip(answers.rows()) {
-                sums.row_mut(*row).zip_mut_with(&scores, |sum, score| *sum += score);
+                said.scores.row_mut(*row).zip_mut_with(&scores, |sum, score| *sum += score);
+                said.shares.row_mut(*row).iter_mut().zip(&of_leaf).for_each(|(sum, share)| *sum += share);
+                said.is_heard[*row] |= leaf.process.is_some();
                 n_answers[*row] += 1;
             }
         }
-        for (mut row, n) in sums.rows_mut().into_iter().zip(n_answers) {
+        for (row, n) in n_answers.into_iter().enumerate() {
+            let mut scores = said.scores.row_mut(row);
             // A row that came to no known place knows nothing.
-            if n == 0 { row.fill(-1.0) } else { row /= f64::from(n) }
+            if n == 0 {
+                scores.fill(-1.0);
+            } else {
+                scores /= f64::from(n);
+            }
+            said.shares.row_mut(row).as_slice_mut().into_iter().for_each(|row| shares::mean(row, n));
         }
-        sums
+        said
+    }
+
+    /// Scores of rows, one a class: means over trees.
+    #[cfg(test)]
+    pub(super) fn scores(&self, x: ArrayView2<'_, f32>, par: &Par) -> Array2<f64> {
+        self.ask(x, par).scores
     }
 
     /// The scores of one row become its probabilities.
@@ -84,8 +118,17 @@ impl LeafGp {
         shares.iter().map(|share| share / sum).collect()
     }
 
-    /// Probabilities from scores.
-    pub(super) fn probabilities(&self, scores: ArrayView2<'_, f64>, mut out: ArrayViewMut2<'_, f64>) {
+    /// One answer of a row's scores and shares; the scores become it.
+    pub(super) fn combine(&self, row: &mut [f64], shares: &[f64]) {
+        self.read(row);
+        if let Some(blend) = self.blend {
+            let of_processes = row.to_vec();
+            blend.apply(shares, &of_processes, row);
+        }
+    }
+
+    /// Probabilities from what trees say.
+    pub(super) fn probabilities(&self, said: &Said, mut out: ArrayViewMut2<'_, f64>) {
         if self.kernel.is_none() {
             let prior = self.prior();
             for mut row in out.rows_mut() {
@@ -93,9 +136,10 @@ impl LeafGp {
             }
             return;
         }
-        for (scores, mut out) in scores.rows().into_iter().zip(out.rows_mut()) {
+        let both = said.scores.rows().into_iter().zip(said.shares.rows());
+        for ((scores, shares), mut out) in both.zip(out.rows_mut()) {
             let mut row = scores.to_vec();
-            self.read(&mut row);
+            self.combine(&mut row, &shares.to_vec());
             out.iter_mut().zip(row).for_each(|(to, p)| *to = p);
         }
     }
@@ -113,8 +157,8 @@ impl Classifier for LeafGp {
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
         for first in (0..x.nrows()).step_by(MOST_TOGETHER) {
             let rows = ndarray::s![first..(first + MOST_TOGETHER).min(x.nrows()), ..];
-            let scores = self.scores(x.slice(rows), par);
-            self.probabilities(scores.view(), out.slice_mut(rows));
+            let said = self.ask(x.slice(rows), par);
+            self.probabilities(&said, out.slice_mut(rows));
         }
     }
 }

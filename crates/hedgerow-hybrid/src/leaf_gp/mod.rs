@@ -3,9 +3,11 @@
 //! An exact process costs the cube of its rows. A few trees, each over all rows, cut them into leaves of at most `leaf_rows`; the processes
 //! in these leaves cost `n · leaf_rows²` together, and the trees average out what the borders of leaves do. Leaves of one class need
 //! nothing. [`params`](LeafGpParams) names the learner; `learner` has the formulae, `leaf` one leaf, `stems` the trees, `search` finds a
-//! kernel for all leaves, `answer` puts the answers of trees together and `online` goes on learning.
+//! kernel for all leaves, `answer` puts the answers of trees together and `online` goes on learning. `shares` is what the trees would say without processes;
+//! how far it counts beside them is decided by rows outside (`unseen`, `judges`).
 
 mod answer;
+mod judges;
 mod kernel;
 mod leaf;
 mod learner;
@@ -14,10 +16,12 @@ mod params;
 mod plant;
 mod saved;
 mod search;
+mod shares;
 pub mod sliced;
 mod stems;
 #[cfg(test)]
 mod tests;
+mod unseen;
 
 use std::sync::Arc;
 
@@ -36,6 +40,9 @@ use plant::{Planted, places, plant};
 pub use saved::{LeafGpFacts, Stored};
 use search::Trials;
 use stems::Stems;
+
+use crate::account::Account;
+use crate::blend::Blend;
 
 /// Rows of a model that was interrupted before it had trees, at most.
 const ROWS_IN_HASTE: usize = 1000;
@@ -62,6 +69,10 @@ pub struct LeafGp {
     leaves: Vec<Leaf>,
     /// None before there was anything to calibrate by.
     calibration: Option<Calibration>,
+    /// How far shares of classes and processes are trusted; none if the processes answer alone.
+    blend: Option<Blend>,
+    /// What processes have changed, on rows that they had not learnt.
+    account: Account,
     /// What learning more needs; none if it was left out.
     course: Option<Course>,
 }
@@ -122,7 +133,14 @@ impl LeafGp {
         model.course = Some(Course::of_fitted(first + data.n_rows()));
         model.features = Arc::new(data.features.clone());
         model.labels.clone_from(&data.labels);
+        let start = std::time::Instant::now();
         model.relearn(&data, training)?;
+        if model.params.blend
+            && let Some(judges) = model.unseen(&data, start.elapsed(), training)?
+        {
+            model.trust(&judges);
+            model.note(&judges);
+        }
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
         Ok(FittedLeafGp { model, stop })
     }
@@ -148,6 +166,8 @@ impl LeafGp {
             stems: Stems::default(),
             leaves: Vec::new(),
             calibration: None,
+            blend: None,
+            account: Account::default(),
             course: None,
         })
     }
@@ -160,6 +180,16 @@ impl LeafGp {
     /// The kernel of all leaves; none before anything was learnt.
     pub fn kernel(&self) -> Option<LeafKernel> {
         self.kernel
+    }
+
+    /// How far the shares of classes in leaves and the processes are trusted; none if the processes answer alone.
+    pub fn blend(&self) -> Option<Blend> {
+        self.blend
+    }
+
+    /// What the processes have changed, on rows that nobody had seen when they were answered: before are the answers of the shares alone.
+    pub fn account(&self) -> &Account {
+        &self.account
     }
 
     /// Trees, leaves and processes.
@@ -221,8 +251,28 @@ impl LeafGp {
         touched
     }
 
-    /// Prepares columns, grows trees and trains all leaves anew, from all rows.
+    /// Prepares columns, grows trees, searches for a kernel and trains all leaves anew, from all rows.
     fn relearn(&mut self, data: &Dataset, training: &Training<'_>) -> Result<()> {
+        self.grow(data, training)?;
+        // Leaves of the first tree: those of one tree come one after the other.
+        let n_first = self.stems.beds.first().map_or(0, |bed| bed.ends.len());
+        let all_rows: Vec<u32> = (0..data.n_rows() as u32).collect();
+        let of_first = &self.leaves[..n_first];
+        let sample = search::Sampled { x: self.x.view(), labels: &self.labels, n_classes: self.n_classes };
+        let trials = Trials::new(&self.params, of_first, &all_rows, &sample);
+        self.kernel = Some(trials.choose(training));
+        if let Some(course) = &mut self.course {
+            course.tuned_at = course.n_seen;
+            course.n_placed = data.n_rows();
+        }
+        let all: Vec<usize> = (0..self.leaves.len()).collect();
+        let without = self.train(&all, training)?;
+        self.calibrate(&without, training);
+        Ok(())
+    }
+
+    /// Prepares columns, grows trees and puts all rows into their leaves.
+    fn grow(&mut self, data: &Dataset, training: &Training<'_>) -> Result<()> {
         let n = data.n_rows();
         self.preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
         self.x = self.preparation.map_all_narrow(&data.features, training.par).into_shared();
@@ -238,21 +288,7 @@ impl LeafGp {
             let planted = Planted { rows: &all_rows, places: &places, labels: &self.labels };
             plant(&mut self.stems, &mut self.leaves, tree, &planted, None);
         }
-        interrupted()?;
-        // Leaves of the first tree: those of one tree come one after the other.
-        let n_first = self.stems.beds.first().map_or(0, |bed| bed.ends.len());
-        let of_first = &self.leaves[..n_first];
-        let sample = search::Sampled { x: self.x.view(), labels: &self.labels, n_classes: self.n_classes };
-        let trials = Trials::new(&self.params, of_first, &all_rows, &sample);
-        self.kernel = Some(trials.choose(training));
-        if let Some(course) = &mut self.course {
-            course.tuned_at = course.n_seen;
-            course.n_placed = n;
-        }
-        let all: Vec<usize> = (0..self.leaves.len()).collect();
-        let without = self.train(&all, training)?;
-        self.calibrate(&without, training);
-        Ok(())
+        interrupted()
     }
 
     /// Trains leaves, side by side as far as memory allows. Returns for each the scores of its rows without each of them.
@@ -335,8 +371,8 @@ impl LeafGp {
             }
         }
         sums /= self.stems.n_trees().max(1) as f64;
-        let judges: Vec<usize> = (0..n).step_by(n.div_ceil(MOST_JUDGES).max(1)).collect();
-        let labels: Vec<ClassId> = judges.iter().map(|&row| self.labels[row]).collect();
-        self.calibration = Some(Calibration::fit(&sums.select(Axis(0), &judges), &labels, training.par));
+        let rows: Vec<usize> = (0..n).step_by(n.div_ceil(MOST_JUDGES).max(1)).collect();
+        let labels: Vec<ClassId> = rows.iter().map(|&row| self.labels[row]).collect();
+        self.calibration = Some(Calibration::fit(&sums.select(Axis(0), &rows), &labels, training.par));
     }
 }

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use hedgerow_core::{
     ClassId, Classifier as _, Dataset, Error, Features, Lesson, Result, Rows, Schema, Training,
 };
-use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, s};
 
 use super::LeafGp;
+use super::judges::Judges;
 use super::plant::{Leafy, split};
 
 /// Rows between two times that leaves learn: a share of the rows seen, at least and at most so many.
@@ -35,8 +35,10 @@ pub(super) struct Course {
     pub(super) n_placed: usize,
     /// Rows there were at the last look.
     pub(super) n_known: usize,
-    /// The scores of the newest rows before they were learnt, and their classes.
+    /// What trees said about the newest rows before they were learnt, as [`Said`](super::answer::Said) has it, and their classes. A row without shares comes from
+    /// an old file.
     pub(super) scores: Vec<Vec<f64>>,
+    pub(super) shares: Vec<Vec<f64>>,
     pub(super) classes: Vec<ClassId>,
 }
 
@@ -54,6 +56,7 @@ impl Course {
             n_placed: 0,
             n_known: 0,
             scores: Vec::new(),
+            shares: Vec::new(),
             classes: Vec::new(),
         };
         course.look_at = course.n_seen + course.pause();
@@ -65,26 +68,38 @@ impl Course {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        self.scores.iter().map(|row| 8 * row.len() + 24).sum::<usize>() + 4 * self.classes.len()
+        let each = self.scores.iter().chain(&self.shares);
+        each.map(|row| 8 * row.len() + 24).sum::<usize>() + 4 * self.classes.len()
     }
 
-    fn remember(&mut self, scores: &[f64], class: ClassId) {
-        self.scores.push(scores.to_vec());
+    fn remember(&mut self, scores: Vec<f64>, shares: Vec<f64>, class: ClassId) {
+        self.scores.push(scores);
+        self.shares.push(shares);
         self.classes.push(class);
         // Dropping them one by one would cost a move of all each time.
         if self.scores.len() >= 2 * MOST_ANSWERS {
             self.scores.drain(..MOST_ANSWERS);
+            self.shares.drain(..MOST_ANSWERS);
             self.classes.drain(..MOST_ANSWERS);
         }
     }
 
-    /// A table of the newest scores, −1 for classes that came later.
-    fn newest(&self, n_classes: usize) -> (Array2<f64>, &[ClassId]) {
+    /// What was said about the newest rows.
+    fn newest(&self, n_classes: usize) -> Judges {
         let first = self.scores.len().saturating_sub(MOST_ANSWERS);
-        let scores = &self.scores[first..];
-        let value = |(row, class): (usize, usize)| scores[row].get(class).copied().unwrap_or(-1.0);
-        (Array2::from_shape_fn((scores.len(), n_classes), value), &self.classes[first..])
+        Judges {
+            scores: table(&self.scores[first..], n_classes, -1.0),
+            shares: table(&self.shares[first..], n_classes, 0.0),
+            classes: self.classes[first..].to_vec(),
+            is_heard: Vec::new(),
+        }
     }
+}
+
+/// Rows as a table, with a value for classes that came later.
+pub(super) fn table(rows: &[Vec<f64>], n_classes: usize, late: f64) -> Array2<f64> {
+    let value = |(row, class): (usize, usize)| rows[row].get(class).copied().unwrap_or(late);
+    Array2::from_shape_fn((rows.len(), n_classes), value)
 }
 
 impl LeafGp {
@@ -117,6 +132,7 @@ impl LeafGp {
     pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
         self.check(schema, rows)?;
         self.n_classes = schema.n_classes();
+        self.account.grow(self.n_classes);
         let n = rows.labels.len();
         let mut lesson = Lesson { answers: Array2::zeros((n, self.n_classes)), ..Lesson::default() };
         while lesson.n_learnt < n {
@@ -126,15 +142,20 @@ impl LeafGp {
             let range = lesson.n_learnt..n.min(lesson.n_learnt.saturating_add(room));
             let part = s![range.clone(), ..];
             let x = rows.x.slice(part);
-            let scores = self.scores(x, training.par);
-            self.probabilities(scores.view(), lesson.answers.slice_mut(part));
+            let said = self.ask(x, training.par);
+            self.probabilities(&said, lesson.answers.slice_mut(part));
             Arc::make_mut(&mut self.features).extend(x);
             self.labels.extend_from_slice(&rows.labels[range.clone()]);
-            let is_taught = self.kernel.is_some();
+            let (is_taught, hears) = (self.kernel.is_some(), self.hears_processes());
             let Some(course) = &mut self.course else { return Err(Error::NoRows) };
             if is_taught {
-                for (scores, &class) in scores.rows().into_iter().zip(&rows.labels[range.clone()]) {
-                    course.remember(&scores.to_vec(), class);
+                let own = range.clone().zip(said.is_heard);
+                let both = said.scores.rows().into_iter().zip(said.shares.rows());
+                for ((row, is_heard), (scores, shares)) in own.zip(both) {
+                    let (class, shares) = (rows.labels[row], shares.to_vec());
+                    let answer = lesson.answers.row(row).to_vec();
+                    self.account.add(class.index(), &shares, &answer, is_heard && hears);
+                    course.remember(scores.to_vec(), shares, class);
                 }
             }
             course.n_seen += range.len() as u64;
@@ -257,9 +278,9 @@ impl LeafGp {
     /// Calibrates by what was said about the newest rows before they were learnt, if there are enough of them.
     fn recalibrate(&mut self, training: &Training<'_>) {
         let Some(course) = &self.course else { return };
-        let (scores, classes) = course.newest(self.n_classes);
-        if classes.len() >= LEAST_ANSWERS && classes.iter().any(|class| *class != classes[0]) {
-            self.calibration = Some(Calibration::fit(&scores, classes, training.par));
+        let judges = course.newest(self.n_classes);
+        if judges.classes.len() >= LEAST_ANSWERS && judges.is_mixed() {
+            self.judge(&judges, training.par);
         }
     }
 

@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::LeafGp;
 use super::kernel::LeafKernel;
 use super::leaf::{Leaf, Process};
-use super::online::Course;
+use super::online::{Course, table};
 use super::params::LeafGpParams;
 use super::stems::{Bed, End, Stems};
+use crate::account::Account;
+use crate::blend::Blend;
 
 /// What a model file says of a [`LeafGp`] beside trees, rows and tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -26,6 +28,10 @@ pub struct LeafGpFacts {
     roots: Vec<u32>,
     ends: Vec<Vec<(u32, End)>>,
     calibration: Option<Calibration>,
+    #[serde(default)]
+    blend: Option<Blend>,
+    #[serde(default)]
+    account: Account,
     course: Option<CourseFacts>,
 }
 
@@ -36,6 +42,9 @@ struct CourseFacts {
     tuned_at: u64,
     n_placed: usize,
     n_known: usize,
+    /// Whether there is a table of the newest rows' shares; old files have none.
+    #[serde(default)]
+    has_shares: bool,
 }
 
 /// What is kept apart from facts and tables.
@@ -60,12 +69,15 @@ impl LeafGp {
             roots: self.stems.roots.clone(),
             ends: self.stems.beds.iter().map(|bed| bed.ends.clone()).collect(),
             calibration: self.calibration.clone(),
+            blend: self.blend,
+            account: self.account.clone(),
             course: self.course.as_ref().map(|course| CourseFacts {
                 n_seen: course.n_seen,
                 look_at: course.look_at,
                 tuned_at: course.tuned_at,
                 n_placed: course.n_placed,
                 n_known: course.n_known,
+                has_shares: true,
             }),
         }
     }
@@ -88,13 +100,10 @@ impl LeafGp {
         let mut tables: Vec<(String, CowArray<'static, f64, Ix2>)> =
             NAMES.iter().zip(lists.0).map(|(name, values)| ((*name).to_string(), list(values))).collect();
         if let Some(course) = &self.course {
-            let width = self.n_classes;
-            let value = |(row, class): (usize, usize)| {
-                let scores: &[f64] = &course.scores[row];
-                scores.get(class).copied().unwrap_or(-1.0)
-            };
-            let scores = Array2::from_shape_fn((course.scores.len(), width), value);
-            tables.push(("newest_scores".into(), CowArray::from(scores)));
+            let newest = [("newest_scores", &course.scores, -1.0), ("newest_shares", &course.shares, 0.0)];
+            for (name, rows, late) in newest {
+                tables.push((name.into(), CowArray::from(table(rows, self.n_classes, late))));
+            }
             tables.push((
                 "newest_classes".into(),
                 list(course.classes.iter().map(|c| f64::from(c.0)).collect()),
@@ -109,7 +118,18 @@ impl LeafGp {
         stored: Stored,
         table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
     ) -> Result<Self> {
-        let LeafGpFacts { params, n_classes, preparation, kernel, roots, ends, calibration, course } = facts;
+        let LeafGpFacts {
+            params,
+            n_classes,
+            preparation,
+            kernel,
+            roots,
+            ends,
+            calibration,
+            blend,
+            account,
+            course,
+        } = facts;
         let Stored { trees, features, labels } = stored;
         params.rules().map_err(|error| wrong(error.to_string()))?;
         preparation.check().map_err(wrong)?;
@@ -131,6 +151,10 @@ impl LeafGp {
         }
         if calibration.as_ref().is_some_and(|c| !c.is_valid() || c.curves.len() > n_classes) {
             return Err(wrong("impossible curves".into()));
+        }
+        let has_account = account != Account::default();
+        if blend.is_some_and(|blend| !blend.is_valid()) || has_account && !account.fits(n_classes) {
+            return Err(wrong("the account of processes does not fit".into()));
         }
         let leaves = Lists::read(table)?.leaves(n, n_classes, !labels.is_empty())?;
         let stems = stems(trees, ends, roots, leaves.len())?;
@@ -156,6 +180,8 @@ impl LeafGp {
             stems,
             leaves,
             calibration,
+            blend,
+            account,
             course,
         })
     }
@@ -185,13 +211,17 @@ fn read_course(
     n_classes: usize,
     table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
 ) -> Result<Course> {
-    let CourseFacts { n_seen, look_at, tuned_at, n_placed, n_known } = facts;
+    let CourseFacts { n_seen, look_at, tuned_at, n_placed, n_known, has_shares } = facts;
     let scores = table("newest_scores")?;
+    let shares = if has_shares { table("newest_shares")? } else { Array2::zeros((scores.nrows(), 0)) };
     let classes = table("newest_classes")?;
     let classes: Vec<ClassId> = classes.iter().map(|class| ClassId(*class as u32)).collect();
     let fits = scores.nrows() == classes.len()
         && scores.ncols() <= n_classes.max(1)
         && scores.iter().all(|score| score.is_finite())
+        && shares.nrows() == classes.len()
+        && shares.ncols() <= n_classes.max(1)
+        && shares.iter().all(|share| (0.0..=1.0).contains(share))
         && classes.iter().all(|class| class.index() < n_classes)
         && n_placed <= n
         && n_known <= n
@@ -202,8 +232,9 @@ fn read_course(
     if !fits {
         return Err(wrong("what was said about the newest rows does not fit the rest".into()));
     }
-    let scores = scores.rows().into_iter().map(|row| row.to_vec()).collect();
-    Ok(Course { n_seen, look_at, tuned_at, n_placed, n_known, scores, classes })
+    let [scores, shares] =
+        [scores, shares].map(|table| table.rows().into_iter().map(|row| row.to_vec()).collect());
+    Ok(Course { n_seen, look_at, tuned_at, n_placed, n_known, scores, shares, classes })
 }
 
 const NAMES: [&str; 12] = [
@@ -351,4 +382,49 @@ fn list(values: Vec<f64>) -> CowArray<'static, f64, Ix2> {
 
 fn wrong(detail: String) -> Error {
     Error::model(ModelProblem::Inconsistent { detail })
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+    use hedgerow_core::{Budget, Par, Rows, Silent, Training};
+
+    use super::*;
+
+    fn again(model: &LeafGp, facts: LeafGpFacts) -> Result<LeafGp> {
+        let tables = model.tables();
+        LeafGp::restore(facts, model.stored(), &mut |name| {
+            let found = tables.iter().find(|(own, _)| own == name);
+            found.map(|(_, table)| table.to_owned()).ok_or_else(|| wrong(format!("no table {name}")))
+        })
+    }
+
+    #[test]
+    fn what_is_trusted_and_counted_comes_back_and_old_files_are_read() {
+        let data = blobs(400, 3, 3, 1);
+        let (par, budget) = (Par::sequential(), Budget::open());
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let params = LeafGpParams { n_trees: 2, leaf_rows: 30, ..LeafGpParams::default() }.check().unwrap();
+        let first = data.select(&(0..300).collect::<Vec<_>>());
+        let mut model = LeafGp::fit(&first, &params, &training).unwrap().model;
+        model.blend = Some(Blend { forest: 0.7, machine: 0.4 });
+        let x = data.features.to_array(300..400);
+        let rows = Rows { x: x.view(), labels: &data.labels[300..], weights: None };
+        model.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(model.account.n_rows(), 400);
+        assert!(again(&model, model.facts()).unwrap() == model);
+        let wrong_power = Some(Blend { forest: -1.0, machine: 0.4 });
+        assert!(again(&model, LeafGpFacts { blend: wrong_power, ..model.facts() }).is_err());
+        let mut account = model.account.clone();
+        account.heard.pop();
+        assert!(again(&model, LeafGpFacts { account, ..model.facts() }).is_err());
+        // As files were before shares counted.
+        let mut old = model.facts();
+        (old.blend, old.account) = (None, Account::default());
+        old.course.iter_mut().for_each(|course| course.has_shares = false);
+        let mut read = again(&model, old).unwrap();
+        assert!(read.course.as_ref().is_some_and(|course| course.shares.iter().all(Vec::is_empty)));
+        read.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(read.account.n_rows(), 100);
+    }
 }

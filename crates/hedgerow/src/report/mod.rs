@@ -62,6 +62,6 @@ pub use page::Page;
 pub use picture::Picture;
 pub use reliability::Reliability;
 pub use scores::Scores;
-pub use takeover::Takeover;
+pub use takeover::{Helper, Takeover};
 pub use uncertain::{Look, UncertainRow};
 pub use value_curve::ValueCurve;

@@ -11,9 +11,31 @@ const MOST_CLASSES: usize = 30;
 /// The most classes taken for another that are listed where there is no table.
 const MOST_PAIRS: usize = 20;
 
-/// What machines changed, on rows that nobody had seen when they were answered.
+/// Who helps the forest.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Helper {
+    /// Informative Vector Machines.
+    #[default]
+    Machine,
+    /// Gaussian processes in its leaves.
+    Process,
+}
+
+impl Helper {
+    /// One, and several.
+    fn names(self) -> [&'static str; 2] {
+        match self {
+            Self::Machine => ["machine", "machines"],
+            Self::Process => ["process", "processes"],
+        }
+    }
+}
+
+/// What machines or processes changed, on rows that nobody had seen when they were answered.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Takeover {
+    /// Who changed it.
+    pub helper: Helper,
     /// The names of the classes.
     pub classes: Vec<String>,
     /// Counts.
@@ -22,16 +44,18 @@ pub struct Takeover {
 
 impl Takeover {
     pub(super) fn block(&self) -> Block {
-        let mut block = Block::wide("takeover", "Where the machines took over");
+        let [_, helpers] = self.helper.names();
+        let mut block = Block::wide("takeover", &format!("Where the {helpers} took over"));
         let n = self.account.n_rows();
         if n == 0 {
-            block.body.paragraph("none", "No rows have been answered by forest and machines yet.");
+            let text = format!("No rows have been answered by forest and {helpers} yet.");
+            block.body.paragraph("none", &text);
             return block;
         }
         let share = |right: u64| percent(right as f64 / n as f64, 2);
         let [before, after] = self.account.n_right();
         let lead = format!(
-            "Of {} that nobody had seen when they were answered, the forest alone got {} right, together with the machines {}.",
+            "Of {} that nobody had seen when they were answered, the forest alone got {} right, together with the {helpers} {}.",
             rows(n),
             share(before),
             share(after)
@@ -52,9 +76,10 @@ impl Takeover {
 
     /// By the forest's answer.
     fn write_answers(&self, html: &mut Html) {
+        let [helper, _] = self.helper.names();
         html.add(format_args!(
             "<div class=\"scroll\"><table class=\"classes\">\n<thead><tr><th>forest's answer</th><th>rows</th>\
-             <th>machine heard</th><th>right before</th><th>right after</th><th>gained</th><th>log-loss before</th>\
+             <th>{helper} heard</th><th>right before</th><th>right after</th><th>gained</th><th>log-loss before</th>\
              <th>after</th></tr></thead>\n<tbody>\n"
         ));
         for (class, account) in self.account.by_answer().into_iter().enumerate().filter(|(_, a)| a.rows > 0) {
@@ -77,8 +102,9 @@ impl Takeover {
 
     /// One table of both: before → after.
     fn write_confusion(&self, html: &mut Html) {
+        let [_, helpers] = self.helper.names();
         html.add(format_args!(
-            "<h3>Confusion, forest alone → with machines</h3>\n<div class=\"scroll\"><table class=\"classes\">\n\
+            "<h3>Confusion, forest alone → with {helpers}</h3>\n<div class=\"scroll\"><table class=\"classes\">\n\
              <thead><tr><th>true ↓ answer →</th>"
         ));
         let n = self.account.before.len();
@@ -140,7 +166,7 @@ mod tests {
         let mut right = vec![0; n];
         right[1] = 18;
         let account = Account { before, after, heard: vec![10; n], right, losses: vec![[4.0, 2.0]; n] };
-        Takeover { classes: (0..n).map(|c| format!("<{c}>")).collect(), account }
+        Takeover { classes: (0..n).map(|c| format!("<{c}>")).collect(), account, ..Takeover::default() }
     }
 
     #[test]
@@ -156,5 +182,8 @@ mod tests {
         assert!(list.contains("Most changed") && list.contains("7 → 2") && !list.contains("Confusion"));
         let empty = Takeover::default().block().body.into_string();
         assert!(empty.contains("yet"));
+        let in_leaves = Takeover { helper: Helper::Process, ..takeover(3) }.block().body.into_string();
+        assert!(in_leaves.contains("process heard") && in_leaves.contains("with the processes 90"));
+        assert!(!in_leaves.contains("machine"));
     }
 }

@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use hedgerow_core::{ClassId, Classifier as _, Dataset, Par};
-use hedgerow_gp::calibration::Calibration;
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis};
 
+use super::super::judges::Judges;
 use super::super::kernel::LeafKernel;
 use super::super::online::Course;
+use super::super::shares::mean;
 use super::super::stems::{Bed, End, Stems};
 use super::super::{Leaf, LeafGp};
 use super::{Plot, Stem};
+use crate::account::Account;
 
 /// A classifier, and what it says about the rows that judge.
 pub struct Assembled {
@@ -46,9 +48,7 @@ pub fn assemble<'a>(
         }));
         leaves.extend(stem.leaves.iter().cloned());
     }
-    let mut proba = scores(plot, &own);
-    let labels = plot.judge_labels();
-    let is_mixed = labels.iter().any(|label| *label != labels[0]);
+    let judges = judges(plot, &own);
     let mut model = LeafGp {
         params: plot.params.clone(),
         n_classes: plot.n_classes(),
@@ -60,31 +60,48 @@ pub fn assemble<'a>(
         stems: all,
         leaves,
         calibration: None,
+        blend: None,
+        account: Account::default(),
         course: None,
     };
-    if is_mixed {
-        model.calibration = Some(Calibration::fit(&proba, &labels, &Par::sequential()));
+    if judges.is_mixed() {
+        model.judge(&judges, &Par::sequential());
     }
-    for mut row in proba.rows_mut() {
+    model.note(&judges);
+    let mut proba = judges.scores;
+    for (mut row, shares) in proba.rows_mut().into_iter().zip(judges.shares.rows()) {
         let mut own = row.to_vec();
-        model.read(&mut own);
-        row.assign(&ndarray::ArrayView1::from(&own));
+        model.combine(&mut own, &shares.to_vec());
+        row.assign(&ArrayView1::from(&own));
     }
     Some(Assembled { model, proba })
 }
 
-/// Scores of the rows that judge: means over stems.
-fn scores(plot: &Plot, stems: &[&Stem]) -> Array2<f64> {
-    let mut sums = Array2::<f64>::zeros((plot.judges.len(), plot.n_classes()));
-    for (judge, mut sum) in sums.rows_mut().into_iter().enumerate() {
+/// What stems say about the rows that judge: means over those that have an answer.
+fn judges(plot: &Plot, stems: &[&Stem]) -> Judges {
+    let n_classes = plot.n_classes();
+    let mut scores = Array2::<f64>::zeros((plot.judges.len(), n_classes));
+    let mut shares = scores.clone();
+    let mut is_heard = vec![false; plot.judges.len()];
+    let mut of_leaves = vec![0.0; n_classes];
+    for (judge, mut sum) in scores.rows_mut().into_iter().enumerate() {
+        of_leaves.fill(0.0);
         let mut n = 0_u32;
-        for stem in stems.iter().filter(|stem| stem.answers(judge)) {
+        for (stem, leaf) in stems.iter().filter_map(|stem| Some((stem, stem.seat(judge)?))) {
             sum.zip_mut_with(&stem.scores.row(judge), |sum, score| *sum += f64::from(*score));
+            leaf.add_shares(&mut of_leaves);
+            is_heard[judge] |= leaf.process.is_some();
             n += 1;
         }
-        if n == 0 { sum.fill(-1.0) } else { sum /= f64::from(n) }
+        if n == 0 {
+            sum.fill(-1.0);
+        } else {
+            sum /= f64::from(n);
+        }
+        mean(&mut of_leaves, n);
+        shares.row_mut(judge).assign(&ArrayView1::from(&of_leaves));
     }
-    sums
+    Judges { scores, shares, classes: plot.judge_labels(), is_heard }
 }
 
 impl LeafGp {

@@ -244,9 +244,9 @@ impl Stem {
         self.accuracy
     }
 
-    /// Whether it has an answer to a judge, by place.
-    pub(super) fn answers(&self, judge: usize) -> bool {
-        self.seats[judge] != NOWHERE
+    /// The leaf of a judge, by place; none if it came to no known place.
+    pub(super) fn seat(&self, judge: usize) -> Option<&Leaf> {
+        self.leaves.get(self.seats[judge] as usize)
     }
 
     /// Bytes in memory.

@@ -9,13 +9,16 @@ use serde::{Deserialize, Serialize};
 /// Probabilities below this are raised to it.
 const LEAST: f64 = 1e-9;
 const MOST_STEPS: usize = 50;
+/// The log-likelihood that two free powers gain by chance in one of twenty cases (half of what χ² with two degrees of freedom exceeds then). Beside it, the
+/// gain must be above its standard error: a few rows may not decide alone.
+const LEAST_GAIN: f64 = 3.0;
 
 /// How far two answers are trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Blend {
     /// The power of the forest's answer.
     pub forest: f64,
-    /// The power of the machine's.
+    /// The power of the machine's, or of the process's.
     pub machine: f64,
 }
 
@@ -36,6 +39,8 @@ pub(crate) struct Pair<'a> {
 impl Blend {
     /// The forest alone.
     pub const FOREST: Self = Self { forest: 1.0, machine: 0.0 };
+    /// The machine alone.
+    pub const MACHINE: Self = Self { forest: 0.0, machine: 1.0 };
 
     /// Whether both powers are possible ones.
     pub(crate) fn is_valid(self) -> bool {
@@ -44,38 +49,48 @@ impl Blend {
 
     /// The powers that suit rows best. As many rows as it takes to doubt a guess are imagined, so that few rows do not lead astray.
     pub(crate) fn fit(pairs: &[Pair<'_>]) -> Self {
-        let start = Self::default();
-        let both = Self::climb(pairs, start, [true, true]);
+        let rows: Vec<LogPair> = pairs.iter().map(LogPair::new).collect();
+        let both = Self::climb(&rows, Self::default(), [true, true]);
         // A power below 0 would mean to believe the opposite.
         let found = if both.forest < 0.0 {
-            Self::climb(pairs, Self { forest: 0.0, machine: 1.0 }, [false, true])
+            Self::climb(&rows, Self::MACHINE, [false, true])
         } else if both.machine < 0.0 {
-            Self::climb(pairs, Self::FOREST, [true, false])
+            Self::climb(&rows, Self::FOREST, [true, false])
         } else {
             both
         };
         Self { forest: found.forest.clamp(0.0, 50.0), machine: found.machine.clamp(0.0, 50.0) }
     }
 
+    /// The powers that suit rows best, if the log-loss with them is below that of the machine alone by more than chance.
+    pub(crate) fn if_better(pairs: &[Pair<'_>]) -> Option<Self> {
+        let found = Self::fit(pairs);
+        let gains: Vec<f64> =
+            pairs.iter().map(|pair| Self::MACHINE.loss(*pair) - found.loss(*pair)).collect();
+        let n = gains.len() as f64;
+        let total: f64 = gains.iter().sum();
+        let variance = gains.iter().map(|gain| (gain - total / n).powi(2)).sum::<f64>() / (n - 1.0);
+        let error = libm::sqrt(n * variance);
+        (gains.len() > 1 && total > LEAST_GAIN.max(error)).then_some(found)
+    }
+
     /// Newton's method for the powers that are free.
-    fn climb(pairs: &[Pair<'_>], start: Self, is_free: [bool; 2]) -> Self {
-        let total = |blend: Self| pairs.iter().map(|pair| blend.loss(*pair)).sum::<f64>() + blend.doubt();
+    fn climb(rows: &[LogPair], start: Self, is_free: [bool; 2]) -> Self {
+        let total = |blend: Self| rows.iter().map(|row| blend.loss_of(row)).sum::<f64>() + blend.doubt();
         let (mut blend, mut least) = (start, total(start));
         for _ in 0..MOST_STEPS {
             let mut g = [blend.forest - 0.5, blend.machine - 0.5];
             let mut h = [1.0, 0.0, 1.0];
-            for pair in pairs {
-                let mut p = vec![0.0; pair.forest.len()];
-                blend.apply(pair.forest, pair.machine, &mut p);
+            for LogPair { logs, own } in rows {
+                let mut p = vec![0.0; logs.len()];
+                blend.pool(logs.iter().copied(), &mut p);
                 let (mut mean, mut squares, mut cross) = ([0.0; 2], [0.0; 2], 0.0);
-                for (c, p) in p.iter().enumerate() {
-                    let x = [log(pair.forest, c), log(pair.machine, c)];
+                for (x, p) in logs.iter().zip(&p) {
                     mean = [mean[0] + p * x[0], mean[1] + p * x[1]];
                     squares = [squares[0] + p * x[0] * x[0], squares[1] + p * x[1] * x[1]];
                     cross += p * x[0] * x[1];
                 }
-                let own = pair.class.index();
-                g = [g[0] + mean[0] - log(pair.forest, own), g[1] + mean[1] - log(pair.machine, own)];
+                g = [g[0] + mean[0] - own[0], g[1] + mean[1] - own[1]];
                 h[0] += squares[0] - mean[0] * mean[0];
                 h[1] += cross - mean[0] * mean[1];
                 h[2] += squares[1] - mean[1] * mean[1];
@@ -115,9 +130,15 @@ impl Blend {
 
     /// One answer of two.
     pub fn apply(self, forest: &[f64], machine: &[f64], out: &mut [f64]) {
+        let logs = (0..out.len()).map(|c| [log(forest, c), log(machine, c)]);
+        self.pool(logs, out);
+    }
+
+    /// One answer of the logarithms of two, a class each.
+    fn pool(self, logs: impl Iterator<Item = [f64; 2]>, out: &mut [f64]) {
         let mut most = f64::NEG_INFINITY;
-        for (c, out) in out.iter_mut().enumerate() {
-            *out = self.forest * log(forest, c) + self.machine * log(machine, c);
+        for ([forest, machine], out) in logs.zip(out.iter_mut()) {
+            *out = self.forest * forest + self.machine * machine;
             most = most.max(*out);
         }
         let mut sum = 0.0;
@@ -128,11 +149,32 @@ impl Blend {
         out.iter_mut().for_each(|p| *p /= sum);
     }
 
+    /// The log-loss of a row by its logarithms.
+    fn loss_of(self, row: &LogPair) -> f64 {
+        let sum_of = |[forest, machine]: [f64; 2]| self.forest * forest + self.machine * machine;
+        let most = row.logs.iter().map(|logs| sum_of(*logs)).fold(f64::NEG_INFINITY, f64::max);
+        let sum: f64 = row.logs.iter().map(|logs| libm::exp(sum_of(*logs) - most).max(LEAST)).sum();
+        libm::log(sum) - (sum_of(row.own) - most).max(libm::log(LEAST))
+    }
+
     /// The log-loss of a row.
     pub(crate) fn loss(self, pair: Pair<'_>) -> f64 {
         let mut p = vec![0.0; pair.forest.len()];
         self.apply(pair.forest, pair.machine, &mut p);
         -libm::log(p.get(pair.class.index()).copied().unwrap_or(LEAST).max(LEAST))
+    }
+}
+
+/// A row's two answers as logarithms, which are looked at again and again, and those of its own class.
+struct LogPair {
+    logs: Vec<[f64; 2]>,
+    own: [f64; 2],
+}
+
+impl LogPair {
+    fn new(pair: &Pair<'_>) -> Self {
+        let both = |c: usize| [log(pair.forest, c), log(pair.machine, c)];
+        Self { logs: (0..pair.forest.len()).map(both).collect(), own: both(pair.class.index()) }
     }
 }
 
@@ -196,6 +238,13 @@ mod tests {
         let loss = |blend: Blend| pairs.iter().map(|pair| blend.loss(*pair)).sum::<f64>();
         let found = loss(Blend::fit(&pairs));
         assert!(found < loss(Blend::FOREST) && found < loss(Blend { forest: 0.0, machine: 1.0 }));
+    }
+
+    #[test]
+    fn the_forest_has_a_say_only_where_that_is_better_by_more_than_chance() {
+        let wins = |use_of: [f64; 2]| Blend::if_better(&pairs(&answers(500, use_of)));
+        assert!(wins([0.8, 0.6]).is_some_and(|blend| blend.forest > 0.6));
+        assert_eq!((wins([0.0, 1.0]), Blend::if_better(&[])), (None, None));
     }
 
     #[test]

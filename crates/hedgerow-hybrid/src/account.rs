@@ -1,4 +1,4 @@
-//! What the machines changed, on rows that nobody had seen when they were answered.
+//! What machines or processes changed about a forest's answers, on rows that nobody had seen when they were answered.
 
 use serde::{Deserialize, Serialize};
 
@@ -36,7 +36,7 @@ pub struct ClassAccount {
 
 impl Account {
     /// Room for classes that have come since.
-    pub(super) fn grow(&mut self, n_classes: usize) {
+    pub(crate) fn grow(&mut self, n_classes: usize) {
         for table in [&mut self.before, &mut self.after] {
             table.iter_mut().for_each(|row| row.resize(n_classes, 0));
             table.resize(n_classes, vec![0; n_classes]);
@@ -47,7 +47,7 @@ impl Account {
     }
 
     /// Notes a row.
-    pub(super) fn add(&mut self, class: usize, forest: &[f64], all: &[f64], is_heard: bool) {
+    pub(crate) fn add(&mut self, class: usize, forest: &[f64], all: &[f64], is_heard: bool) {
         let best = |answer: &[f64]| hedgerow_core::traits::largest(answer).unwrap_or(0);
         let said = best(forest);
         let loss = |answer: &[f64]| -libm::log(answer.get(class).copied().unwrap_or(0.0).max(1e-15));
@@ -67,7 +67,7 @@ impl Account {
     }
 
     /// Whether all its lists are of so many classes.
-    pub(super) fn fits(&self, n_classes: usize) -> bool {
+    pub(crate) fn fits(&self, n_classes: usize) -> bool {
         let is_square = |table: &Vec<Vec<u64>>| {
             table.len() == n_classes && table.iter().all(|row| row.len() == n_classes)
         };
