@@ -170,6 +170,20 @@ fn a_full_device_is_an_error_that_names_it() {
 }
 
 #[test]
+fn what_a_killed_process_left_long_ago_goes_with_the_next_save() {
+    let folder = tempfile::tempdir().unwrap();
+    let left = ["old", "new"].map(|name| folder.path().join(format!(".m.hedgerow.unfinished-{name}")));
+    for (path, hours) in left.iter().zip([2, 0]) {
+        let file = fs::File::create(path).unwrap();
+        file.set_modified(std::time::SystemTime::now() - std::time::Duration::from_secs(3600 * hours))
+            .unwrap();
+    }
+    plain().save(folder.path().join("m.hedgerow")).unwrap();
+    // Somebody may still be writing the other one.
+    assert_eq!(names_in(folder.path()), [".m.hedgerow.unfinished-new", "m.hedgerow"]);
+}
+
+#[test]
 fn saves_of_one_file_at_the_same_time_do_not_disturb_each_other() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("m.hedgerow");

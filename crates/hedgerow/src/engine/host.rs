@@ -6,10 +6,11 @@ use std::time::Instant;
 use hedgerow_core::{ClassId, Dataset, Error, Result, Schema};
 use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
 
+use super::held::Held;
 use super::jobs::EngineJob;
-use super::rows::{News, forest_params, ivm_params, join, leaf_params};
+use super::rows::{News, forest_params, ivm_params, leaf_params};
 use super::search::Trials;
-use super::snapshot::{Evidence, Judges, Snapshot};
+use super::snapshot::{Evidence, Snapshot};
 use super::view::{Product, View};
 use crate::params::ModelParams;
 
@@ -180,14 +181,10 @@ impl EngineHost {
         Arc::make_mut(&mut self.view).judges_before = Arc::new(is_judge);
     }
 
-    /// Which rows judge, of those that were taken up.
-    pub(super) fn judges(&self) -> Judges {
-        let Some(stock) = &self.view.stock else { return Judges::default() };
-        let judges = stock.is_judge.iter().zip(stock.n_dropped..).filter(|(is, _)| **is);
-        Judges {
-            n_rows: stock.n_dropped + stock.is_judge.len() as u64,
-            places: judges.map(|(_, place)| place).collect(),
-        }
+    /// What is known of the rows now.
+    pub(super) fn held(&self) -> Held {
+        let View { stock, waiting, judges_before, .. } = &*self.view;
+        Held { stock: stock.clone(), waiting: Arc::clone(waiting), judges_before: Arc::clone(judges_before) }
     }
 
     /// Makes a model of what there is now, if it is better than the published one.
@@ -202,21 +199,6 @@ impl EngineHost {
                 Ok(())
             }
         }
-    }
-
-    /// Rows that came before those there are and were forgotten.
-    pub(super) fn n_dropped(&self) -> u64 {
-        self.view.stock.as_ref().map_or(0, |stock| stock.n_dropped)
-    }
-
-    /// All rows, those that still wait too; none if there are none.
-    pub(super) fn all_rows(&self) -> Result<Option<Dataset>> {
-        let before = self.view.stock.as_ref().map(|stock| &*stock.data);
-        let data = join(before, self.n_dropped(), &self.view.waiting).data;
-        if data.n_rows() == 0 {
-            return Ok(None);
-        }
-        Dataset::new(data.schema, data.features, data.labels, data.weights).map(Some)
     }
 
     /// Whether a regression on all rows should begin: there are many more active rows, or no more will come.

@@ -4,7 +4,7 @@
 //! the regression on all rows are jobs in slices, of which the one that should gain most goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
 //! never changed and is replaced when rows that nobody learnt say that something no worse exists.
 //!
-//! `rows` takes rows in, `jobs` does the work (`search` and `leaves` parts of it), `host` merges it, `combine` makes models of what there is.
+//! `rows` takes rows in, `jobs` does the work (`search` and `leaves` parts of it), `host` merges it, `held` is what is known of rows while it goes on, `combine` makes models of what there is.
 //!
 //! ```
 //! use hedgerow::Engine;
@@ -27,6 +27,7 @@
 //! ```
 
 mod combine;
+mod held;
 mod host;
 mod jobs;
 mod leaves;
@@ -200,6 +201,16 @@ impl Engine {
         self.published.get()
     }
 
+    /// What another engine needs to go on from a snapshot of this one, while this one goes on: the model gets copies of all rows, on the calling thread. None for a
+    /// model that knows nothing yet. Of a model that [`Self::start_from`] was given, it is what was given.
+    pub fn earlier(&self, snapshot: &Snapshot) -> Result<Option<Earlier>> {
+        let Some(evidence) = snapshot.evidence.clone() else { return Ok(None) };
+        // Taken after the snapshot: whatever it has not learnt is among the rows that judge, or came later than all of them.
+        let held = self.trainer.with(|host| host.held());
+        let model = snapshot.clone().with_rows(held.all_rows()?, held.n_dropped());
+        Ok(Some(Earlier { model, evidence, judges: held.judges() }))
+    }
+
     /// A probability for every class of every row, from the newest snapshot, on the calling thread. Never waits for training.
     pub fn predict_proba(&self, x: ArrayView2<'_, f32>) -> Result<Array2<f64>> {
         self.snapshot().model.predict_proba(x, &Par::sequential())
@@ -278,8 +289,9 @@ impl Engine {
         let snapshot = self.published.get();
         let evidence = snapshot.evidence.clone();
         let snapshot = Arc::unwrap_or_clone(snapshot);
-        let model = snapshot.with_rows(host.all_rows()?, host.n_dropped());
-        Ok(Finished { model, evidence, jobs, judges: host.judges(), stop })
+        let held = host.held();
+        let model = snapshot.with_rows(held.all_rows()?, held.n_dropped());
+        Ok(Finished { model, evidence, jobs, judges: held.judges(), stop })
     }
 }
 
