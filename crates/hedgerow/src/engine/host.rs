@@ -8,6 +8,7 @@ use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
 
 use super::held::Held;
 use super::jobs::EngineJob;
+use super::route::route_params;
 use super::rows::{News, forest_params, ivm_params, leaf_params};
 use super::search::Trials;
 use super::snapshot::{Evidence, Snapshot};
@@ -30,6 +31,7 @@ pub(super) enum Role {
     Search(usize),
     Trees(usize),
     Machine(usize),
+    Route(usize),
     Regression,
     Leaves(usize),
     Combine,
@@ -81,6 +83,7 @@ impl EngineHost {
             grove: None,
             parts: vec![None; schema.n_classes()],
             fit: None,
+            routes: vec![None; schema.n_classes()],
             stems: vec![None; n_stems],
             slices: 0,
         };
@@ -116,8 +119,8 @@ impl EngineHost {
         }
         if let Some(params) = ivm_params(params) {
             roles.extend((0..lanes).map(Role::Search));
-            roles.extend(params.refit.then_some(Role::Regression));
-            roles.extend((0..self.schema.n_classes()).map(Role::Machine));
+            roles.extend(Some(Role::Regression).filter(|_| params.refit && !self.routes()));
+            roles.extend((0..self.schema.n_classes()).map(|class| self.role_of(class)));
         }
         if leaf_params(params).is_some() {
             roles.extend((0..lanes).map(Role::Search));
@@ -126,12 +129,23 @@ impl EngineHost {
         roles
     }
 
+    /// Whether rows are sent to machines by what the forest says.
+    fn routes(&self) -> bool {
+        route_params(&self.view.params).is_some()
+    }
+
+    /// Who works for a class: a machine that knows it from all others, or one for all rows that the forest answers so.
+    fn role_of(&self, class: usize) -> Role {
+        if self.routes() { Role::Route(class) } else { Role::Machine(class) }
+    }
+
     fn job(&self, role: Role) -> EngineJob {
         match role {
             Role::Rows => EngineJob::Rows,
             Role::Search(lane) => EngineJob::Search { lane },
             Role::Trees(lane) => EngineJob::Trees { lane, version: 0, n_grown: 0 },
             Role::Machine(class) => EngineJob::Machine { class, generation: 0, machine: None },
+            Role::Route(class) => EngineJob::Route { class, route: None },
             Role::Leaves(group) => EngineJob::Leaves { group },
             Role::Regression => EngineJob::Regression { generation: 0, regression: None },
             Role::Combine => EngineJob::Combine { published: Arc::clone(&self.published), start: self.start },
@@ -240,6 +254,7 @@ impl EngineHost {
             view.grove = of_forest.map(|nursery| Arc::new(nursery.empty()));
             (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
             self.n_grown.fill(0);
+            view.routes = vec![None; stock.data.schema.n_classes()];
         }
         if begins_anew {
             view.parts.iter_mut().for_each(|part| *part = None);
@@ -297,6 +312,14 @@ impl EngineHost {
                 Ok(part) if view.kernel == Some(kernel) => {
                     let class = part.class;
                     view.parts[class] = Some(part);
+                    is_new = true;
+                }
+                Ok(_) => {}
+                Err(error) => return Some(error),
+            },
+            Product::Route { version: of, kernel, class, routed } if of == version => match routed {
+                Ok(routed) if view.kernel == Some(kernel) => {
+                    view.routes[class] = Some(routed);
                     is_new = true;
                 }
                 Ok(_) => {}
@@ -386,8 +409,9 @@ impl Host for EngineHost {
         if ivm_params(&self.view.params).is_none() {
             return Vec::new();
         }
-        let n_machines = self.roles.iter().filter(|role| matches!(role, Role::Machine(_))).count();
-        let new: Vec<Role> = (n_machines..self.schema.n_classes()).map(Role::Machine).collect();
+        let is_of_class = |role: &&Role| matches!(role, Role::Machine(_) | Role::Route(_));
+        let n_known = self.roles.iter().filter(is_of_class).count();
+        let new: Vec<Role> = (n_known..self.schema.n_classes()).map(|class| self.role_of(class)).collect();
         self.roles.extend(&new);
         self.problems.resize(self.roles.len(), None);
         new.into_iter().map(|role| self.job(role)).collect()

@@ -4,7 +4,7 @@
 //! the regression on all rows are jobs in slices, of which the one that should gain most goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
 //! never changed and is replaced when rows that nobody learnt say that something no worse exists.
 //!
-//! `rows` takes rows in, `jobs` does the work (`search` and `leaves` parts of it), `host` merges it, `held` is what is known of rows while it goes on, `combine` makes models of what there is.
+//! `rows` takes rows in, `jobs` does the work (`search`, `route` and `leaves` parts of it), `host` merges it, `held` is what is known of rows while it goes on, `combine` makes models of what there is.
 //!
 //! ```
 //! use hedgerow::Engine;
@@ -34,6 +34,7 @@ mod leaves;
 mod look;
 #[cfg(feature = "store")]
 mod observe;
+mod route;
 mod rows;
 mod search;
 mod snapshot;
@@ -46,7 +47,6 @@ use std::sync::Arc;
 use hedgerow_core::{
     ClassId, Classifier as _, Dataset, Error, Features, Par, Params as _, Result, Rows, Schema, StopReason,
 };
-use hedgerow_hybrid::Combine;
 use hedgerow_trainer::{Options, Published, Seen, Trainer};
 use ndarray::{Array2, ArrayView2};
 
@@ -131,10 +131,6 @@ impl Engine {
         }
         if let ModelParams::ForestIvm(params) = params {
             params.forest_params().check()?;
-            if params.combine == Combine::Route {
-                let expected = "pool or gate: a machine for each answer cannot be trained in slices";
-                return Err(Error::param("combine", expected, "route"));
-            }
         }
         let first = match &earlier {
             Some(earlier) => Snapshot::earlier(earlier.model.clone(), earlier.evidence.clone()),

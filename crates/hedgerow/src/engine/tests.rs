@@ -7,7 +7,7 @@ use hedgerow_core::{Budget, LabelTable, Silent, Training};
 
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
-use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow_hybrid::{Combine, ForestIvmParams, LeafGpParams};
 use hedgerow_trainer::{Policy, State};
 
 use super::*;
@@ -151,9 +151,6 @@ fn jobs_can_be_paused_and_cancelled_and_bad_requests_are_errors() {
     assert!(engine.append_data(other).is_err(), "other columns");
     let gp = Engine::start(data.schema.clone(), &ModelParams::new(Kind::Gp), &options).err().unwrap();
     assert!(gp.to_string().contains("forest, ivm, leaf-gp, forest-ivm"), "{gp}");
-    let route = ForestIvmParams { combine: Combine::Route, ..Default::default() };
-    let route = Engine::start(data.schema.clone(), &route.into(), &options).err().unwrap();
-    assert!(route.to_string().contains("combine") && route.to_string().contains("pool or gate"), "{route}");
 }
 
 #[test]
@@ -284,6 +281,96 @@ fn a_gate_is_kept_or_searched_for() {
         assert_eq!(both.params().combine, Combine::Gate);
         assert!(margin == 0.0 || both.margin() == margin, "{}", both.margin());
         assert!((0.0..=1.0).contains(&both.margin()) && both.n_machines()[0] == 1);
+    }
+}
+
+/// Rows of three classes of which the forest gets a good part wrong, so that each of its answers needs a machine.
+fn confused() -> (Dataset, ForestIvmParams) {
+    let mut data = blobs(1200, 3, 3, 5);
+    (0..1200).step_by(7).for_each(|row| data.labels[row] = ClassId((data.labels[row].0 + 1) % 3));
+    let ivm = IvmParams { n_active: 20, signal_variance: 8.0, ..Default::default() };
+    let forest = ForestParams { n_trees: 12, ..Default::default() };
+    (data, ForestIvmParams { combine: Combine::Route, min_rows: 50, forest, ivm, ..Default::default() })
+}
+
+#[test]
+fn rows_go_to_the_machine_of_what_the_forest_says() {
+    let (data, params) = confused();
+    let run = |threads| {
+        let options = in_rounds(500, threads, Policy::Weakest);
+        let engine = Engine::start(data.schema.clone(), &params.clone().into(), &options).unwrap();
+        engine.append_data(data.clone()).unwrap();
+        engine.wait();
+        let jobs = engine.jobs();
+        let routes: Vec<_> = jobs.iter().filter(|job| job.look.kind == "route").collect();
+        assert!(routes.len() == 3 && jobs.iter().all(|job| job.look.problem.is_none()), "{jobs:#?}");
+        assert!(routes.iter().all(|job| job.look.state == State::Done && job.look.points > 0), "{routes:#?}");
+        assert!(jobs.iter().all(|job| job.look.kind != "machine" && job.look.kind != "regression"));
+        engine.finish().unwrap()
+    };
+    let finished = run(1);
+    let bytes = finished.model.to_bytes().unwrap();
+    assert!(bytes == run(3).model.to_bytes().unwrap(), "any number of threads");
+    let Learner::ForestIvm(both) = &finished.model.learner else { panic!("{}", finished.model.kind()) };
+    assert_eq!((both.params().combine, both.n_machines()[0]), (Combine::Route, 3));
+    // What was said of its judges is what it says.
+    let judges: Vec<usize> = finished.judges.places.iter().map(|place| *place as usize).collect();
+    let judges = data.select(&judges);
+    let x = judges.features.to_array(0..judges.n_rows());
+    let proba = finished.model.predict_proba(x.view(), &Par::sequential()).unwrap();
+    let (now, then) = (Evidence::new(&proba, &judges.labels), finished.evidence.unwrap());
+    assert!((now.loss - then.loss).abs() < 1e-3 && now.rows == then.rows, "{now:?} instead of {then:?}");
+    // As good as one that was fitted, which needs no judges.
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let fitted = Model::fit(&data, &params.into(), &training).unwrap().model;
+    let clean = blobs(600, 3, 3, 5);
+    let (own, other) = (share_right(&finished.model, &clean), share_right(&fitted, &clean));
+    assert!(own > other - 0.03, "{own} instead of {other}");
+    // It goes on learning: each machine with the rows that were sent to it.
+    let mut copy = Model::from_bytes(&bytes).unwrap();
+    assert!(copy == finished.model);
+    let x = clean.features.to_array(0..600);
+    let rows = Rows { x: x.view(), labels: &clean.labels, weights: None };
+    copy.learn(&clean.schema, rows, &training).unwrap();
+    assert_eq!(copy.n_seen(), Some(1800));
+}
+
+#[test]
+fn routes_follow_new_rows_late_classes_and_forests_without_end() {
+    let (data, mut params) = confused();
+    let early: Vec<usize> = (0..500).filter(|row| data.labels[*row].0 < 2).collect();
+    let mut schema = data.schema.clone();
+    schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
+    let first = Dataset { schema: schema.clone(), ..data.select(&early) };
+    let options = EngineOptions { threads: 2, ..Default::default() };
+    let engine = Engine::start(schema, &params.clone().into(), &options).unwrap();
+    engine.append_data(first).unwrap();
+    while engine.snapshot().evidence.is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for begin in (500..1200).step_by(100) {
+        engine.append_data(part(&data, begin..begin + 100)).unwrap();
+    }
+    assert_eq!(engine.wait(), StopReason::Done);
+    let jobs = engine.jobs();
+    assert_eq!(jobs.iter().filter(|job| job.look.kind == "route").count(), 3, "{jobs:#?}");
+    let finished = engine.finish().unwrap();
+    assert!(finished.model.as_forest_ivm().is_some_and(|both| both.n_machines()[0] > 0));
+    assert!(share_right(&finished.model, &data) > 0.8);
+    // Trees without end must not keep rows from being sent.
+    params.forest.n_trees = 0;
+    let budget = Budget::open().with_time(Duration::from_secs(20));
+    let options = EngineOptions { threads: 2, budget, ..Default::default() };
+    let engine = Engine::start(data.schema.clone(), &params.into(), &options).unwrap();
+    engine.append_data(data.clone()).unwrap();
+    let start = Instant::now();
+    let is_routed = |engine: &Engine| {
+        engine.snapshot().model.as_forest_ivm().is_some_and(|both| both.n_machines()[0] > 0)
+    };
+    while !is_routed(&engine) {
+        assert!(start.elapsed() < Duration::from_secs(19), "{:#?}", engine.jobs());
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

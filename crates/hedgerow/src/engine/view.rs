@@ -7,6 +7,7 @@ use hedgerow_forest::{Grove, Sapling};
 use hedgerow_gp::ivm::sliced::{Fit, Part};
 use hedgerow_hybrid::leaf_gp::sliced::Stem;
 
+use super::route::Routed;
 use super::rows::{News, Stock};
 use super::search::{Kernel, Trials};
 use super::snapshot::Snapshot;
@@ -33,6 +34,8 @@ pub(super) struct View {
     /// A machine for each class, as far as it has come.
     pub(super) parts: Vec<Option<Arc<Part>>>,
     pub(super) fit: Option<Arc<Fit>>,
+    /// A machine for each answer of the forest, as far as it has come, where rows are sent to machines by that.
+    pub(super) routes: Vec<Option<Arc<Routed>>>,
     /// Trees with leaves that learn, by number, as far as they have come.
     pub(super) stems: Vec<Option<Arc<Stem>>>,
     /// Slices merged so far.
@@ -49,6 +52,8 @@ pub(super) enum Product {
     Tree { version: u64, lane: usize, sapling: Box<Sapling> },
     /// A machine has come farther.
     Machine { generation: u64, kernel: Kernel, part: Result<Arc<Part>> },
+    /// The machine for an answer of the forest has come farther.
+    Route { version: u64, kernel: Kernel, class: usize, routed: Result<Arc<Routed>> },
     /// A tree was grown whose leaves are to learn; the first brings the kernels to be tried.
     Stem { generation: u64, lane: usize, stem: Arc<Stem>, trials: Option<Trials> },
     /// Leaves of a tree have learnt.
