@@ -108,6 +108,26 @@ fn rows_are_sent_to_machines_by_what_the_forest_says() {
 }
 
 #[test]
+fn a_process_over_a_forest_is_trained_in_slices() {
+    let program = Program::new();
+    let line =
+        "train {data}/banana.csv.gz --target label --model forest-kernel --set n_trees=20 --rounds 200";
+    let text = program.ok(&format!("{line} --out 1.hedgerow --threads 1"));
+    holds(
+        &text,
+        &["forest-kernel", "process", "trees 1", "rows not learnt: accuracy", "ready to learn more"],
+    );
+    let result = program.json(&format!("{line} --out 2.hedgerow --threads 2"));
+    assert_eq!(program.read("1.hedgerow"), program.read("2.hedgerow"));
+    assert!(number(&result["judged"]["accuracy"]) > 0.87, "{result}");
+    program.ok("update 1.hedgerow {data}/banana.csv.gz");
+    holds(
+        &program.refused("train {data}/banana.csv.gz --target label --model forest-kernel --set learner=ivm"),
+        &["learner", "gp in slices", "fit"],
+    );
+}
+
+#[test]
 fn limits_are_kept_and_bad_requests_refused() {
     let program = Program::new();
     let timed =

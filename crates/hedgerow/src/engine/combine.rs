@@ -8,7 +8,7 @@ use hedgerow_gp::IvmParams;
 use hedgerow_gp::ivm::sliced::{Assembled, Fit, Ground, Part, Scores, assemble};
 use hedgerow_hybrid::forest_ivm::{JudgeAnswers, MachineRows, Trained};
 use hedgerow_hybrid::leaf_gp::sliced::assemble as leaves;
-use hedgerow_hybrid::{Combine, ForestIvm, ForestIvmParams};
+use hedgerow_hybrid::{Combine, ForestIvm, ForestIvmParams, ForestKernelClassifier, ForestKernelParams};
 use ndarray::Array2;
 
 use super::route::routed;
@@ -59,6 +59,18 @@ pub(super) fn combine(
             let Some(made) = made else { return Ok(None) };
             kept.rows = Some((stock.n_dropped, Arc::clone(&stock.data)));
             (Learner::LeafGp(Box::new(made.model)), made.proba)
+        }
+        (ModelParams::ForestKernel(params), Some((forest, proba))) => {
+            let checked = ForestKernelParams::clone(params).check()?;
+            let loss = |proba: &Array2<f64>| Evidence::new(proba, &stock.labels).loss;
+            let of_process = view.process.as_ref().filter(|process| loss(&process.proba) <= loss(&proba));
+            let (model, proba) = match of_process {
+                Some(process) => {
+                    (ForestKernelClassifier::of_process(&checked, process), process.proba.clone())
+                }
+                None => (ForestKernelClassifier::of_forest(&checked, forest), proba),
+            };
+            (Learner::ForestKernel(Box::new(model)), proba)
         }
         (ModelParams::Forest(_), Some((forest, proba))) => (Learner::Forest(forest), proba),
         _ => return Ok(None),

@@ -8,6 +8,7 @@ use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
 
 use super::held::Held;
 use super::jobs::EngineJob;
+use super::process::{Processing, kernel_params};
 use super::route::route_params;
 use super::rows::{News, forest_params, ivm_params, leaf_params};
 use super::search::Trials;
@@ -32,6 +33,7 @@ pub(super) enum Role {
     Trees(usize),
     Machine(usize),
     Route(usize),
+    Process,
     Regression,
     Leaves(usize),
     Combine,
@@ -60,6 +62,9 @@ pub(super) struct EngineHost {
     pub(super) regression: [usize; 2],
     pub(super) regressed_at: usize,
     pub(super) is_regressing: bool,
+    /// How the process over a forest stands, and how good it is.
+    pub(super) processing: Processing,
+    pub(super) process_accuracy: Option<f64>,
 }
 
 impl EngineHost {
@@ -84,6 +89,7 @@ impl EngineHost {
             parts: vec![None; schema.n_classes()],
             fit: None,
             routes: vec![None; schema.n_classes()],
+            process: None,
             stems: vec![None; n_stems],
             slices: 0,
         };
@@ -105,6 +111,8 @@ impl EngineHost {
             regression: [0; 2],
             regressed_at: 0,
             is_regressing: false,
+            processing: Processing::default(),
+            process_accuracy: None,
         };
         host.roles = host.first_roles();
         host.problems = vec![None; host.roles.len()];
@@ -122,6 +130,7 @@ impl EngineHost {
             roles.extend(Some(Role::Regression).filter(|_| params.refit && !self.routes()));
             roles.extend((0..self.schema.n_classes()).map(|class| self.role_of(class)));
         }
+        roles.extend(kernel_params(params).map(|_| Role::Process));
         if leaf_params(params).is_some() {
             roles.extend((0..lanes).map(Role::Search));
             roles.extend((0..self.view.n_groups()).map(Role::Leaves));
@@ -146,6 +155,7 @@ impl EngineHost {
             Role::Trees(lane) => EngineJob::Trees { lane, version: 0, n_grown: 0 },
             Role::Machine(class) => EngineJob::Machine { class, generation: 0, machine: None },
             Role::Route(class) => EngineJob::Route { class, route: None },
+            Role::Process => EngineJob::Process { work: None },
             Role::Leaves(group) => EngineJob::Leaves { group },
             Role::Regression => EngineJob::Regression { generation: 0, regression: None },
             Role::Combine => EngineJob::Combine { published: Arc::clone(&self.published), start: self.start },
@@ -255,6 +265,7 @@ impl EngineHost {
             (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
             self.n_grown.fill(0);
             view.routes = vec![None; stock.data.schema.n_classes()];
+            (view.process, self.processing) = (None, Processing::default());
         }
         if begins_anew {
             view.parts.iter_mut().for_each(|part| *part = None);
@@ -325,6 +336,20 @@ impl EngineHost {
                 Ok(_) => {}
                 Err(error) => return Some(error),
             },
+            Product::Process { version: of, how, made } if of == version => {
+                self.processing = how;
+                match made {
+                    Ok(None) => {}
+                    Ok(Some(made)) => {
+                        let labels = view.stock.as_ref().map(|stock| &stock.labels[..]).unwrap_or_default();
+                        self.process_accuracy = Some(Evidence::new(&made.proba, labels).macro_accuracy);
+                        (view.process, is_new) = (Some(made), true);
+                        // It is worth a model at once.
+                        self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
+                    }
+                    Err(error) => return Some(error),
+                }
+            }
             Product::Stem { generation: of, lane, stem, trials } if of == generation => {
                 let number = stem.number();
                 view.trials = view.trials.take().or(trials);

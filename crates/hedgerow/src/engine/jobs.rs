@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use hedgerow_core::Par;
 use hedgerow_gp::ivm::sliced::{Machine, Regression};
+use hedgerow_hybrid::forest_kernel::sliced::ProcessWork;
 use hedgerow_trainer::{Job, Published};
 
 use super::combine::combine;
 use super::leaves::{grow_stem, train_leaves};
+use super::process::train_process;
 use super::route::{Route, train_route};
 use super::rows::{Stock, ivm_params};
 use super::search::Kernel;
@@ -29,6 +31,8 @@ pub(super) enum EngineJob {
     Machine { class: usize, generation: u64, machine: Option<Box<Machine>> },
     /// Trains the machine for one answer of the forest.
     Route { class: usize, route: Option<Box<Route>> },
+    /// Lets a process learn with the kernel of the forest; the rows that it learns were taken up as so many.
+    Process { work: Option<Box<(u64, ProcessWork)>> },
     /// Lets leaves of some trees learn.
     Leaves { group: usize },
     /// Fits scores to all rows.
@@ -80,6 +84,7 @@ impl Job for EngineJob {
             }
             Self::Regression { generation, regression } => regress(view, stock, generation, regression),
             Self::Route { class, route } => train_route(view, stock, *class, route),
+            Self::Process { work } => train_process(view, stock, work),
             Self::Leaves { group } => train_leaves(view, stock, *group),
             Self::Combine { published, start } => {
                 let made = combine(view, stock, &published.get(), start.elapsed());

@@ -37,6 +37,7 @@ impl EngineHost {
             Role::Machine(class) => self.look_at_machine(class),
             Role::Regression => self.look_at_regression(),
             Role::Route(class) => Look { priority: priority::MACHINE, ..self.look_at_route(class) },
+            Role::Process => Look { priority: priority::MACHINE, ..self.look_at_process() },
             Role::Leaves(group) => Look { priority: priority::LEAVES, ..self.look_at_leaves(group) },
         };
         // Nobody does again what went wrong; rows are another matter, as more of them may help.

@@ -4,7 +4,7 @@
 //! the regression on all rows are jobs in slices, of which the one that should gain most goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
 //! never changed and is replaced when rows that nobody learnt say that something no worse exists.
 //!
-//! `rows` takes rows in, `jobs` does the work (`search`, `route` and `leaves` parts of it), `host` merges it, `held` is what is known of rows while it goes on, `combine` makes models of what there is.
+//! `rows` takes rows in, `jobs` does the work (`search`, `route`, `process` and `leaves` parts of it), `host` merges it, `held` is what is known of rows while it goes on, `combine` makes models of what there is.
 //!
 //! ```
 //! use hedgerow::Engine;
@@ -34,6 +34,7 @@ mod leaves;
 mod look;
 #[cfg(feature = "store")]
 mod observe;
+mod process;
 mod route;
 mod rows;
 mod search;
@@ -47,6 +48,7 @@ use std::sync::Arc;
 use hedgerow_core::{
     ClassId, Classifier as _, Dataset, Error, Features, Par, Params as _, Result, Rows, Schema, StopReason,
 };
+use hedgerow_hybrid::KernelLearner;
 use hedgerow_trainer::{Options, Published, Seen, Trainer};
 use ndarray::{Array2, ArrayView2};
 
@@ -131,6 +133,14 @@ impl Engine {
         }
         if let ModelParams::ForestIvm(params) = params {
             params.forest_params().check()?;
+        }
+        if let ModelParams::ForestKernel(params) = params {
+            params.forest_params().check()?;
+            if params.learner != KernelLearner::Gp {
+                let expected =
+                    "gp in slices: rows for an ivm over a forest are chosen in one go, which `fit` does";
+                return Err(Error::param("learner", expected, "ivm"));
+            }
         }
         let first = match &earlier {
             Some(earlier) => Snapshot::earlier(earlier.model.clone(), earlier.evidence.clone()),
@@ -302,6 +312,7 @@ fn known(params: &ModelParams) -> ModelParams {
     match &mut params {
         ModelParams::Forest(params) => params.n_trees = params.n_trees.max(1),
         ModelParams::ForestIvm(params) => params.forest.n_trees = params.forest.n_trees.max(1),
+        ModelParams::ForestKernel(params) => params.forest.n_trees = params.forest.n_trees.max(1),
         _ => {}
     }
     params

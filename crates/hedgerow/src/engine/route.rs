@@ -224,7 +224,7 @@ impl EngineHost {
     }
 
     /// Whether the forest can say where rows belong: all its trees are there, or enough of those without end.
-    fn is_forest_there(&self) -> bool {
+    pub(super) fn is_forest_there(&self) -> bool {
         let n_trees = self.view.grove.as_ref().map_or(0, |grove| grove.n_trees());
         let mut trees = (0..self.roles.len()).filter(|job| matches!(self.roles[*job], Role::Trees(_)));
         n_trees > 0

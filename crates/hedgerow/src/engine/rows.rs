@@ -53,6 +53,7 @@ pub(super) fn forest_params(params: &ModelParams) -> Option<ForestParams> {
         ModelParams::Forest(params) => Some(params.clone()),
         ModelParams::ForestIvm(params) => Some(params.forest_params()),
         ModelParams::LeafGp(params) => Some(params.forest_params()),
+        ModelParams::ForestKernel(params) => Some(params.forest_params()),
         _ => None,
     }
 }

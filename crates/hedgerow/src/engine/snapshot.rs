@@ -122,6 +122,7 @@ impl Snapshot {
                 let judges = JudgeAnswers { forest: forest.view(), machine, labels: &kept.labels };
                 Learner::ForestIvm(Box::new(both.remembering(data, &machines, &judges)))
             }
+            (Learner::ForestKernel(model), _) => Learner::ForestKernel(Box::new(model.remembering(data))),
             (learner, _) => return Model { schema, learner }.with_rows(data),
         };
         Model { schema, learner }

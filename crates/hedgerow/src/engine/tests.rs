@@ -7,7 +7,7 @@ use hedgerow_core::{Budget, LabelTable, Silent, Training};
 
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
-use hedgerow_hybrid::{Combine, ForestIvmParams, LeafGpParams};
+use hedgerow_hybrid::{Combine, ForestIvmParams, ForestKernelParams, LeafGpParams};
 use hedgerow_trainer::{Policy, State};
 
 use super::*;
@@ -19,7 +19,8 @@ fn params() -> Vec<ModelParams> {
     let plain = IvmParams { refit: false, length_scale: 1.0, ..ivm.clone() };
     let both = ForestIvmParams { forest: forest.clone(), ivm: ivm.clone(), ..Default::default() };
     let leaves = LeafGpParams { n_trees: 5, leaf_rows: 40, ..Default::default() };
-    vec![forest.into(), ivm.into(), plain.into(), both.into(), leaves.into()]
+    let kernel = ForestKernelParams { forest: forest.clone(), ..Default::default() };
+    vec![forest.into(), ivm.into(), plain.into(), both.into(), leaves.into(), kernel.into()]
 }
 
 fn share_right(model: &Model, data: &Dataset) -> f64 {
@@ -282,6 +283,53 @@ fn a_gate_is_kept_or_searched_for() {
         assert!(margin == 0.0 || both.margin() == margin, "{}", both.margin());
         assert!((0.0..=1.0).contains(&both.margin()) && both.n_machines()[0] == 1);
     }
+}
+
+#[test]
+fn a_process_learns_when_the_forest_has_changed_enough() {
+    let (data, ForestIvmParams { forest, .. }) = confused();
+    let params = ForestKernelParams { forest, ..Default::default() };
+    let options = in_rounds(500, 2, Policy::Weakest);
+    let engine = Engine::start(data.schema.clone(), &params.clone().into(), &options).unwrap();
+    engine.append_data(data.clone()).unwrap();
+    engine.wait();
+    let jobs = engine.jobs();
+    let process = jobs.iter().find(|job| job.look.kind == "process").unwrap();
+    assert!(process.look.points == 3 && process.look.accuracy > Some(0.6), "{process:?}");
+    let finished = engine.finish().unwrap();
+    let model = finished.model.as_forest_kernel().unwrap();
+    assert!(model.n_active() == 1200 - finished.judges.places.len() && model.blend().is_some());
+    let judges: Vec<usize> = finished.judges.places.iter().map(|place| *place as usize).collect();
+    let judges = data.select(&judges);
+    let x = judges.features.to_array(0..judges.n_rows());
+    let proba = finished.model.predict_proba(x.view(), &Par::sequential()).unwrap();
+    let (now, then) = (Evidence::new(&proba, &judges.labels), finished.evidence.unwrap());
+    assert!((now.loss - then.loss).abs() < 1e-6 && now.rows == then.rows, "{now:?} instead of {then:?}");
+    // As good as one that was fitted, and better than its forest alone would be.
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let fitted = Model::fit(&data, &params.clone().into(), &training).unwrap().model;
+    let clean = blobs(600, 3, 3, 5);
+    let (own, other) = (share_right(&finished.model, &clean), share_right(&fitted, &clean));
+    assert!(own > other - 0.03, "{own} instead of {other}");
+    // Trees without end: a first process after some, others later.
+    let endless =
+        ForestKernelParams { forest: ForestParams { n_trees: 0, ..params.forest.clone() }, ..params };
+    let budget = Budget::open().with_time(Duration::from_secs(30));
+    let options = EngineOptions { threads: 2, budget, ..Default::default() };
+    let engine = Engine::start(data.schema.clone(), &endless.clone().into(), &options).unwrap();
+    engine.append_data(data.clone()).unwrap();
+    let has_process = |engine: &Engine| {
+        engine.jobs().iter().any(|job| job.look.kind == "process" && job.look.accuracy.is_some())
+    };
+    let start = Instant::now();
+    while !has_process(&engine) {
+        assert!(start.elapsed() < Duration::from_secs(29), "{:#?}", engine.jobs());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sparse = ForestKernelParams { learner: hedgerow_hybrid::KernelLearner::Ivm, ..endless };
+    let refused = Engine::start(data.schema.clone(), &sparse.into(), &options).err().unwrap().to_string();
+    assert!(refused.contains("learner") && refused.contains("gp in slices"), "{refused}");
 }
 
 /// Rows of three classes of which the forest gets a good part wrong, so that each of its answers needs a machine.
