@@ -71,18 +71,13 @@ pub(super) fn train_route(view: &View, stock: &Stock, class: usize, own: &mut Op
     let is_current = |route: &Route| route.version == stock.version && route.kernel == kernel;
     let product =
         |routed| Product::Route { version: stock.version, kernel: Kernel::Machines(kernel), class, routed };
-    match own.as_mut().filter(|route| is_current(route)) {
-        Some(route) => match route.slice(&params) {
-            Ok(()) => product(Ok(Arc::new(route.routed.clone()))),
-            Err(error) => product(Err(error)),
-        },
-        None => {
-            let Some(route) = Route::new(view, stock, class, kernel) else { return Product::Nothing };
-            let routed = Arc::new(route.routed.clone());
-            *own = Some(Box::new(route));
-            product(Ok(routed))
-        }
+    if let Some(route) = own.as_mut().filter(|route| is_current(route)) {
+        return product(route.slice(&params).map(|()| Arc::new(route.routed.clone())));
     }
+    let Some(route) = Route::new(view, stock, class, kernel) else { return Product::Nothing };
+    let routed = Arc::new(route.routed.clone());
+    *own = Some(Box::new(route));
+    product(Ok(routed))
 }
 
 impl Route {
