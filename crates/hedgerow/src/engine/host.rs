@@ -266,6 +266,11 @@ impl EngineHost {
             self.n_grown.fill(0);
             view.routes = vec![None; stock.data.schema.n_classes()];
             (view.process, self.processing) = (None, Processing::default());
+            // What is published does not know the new rows: a model is worth making as soon as there is a tree again, and not before.
+            self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
+            if view.grove.is_some() {
+                self.changed_at = self.combined_at;
+            }
         }
         if begins_anew {
             view.parts.iter_mut().for_each(|part| *part = None);

@@ -203,6 +203,27 @@ fn budgets_end_an_engine_with_the_best_model_so_far() {
     assert!(held < 2_000_000 && held > 100_000, "{held}");
 }
 
+/// Trees that have filled the memory must not keep rows out: with them they begin anew.
+#[test]
+fn rows_are_taken_up_although_memory_is_full() {
+    let data = blobs(3000, 3, 3, 1);
+    let early: Vec<usize> = (0..1500).filter(|row| data.labels[*row].0 < 2).collect();
+    let mut schema = data.schema.clone();
+    schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
+    let first = Dataset { schema: schema.clone(), ..data.select(&early) };
+    let forest: ModelParams = ForestParams { n_trees: 0, ..Default::default() }.into();
+    let budget = Budget::open().with_bytes(1_000_000);
+    let options = EngineOptions { threads: 2, budget, ..Default::default() };
+    let engine = Engine::start(schema, &forest, &options).unwrap();
+    engine.append_data(first).unwrap();
+    assert_eq!(engine.wait(), StopReason::Memory);
+    engine.append_data(part(&data, 1500..3000)).unwrap();
+    assert_eq!(engine.wait(), StopReason::Memory);
+    assert_eq!(engine.jobs()[0].look.points, early.len() + 1500);
+    assert_eq!(engine.snapshot().model.schema.n_classes(), 3, "answers know the new class");
+    assert!(share_right(&engine.finish().unwrap().model, &data) > 0.9);
+}
+
 #[test]
 fn leaves_are_jobs_and_forget_the_oldest_rows() {
     let data = blobs(700, 3, 3, 6);
@@ -282,6 +303,39 @@ fn a_gate_is_kept_or_searched_for() {
         assert_eq!(both.params().combine, Combine::Gate);
         assert!(margin == 0.0 || both.margin() == margin, "{}", both.margin());
         assert!((0.0..=1.0).contains(&both.margin()) && both.n_machines()[0] == 1);
+    }
+}
+
+/// What a run leaves that was killed: any of the snapshots that it has published.
+#[test]
+fn rounds_done_again_end_with_the_same_model_whatever_was_kept() {
+    let (data, route) = confused();
+    let data = part(&data, 0..600);
+    for params in params().into_iter().chain([route.into()]) {
+        let options = in_rounds(60, 2, Policy::Weakest);
+        let first = Engine::start(data.schema.clone(), &params, &options).unwrap();
+        first.append_data(data.clone()).unwrap();
+        let (mut kept, mut newest) = (Vec::new(), first.snapshot());
+        while first.rest().is_none() {
+            let snapshot = first.snapshot();
+            if !Arc::ptr_eq(&snapshot, &newest) {
+                kept.extend(first.earlier(&snapshot).unwrap());
+                newest = snapshot;
+            }
+        }
+        let last = first.finish().unwrap().model.to_bytes().unwrap();
+        assert!(!kept.is_empty(), "{}", params.kind());
+        kept.drain(..kept.len().saturating_sub(3));
+        for earlier in kept {
+            // It has been in a file meanwhile.
+            let model = Model::from_bytes(&earlier.model.to_bytes().unwrap()).unwrap();
+            let evidence: String = serde_json::to_string(&earlier.evidence).unwrap();
+            let earlier = Earlier { model, evidence: serde_json::from_str(&evidence).unwrap(), ..earlier };
+            let again = Engine::start_from(data.schema.clone(), &params, &options, earlier).unwrap();
+            again.append_data(data.clone()).unwrap();
+            again.wait();
+            assert!(again.finish().unwrap().model.to_bytes().unwrap() == last, "{}", params.kind());
+        }
     }
 }
 
