@@ -68,6 +68,7 @@ wheel: $(PYTHON_ENV)/ready ## build the Python wheel into target/wheels and test
 
 .PHONY: bench
 bench: build ## compare with other systems side by side (HEDGEROW_DATA has the data; see bench/README.md)
+	cargo build --release --package hedgerow --example latency
 	@test -x $(BENCH_ENV)/bin/python || python3 -m venv $(BENCH_ENV)
 	@$(BENCH_ENV)/bin/pip install --quiet --requirement bench/requirements.txt
 	$(BENCH_ENV)/bin/python bench/run.py $(BENCH_ARGS)

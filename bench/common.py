@@ -27,10 +27,11 @@ class Failed(Exception):
     """A system that did not give a result."""
 
 
-def run_json(command: list[str | Path], limit: float | None = None) -> dict:
-    """Runs a program to its end, or for `limit` seconds, and reads the JSON object that it prints."""
+def run_json(command: list[str | Path], limit: float | None = None, extra: dict[str, str] | None = None) -> dict:
+    """Runs a program to its end, or for `limit` seconds, and reads the JSON object that it prints. `extra` goes into its environment."""
+    env = {**os.environ, **(extra or {})}
     try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=limit)
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=limit, env=env)
     except subprocess.TimeoutExpired as error:
         raise Failed(f"stopped after {limit:.0f} s") from error
     if done.returncode != 0:

@@ -30,7 +30,9 @@ FILES = {
 }
 # What USPS's files are read as.
 READING = {"mnist": (), "usps": ("--format", "txt", "--target", "0", "--no-header")}
-KINDS = ("forest", "ivm", "leaf-gp", "forest-ivm")
+KINDS = ("forest", "ivm", "leaf-gp", "forest-ivm", "forest-kernel")
+# What answers are timed of while they train: fewer active rows, so that there is a machine soon.
+LATENCY_KINDS = ("forest", "ivm", "forest-ivm n_active=100", "forest-ivm n_active=100 combine=route")
 # A fit of forest-ivm takes many times as long as all others together.
 FITTED = ("forest", "ivm", "leaf-gp")
 
@@ -66,6 +68,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--engine-model", default="ivm", choices=KINDS, help="the model of table a")
     group.add_argument("--engine-set", action="append", help="its parameters (default: n_active=400)")
     group.add_argument("--engine-seeds", default="1,2", help="such as 1,2,3")
+    group.add_argument("--engine-latency-seconds", type=float, default=24, help="how long each run of table c asks")
+    group.add_argument("--engine-latency-rows", type=int, help="rows that table c trains with (default: all)")
     folder = ROOT / "out" / "trainer"
     group.add_argument("--engine-out", type=Path, default=folder, help="folder for curves and picture")
 
@@ -156,9 +160,49 @@ class EngineBench(Bench):
         return [text, "", *lines(columns, rows, 3)] if rows else []
 
 
+    def latency(self) -> list[str]:
+        """One row at a time, asked of an idle engine and of one that trains."""
+        program = self.args.hedgerow.parent / "examples" / "latency"
+        if self.files("mnist") is None:
+            return []
+        if not program.is_file():
+            self.note("no latency: build it first, with `cargo build --release -p hedgerow --example latency`")
+            return []
+        rows = []
+        for kind in LATENCY_KINDS:
+            for way in ("gives-way", "eager"):
+                command = [program, *kind.split(), self.args.engine_latency_seconds, way]
+                if self.args.engine_latency_rows:
+                    command.append(f"rows={self.args.engine_latency_rows}")
+                shown = " ".join(str(part) for part in ("cargo run --release --example latency --", *command[1:]))
+                self.commands.append(shown)
+                try:
+                    found = run_json([*command, "json"], 3600, {"HEDGEROW_DATA": str(self.args.data)})
+                except Failed as error:
+                    self.note(f"{kind}, {way}: no result, {error}")
+                    self.done = False
+                    continue
+                self.raw.append(found)
+                self.n_results += 1
+                if not found["is_whole"]:
+                    self.note(f"{kind}, {way}: it had not all of its parts when it was asked")
+                if not found["still_training"]:
+                    self.note(f"{kind}, {way}: training ended before all was asked")
+                times = [" / ".join(f"{value:.1f}" for value in found[when]) for when in ("idle", "training", "snapshot")]
+                rows.append([kind, way, *times, f"{found['ratio']:.2f}"])
+        of = "p50 / p99 / p99.9"
+        columns = ("model", "training threads", f"idle {of}", f"training {of}", f"taking a snapshot {of}", "p99, training / idle")
+        text = (
+            f"One row of MNIST at a time from a published snapshot, {self.args.engine_latency_seconds / 2:.0f} s while the engine trains "
+            "on all cores and as long while it is idle; microseconds. The goal is a ratio of 2 at most."
+        )
+        return [text, "", *lines(columns, rows, 2)] if rows else []
+
+
 PARTS: dict[str, tuple[str, Callable[[EngineBench], list[str]]]] = {
     "a": ("which job is next", EngineBench.policies),
     "b": ("trained in slices beside a fit", EngineBench.beside_fits),
+    "c": ("answers while it trains", EngineBench.latency),
 }
 
 

@@ -2,7 +2,7 @@
 # Sound files for the fuzzer to start from. Run it in this folder.
 set -eu
 mkdir -p corpus/model_file corpus/csv corpus/libsvm corpus/arff corpus/npy corpus/idx
-cp ../crates/hedgerow/tests/data/forest-v1.hedgerow ../crates/hedgerow/tests/data/forest-v2.hedgerow corpus/model_file/
+cp ../crates/hedgerow/tests/data/*.hedgerow corpus/model_file/
 gzip -dc ../data/titanic.csv.gz | sed -n 1,12p > corpus/csv/titanic
 gzip -dc ../data/ripley_train.csv.gz | sed -n 1,8p > corpus/csv/ripley
 gzip -c corpus/csv/ripley > corpus/csv/ripley.gz

@@ -1,41 +1,15 @@
 //! `hedgerow stream --store` and `hedgerow store`: nothing acknowledged is lost, whatever ends the program.
-#![allow(clippy::unwrap_used, clippy::format_collect)]
+#![allow(clippy::unwrap_used)]
 
 mod program;
 
 use std::fs;
-use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 use std::time::Duration;
 
+use program::killed::{Moments, table};
 use program::{Program, holds};
 use serde_json::Value;
-
-/// Random moments that are the same every time.
-struct Moments(u64);
-
-impl Moments {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
-
-/// A table of numbers and words, in which a word and a class come late and some labels are missing.
-fn table(n_rows: usize) -> String {
-    let row = |i: usize| {
-        let (a, word) = (i * 37 % 101, ["red", "blue", if i > 900 { "late" } else { "red" }][i % 3]);
-        let class = match i {
-            _ if i % 50 == 7 => "",
-            _ if i > 1_200 && i.is_multiple_of(9) => "rare",
-            _ if a < 50 => "low",
-            _ => "high",
-        };
-        format!("{a},{}.5,{word},{class}\n", i % 7)
-    };
-    "a,b,word,kind\n".to_string() + &(0..n_rows).map(row).collect::<String>()
-}
 
 const LINE: &str = "stream t.csv --target kind --set n_trees=5 --window 100 --checkpoint-every 300";
 
@@ -55,17 +29,13 @@ fn figures(result: &Value) -> Value {
 
 /// The rows that a program that was killed had told of.
 fn run_and_kill(program: &Program, line: &str, wait: Duration) -> u64 {
-    let mut command = program.std_command(line);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    std::thread::sleep(wait);
-    child.kill().unwrap();
-    let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     // Lines about windows have a percentage, those of the summary have none or do not begin with a number.
+    let lines = program.killed(line, wait);
     let told = lines
+        .iter()
         .filter(|line| line.contains('%'))
         .filter_map(|line| line.split_whitespace().next().and_then(|n| n.replace(',', "").parse().ok()))
         .max();
-    child.wait().unwrap();
     told.unwrap_or(0)
 }
 

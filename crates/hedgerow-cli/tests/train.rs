@@ -94,6 +94,40 @@ fn leaves_of_trees_are_trained_in_slices() {
 }
 
 #[test]
+fn rows_are_sent_to_machines_by_what_the_forest_says() {
+    let program = Program::new();
+    let line = "train {data}/banana.csv.gz --target label --model forest-ivm --set combine=route --set n_trees=20 --set n_active=30 \
+                --rounds 400";
+    let text = program.ok(&format!("{line} --out 1.hedgerow --threads 1"));
+    holds(&text, &["forest-ivm of 20 trees", "route 1", "route -1", "rows not learnt: accuracy"]);
+    let result = program.json(&format!("{line} --out 2.hedgerow --threads 2"));
+    assert_eq!(program.read("1.hedgerow"), program.read("2.hedgerow"));
+    assert!(number(&result["judged"]["accuracy"]) > 0.87, "{result}");
+    program.ok("info 1.hedgerow");
+    program.ok("update 1.hedgerow {data}/banana.csv.gz");
+}
+
+#[test]
+fn a_process_over_a_forest_is_trained_in_slices() {
+    let program = Program::new();
+    let line =
+        "train {data}/banana.csv.gz --target label --model forest-kernel --set n_trees=20 --rounds 200";
+    let text = program.ok(&format!("{line} --out 1.hedgerow --threads 1"));
+    holds(
+        &text,
+        &["forest-kernel", "process", "trees 1", "rows not learnt: accuracy", "ready to learn more"],
+    );
+    let result = program.json(&format!("{line} --out 2.hedgerow --threads 2"));
+    assert_eq!(program.read("1.hedgerow"), program.read("2.hedgerow"));
+    assert!(number(&result["judged"]["accuracy"]) > 0.87, "{result}");
+    program.ok("update 1.hedgerow {data}/banana.csv.gz");
+    holds(
+        &program.refused("train {data}/banana.csv.gz --target label --model forest-kernel --set learner=ivm"),
+        &["learner", "gp in slices", "fit"],
+    );
+}
+
+#[test]
 fn limits_are_kept_and_bad_requests_refused() {
     let program = Program::new();
     let timed =
@@ -104,11 +138,6 @@ fn limits_are_kept_and_bad_requests_refused() {
     holds(&program.refused("train x.csv --model gp"), &["gp", "forest-ivm"]);
     holds(&program.refused("train x.csv --policy best"), &["best", "round-robin"]);
     holds(&program.refused("train x.csv --model ivm --set n_active=0"), &["n_active", "1 or more"]);
-    holds(
-        &program
-            .refused("train {data}/ripley_train.csv.gz --target yc --model forest-ivm --set combine=route"),
-        &["combine", "pool or gate"],
-    );
 }
 
 #[test]

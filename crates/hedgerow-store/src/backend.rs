@@ -1,10 +1,12 @@
 //! What a place to keep things must be able to do. [`Store`](crate::Store) does the rest, once for all of them.
 
+use std::path::PathBuf;
+
 use hedgerow_core::{ClassId, Result, Schema};
 use ndarray::ArrayView2;
 
 use crate::block::Change;
-use crate::checkpoint::{Checkpoint, WriteModel};
+use crate::checkpoint::{Checkpoint, Written};
 use crate::growth::Grown;
 use crate::input::Input;
 
@@ -114,9 +116,10 @@ pub(crate) trait Backend: Send {
     fn learners(&mut self) -> Result<Vec<LearnerInfo>>;
     /// Notes a learner, or other words about one that is there.
     fn set_learner(&mut self, name: &str, config: &str) -> Result<()>;
-    /// Keeps a checkpoint; afterwards at most two of the learner are kept.
-    fn save_checkpoint(&mut self, name: &str, cursor: u64, state: &str, model: WriteModel<'_>)
-    -> Result<u64>;
+    /// The folder that models are written into; none if they are kept in memory.
+    fn models(&self) -> Option<PathBuf>;
+    /// Keeps a checkpoint whose model was written; afterwards at most two of the learner are kept.
+    fn save_checkpoint(&mut self, name: &str, cursor: u64, state: &str, model: Written) -> Result<()>;
     /// The newest checkpoint that is whole, and words about those that are not.
     fn load_checkpoint(&mut self, name: &str, warnings: &mut Vec<String>) -> Result<Option<Checkpoint>>;
     /// Throws one checkpoint away: its owner could not use it.

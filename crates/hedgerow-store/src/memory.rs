@@ -1,13 +1,13 @@
 //! Rows and labels in memory.
 
 use std::collections::HashMap;
-use std::io::Write as _;
+use std::path::PathBuf;
 
-use hedgerow_core::{ClassId, Error, Result, Schema};
+use hedgerow_core::{ClassId, Result, Schema};
 
 use crate::backend::{Backend, Counts, Entry, Events, LearnerInfo, NewLabel, Raw, Run};
 use crate::block::Change;
-use crate::checkpoint::{Checkpoint, KEPT, WriteModel};
+use crate::checkpoint::{Checkpoint, KEPT, Written};
 use crate::input::Input;
 
 /// Everything in vectors.
@@ -174,22 +174,17 @@ impl Backend for Memory {
         Ok(())
     }
 
-    fn save_checkpoint(
-        &mut self,
-        name: &str,
-        cursor: u64,
-        state: &str,
-        write: WriteModel<'_>,
-    ) -> Result<u64> {
-        let mut model = Vec::new();
-        let failed = |source| Error::io("memory", source);
-        write(&mut model).and_then(|()| model.flush()).map_err(failed)?;
-        let len = model.len() as u64;
+    fn models(&self) -> Option<PathBuf> {
+        None
+    }
+
+    fn save_checkpoint(&mut self, name: &str, cursor: u64, state: &str, model: Written) -> Result<()> {
+        let Written::Bytes(model) = model else { return Ok(()) };
         let kept = &mut self.learner(name).checkpoints;
         kept.retain(|checkpoint| checkpoint.cursor < cursor);
         kept.push(Checkpoint { cursor, state: state.to_string(), model });
         kept.drain(..kept.len().saturating_sub(KEPT));
-        Ok(len)
+        Ok(())
     }
 
     fn load_checkpoint(&mut self, name: &str, _: &mut Vec<String>) -> Result<Option<Checkpoint>> {

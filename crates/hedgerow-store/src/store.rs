@@ -11,7 +11,7 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::backend::{Backend, Counts, Entry, Events, LearnerInfo, NewLabel, Raw};
 use crate::block::Block;
-use crate::checkpoint::Restored;
+use crate::checkpoint::{Restored, Written};
 use crate::growth::{History, Used};
 use crate::input::Input;
 use crate::memory::Memory;
@@ -56,6 +56,8 @@ pub struct Store(Arc<Shared>);
 struct Shared {
     inner: Mutex<Inner>,
     appended: Condvar,
+    /// Held while the model of a checkpoint is written.
+    saving: Mutex<()>,
     dir: Option<PathBuf>,
     /// What was found and set right when the store was opened.
     notes: Vec<String>,
@@ -119,7 +121,8 @@ impl Store {
     ) -> Self {
         let inner = Inner { backend, history, n_rows, end, is_broken: false };
         let dir = dir.map(Path::to_path_buf);
-        Self(Arc::new(Shared { inner: Mutex::new(inner), appended: Condvar::new(), dir, notes }))
+        let (inner, appended, saving) = (Mutex::new(inner), Condvar::new(), Mutex::default());
+        Self(Arc::new(Shared { inner, appended, saving, dir, notes }))
     }
 
     /// What was found and set right when the store was opened, in words for the user; empty if all was well.
@@ -327,7 +330,7 @@ impl Store {
     }
 
     /// Keeps what a learner needs to go on after the event before `cursor`: its model, which `write` writes, and `state`. The newest two are
-    /// kept. Returns the bytes of the model.
+    /// kept. Returns the bytes of the model. While it is being written, others may append and read.
     pub fn save_checkpoint(
         &self,
         name: &str,
@@ -335,7 +338,15 @@ impl Store {
         state: &str,
         mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<u64> {
-        self.placed(self.lock().backend.save_checkpoint(name, cursor, state, &mut write))
+        // One at a time: two must not write the same file.
+        let saving = self.0.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = self.lock().backend.models();
+        let written = Written::new(folder.as_deref(), &format!("{name}-{cursor}"), &mut write);
+        let written = self.placed(written)?;
+        let len = written.len();
+        self.placed(self.lock().backend.save_checkpoint(name, cursor, state, written))?;
+        drop(saving);
+        Ok(len)
     }
 
     /// The newest checkpoint of a learner that is whole. Damaged ones are dropped with a warning.

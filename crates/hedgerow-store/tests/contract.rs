@@ -254,6 +254,25 @@ fn learners_go_on_from_their_newest_checkpoint() {
     });
 }
 
+/// A large model takes its time; rows must not wait for it.
+#[test]
+fn rows_come_while_a_checkpoint_is_written() {
+    on_both(&numbers(), |store| {
+        append(store, 1..3, &[Some(A); 2]);
+        store.set_learner("one", "").unwrap();
+        let write = |out: &mut dyn std::io::Write| {
+            append(store, 3..5, &[Some(A); 2]);
+            assert_eq!(store.read(2, 10).unwrap().unwrap().len(), 2);
+            write!(out, "model")
+        };
+        store.save_checkpoint("one", 2, "", write).unwrap();
+        assert_eq!(
+            (store.n_rows(), store.load_checkpoint("one").unwrap().checkpoint.unwrap().cursor),
+            (4, 2)
+        );
+    });
+}
+
 #[test]
 fn inputs_are_noted_with_their_rows() {
     let schema = numbers();

@@ -440,6 +440,10 @@ impl<H: Host> Inner<H> {
 
     fn fits(&self, id: usize) -> bool {
         let Some(limit) = self.rules.bytes else { return true };
+        // Whoever adds nothing may set others free: rows that are taken up let trees begin anew, a model takes the place of another.
+        if self.looks[id].next_bytes == 0 {
+            return true;
+        }
         let held: u64 = self.looks.iter().map(|look| look.bytes).sum();
         // What slices under way may add counts too.
         let others = (0..self.seats.len()).filter(|other| *other != id && self.seats[*other].is_running);

@@ -106,7 +106,7 @@ impl Kind {
 
     /// Whether it can be trained in slices, while it answers.
     pub fn trains_in_slices(self) -> bool {
-        matches!(self, Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm)
+        matches!(self, Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm | Self::ForestKernel)
     }
 
     /// Whether it can be fitted to values as well as to classes.

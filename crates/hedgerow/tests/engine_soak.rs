@@ -1,127 +1,111 @@
-//! An engine under stress for a while: rows, pauses, cancelled jobs and questions from several threads, in random order. Nothing may hang, no answer may be half a model, and
-//! answers may never wait long.
-#![allow(clippy::unwrap_used)]
+//! Engines under stress for most of a minute, all kinds side by side: rows, late classes, wrong labels that are corrected, pauses, cancelled jobs and questions from several
+//! threads, in random order. Nothing may hang, no answer may be half a model, snapshots only get newer, and what is held stays within its limits.
+#![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+mod soak;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::testing::blobs;
-use hedgerow::core::{Dataset, StopReason};
+use hedgerow::ModelParams;
+use hedgerow::core::{Budget, StopReason};
 use hedgerow::engine::EngineOptions;
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::IvmParams;
-use hedgerow::hybrid::{ForestIvmParams, LeafGpParams};
-use hedgerow::{Engine, ModelParams};
+use hedgerow::hybrid::{Combine, ForestIvmParams, ForestKernelParams, LeafGpParams};
+use soak::{Course, Scene, most_memory};
 
-/// How long each kind of model is put under stress.
-const SECONDS: f64 = 7.0;
-const N_ROWS: usize = 4000;
+/// How long engines are put under stress, and how long they may take to come to rest.
+const STRESS: Duration = Duration::from_secs(40);
+const REST: Duration = Duration::from_secs(90);
+/// What a forest without end may hold.
+const MOST_BYTES: u64 = 6_000_000;
+/// What the process may take in memory, all engines together.
+const MOST_MEMORY: u64 = 1_500_000_000;
 
-fn part(data: &Dataset, rows: std::ops::Range<usize>) -> Dataset {
-    data.select(&rows.collect::<Vec<_>>())
+fn ivm() -> IvmParams {
+    IvmParams { n_active: 30, signal_variance: 8.0, ..Default::default() }
 }
 
-fn stress(params: &ModelParams, seed: u64) {
-    let data = blobs(N_ROWS, 4, 3, seed);
-    let options = EngineOptions {
-        threads: 3,
+fn scenes() -> Vec<Scene> {
+    let forest = |n_trees| ForestParams { n_trees, ..Default::default() };
+    let fixed = IvmParams { length_scale: 1.0, ..ivm() };
+    let pool = ForestIvmParams { forest: forest(20), ivm: fixed.clone(), ..Default::default() };
+    let route = ForestIvmParams { combine: Combine::Route, min_rows: 30, ..pool.clone() };
+    let leaves = LeafGpParams { n_trees: 6, leaf_rows: 60, max_rows: 1500, ..Default::default() };
+    let open = |name, params: ModelParams| Scene { name, params, bytes: None, has_end: true };
+    vec![
+        open("forest", forest(30).into()),
+        open("machines", ivm().into()),
+        open("forest and machine", pool.into()),
+        open("forest and routes", route.into()),
+        open("leaves", leaves.into()),
+        open("process", ForestKernelParams { forest: forest(20), ..Default::default() }.into()),
+        // Trees as long as there is room for them.
+        Scene { name: "without end", params: forest(0).into(), bytes: Some(MOST_BYTES), has_end: false },
+    ]
+}
+
+fn options(scene: &Scene) -> EngineOptions {
+    EngineOptions {
+        threads: 2,
         min_slice: Duration::from_millis(2),
+        budget: Budget { bytes: scene.bytes, ..Budget::open() },
         gives_way: false,
         ..EngineOptions::default()
-    };
-    let engine = Engine::start(data.schema.clone(), params, &options).unwrap();
-    let (is_over, n_asked) = (AtomicBool::new(false), AtomicUsize::new(0));
-    let start = Instant::now();
-    let n_given = std::thread::scope(|scope| {
-        for asker in 0..3_u64 {
-            let (engine, data, is_over, n_asked) = (&engine, &data, &is_over, &n_asked);
-            scope.spawn(move || {
-                let mut rng = Rng::new(seed, Purpose::Data, 100 + asker);
-                while !is_over.load(Ordering::Relaxed) {
-                    let row = rng.index(N_ROWS);
-                    let answers = engine.predict_proba(data.features.to_array(row..row + 1).view()).unwrap();
-                    assert!(
-                        (answers.sum() - 1.0).abs() < 1e-6 && answers.iter().all(|p| (0.0..=1.0).contains(p))
-                    );
-                    if asker == 0 {
-                        let loss = engine.snapshot().evidence.as_ref().map(|evidence| evidence.loss);
-                        assert!(loss.is_none_or(f64::is_finite));
-                        assert!(engine.jobs().iter().all(|job| job.attraction.is_finite()));
-                    }
-                    n_asked.fetch_add(1, Ordering::Relaxed);
-                    if rng.index(50) == 0 {
-                        std::thread::sleep(Duration::from_millis(1));
-                    }
-                }
-            });
+    }
+}
+
+/// One engine from its start to its end.
+fn live(scene: &Scene, seed: u64) {
+    let course = Course::start(scene, &options(scene), seed);
+    let end = Instant::now() + STRESS;
+    let n_asked = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for asker in 0..2 {
+            let (course, n_asked) = (&course, &n_asked);
+            scope.spawn(move || n_asked.fetch_add(course.ask_until(end, asker), Ordering::Relaxed));
         }
-        let mut rng = Rng::new(seed, Purpose::Data, 99);
-        let mut given = 200;
-        engine.append_data(part(&data, 0..given)).unwrap();
-        let mut n_cancelled = 0;
-        while start.elapsed().as_secs_f64() < SECONDS {
-            match rng.index(8) {
-                0 => engine.pause(),
-                1..=3 => engine.resume(),
-                4 => {
-                    let job = rng.index(engine.jobs().len());
-                    engine.set_job_paused(job, rng.index(2) == 0);
-                }
-                5 if n_cancelled < 2 && start.elapsed().as_secs_f64() > SECONDS / 2.0 => {
-                    // One of the jobs that share a kind of work: the model can do without.
-                    let jobs = engine.jobs();
-                    let shared = jobs.iter().rposition(|job| ["trees", "search"].contains(&job.look.kind));
-                    n_cancelled += usize::from(shared.is_some_and(|job| engine.cancel_job(job)));
-                }
-                _ if given < N_ROWS => {
-                    let more = (1 + rng.index(150)).min(N_ROWS - given);
-                    engine.append_data(part(&data, given..given + more)).unwrap();
-                    given += more;
-                }
-                _ => {}
-            }
-            std::thread::sleep(Duration::from_millis(rng.index(30) as u64));
-        }
-        for job in 0..engine.jobs().len() {
-            engine.set_job_paused(job, false);
-        }
-        engine.resume();
-        is_over.store(true, Ordering::Relaxed);
-        given
+        course.disturb_until(end);
     });
-    assert!(n_asked.load(Ordering::Relaxed) > 100);
-    // It comes to rest by itself, well within the time that all the work could take.
+    assert!(n_asked.load(Ordering::Relaxed) > 100, "{}: answers must not wait", scene.name);
+    course.set_right();
     let rest = Instant::now();
-    while engine.rest().is_none() && rest.elapsed() < Duration::from_secs(60) {
+    while course.engine.rest().is_none() {
+        assert!(rest.elapsed() < REST, "{}: no rest\n{:#?}", scene.name, course.engine.jobs());
         std::thread::sleep(Duration::from_millis(5));
     }
-    assert_eq!(engine.rest(), Some(StopReason::Done), "{:#?}", engine.jobs());
-    assert_eq!(engine.jobs()[0].look.points, n_given, "all rows were taken up");
-    let evidence = engine.snapshot().evidence.clone().unwrap();
-    assert!(evidence.macro_accuracy > 0.9, "{evidence:?}");
-    engine.finish().unwrap();
+    let wanted = if scene.has_end { StopReason::Done } else { StopReason::Memory };
+    assert_eq!(course.engine.rest(), Some(wanted), "{}: {:#?}", scene.name, course.engine.jobs());
+    course.check_end();
 }
 
 #[test]
-fn a_forest_under_stress() {
-    stress(&ForestParams { n_trees: 30, ..Default::default() }.into(), 1);
-}
-
-#[test]
-fn machines_under_stress() {
-    let params = IvmParams { n_active: 40, signal_variance: 8.0, ..Default::default() };
-    stress(&params.into(), 2);
-}
-
-#[test]
-fn a_forest_with_machines_under_stress() {
-    let forest = ForestParams { n_trees: 20, ..Default::default() };
-    let ivm = IvmParams { n_active: 30, signal_variance: 8.0, length_scale: 1.0, ..Default::default() };
-    stress(&ForestIvmParams { forest, ivm, ..Default::default() }.into(), 3);
-}
-
-#[test]
-fn leaves_under_stress() {
-    stress(&LeafGpParams { n_trees: 6, leaf_rows: 60, ..Default::default() }.into(), 4);
+fn engines_under_stress() {
+    let start = Instant::now();
+    let scenes = scenes();
+    // Whoever hangs is not waited for: the process ends and says where it hung.
+    let (over, watched) = mpsc::channel::<()>();
+    let watchdog = std::thread::spawn(move || {
+        if watched.recv_timeout(STRESS + REST + Duration::from_secs(60))
+            == Err(mpsc::RecvTimeoutError::Timeout)
+        {
+            eprintln!("an engine hangs: {:?} have passed", start.elapsed());
+            std::process::abort();
+        }
+    });
+    std::thread::scope(|scope| {
+        for (seed, scene) in (1..).zip(&scenes) {
+            std::thread::Builder::new()
+                .name(scene.name.into())
+                .spawn_scoped(scope, move || live(scene, seed))
+                .unwrap();
+        }
+    });
+    drop(over);
+    watchdog.join().unwrap();
+    if let Some(most) = most_memory() {
+        assert!(most < MOST_MEMORY, "{most} bytes in memory");
+    }
 }

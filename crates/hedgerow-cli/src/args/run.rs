@@ -51,6 +51,16 @@ fn seconds(text: &str) -> std::result::Result<f64, String> {
     if value > 0.0 && value < 1e9 { Ok(value) } else { Err("expected a number of seconds above 0".into()) }
 }
 
+/// Seconds between two things; 0 is no pause.
+pub(super) fn pause(text: &str) -> std::result::Result<f64, String> {
+    let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_string())?;
+    if (0.0..1e9).contains(&value) {
+        Ok(value)
+    } else {
+        Err("expected a number of seconds, 0 or more".into())
+    }
+}
+
 /// Reads `500MB`, `2GiB`, `1.5 GB`, `300000000`.
 fn size(text: &str) -> std::result::Result<u64, String> {
     let wrong = || "expected a size such as 500MB, 2GB, or a number of bytes".to_string();
@@ -85,5 +95,6 @@ mod tests {
             assert!(size(wrong).is_err(), "{wrong}");
         }
         assert!(seconds("0").is_err() && seconds("nan").is_err() && seconds("2.5") == Ok(2.5));
+        assert!(pause("0") == Ok(0.0) && pause("-1").is_err() && pause("nan").is_err());
     }
 }

@@ -8,7 +8,7 @@ use hedgerow::Kind;
 use hedgerow::trainer::Policy;
 
 use super::kind::sliced_kind;
-use super::run::LimitArgs;
+use super::run::{LimitArgs, pause};
 use super::setting::setting;
 use super::{DataArgs, RunArgs};
 
@@ -19,6 +19,7 @@ use super::{DataArgs, RunArgs};
     hedgerow train train.csv --target label --model leaf-gp --store kept --out m.hedgerow\n  \
     hedgerow info --live m.hedgerow\n  \
     hedgerow train train.csv --target label --model ivm --rounds 200 --threads 4 --out same-for-any-threads.hedgerow\n\n\
+    Killed at any moment, it leaves the last model that was saved, whole; with --store every row too, and the same command goes on from both.\n\n\
     A tenth of the rows, 2,000 at most (of fewer than 1,000 rows a quarter), is not learnt but judges. Ctrl-C ends the training early with the best model so far.")]
 pub(crate) struct TrainArgs {
     /// Labelled data; - is standard input. May be left out with --store: then it learns what is there
@@ -55,9 +56,13 @@ pub(crate) struct TrainArgs {
     /// With --store: the name of the learner; several may learn from one store
     #[arg(long, value_name = "NAME", default_value = "train", requires = "store")]
     pub(crate) learner: String,
-    /// Where to save the model. While it is being trained, `hedgerow info --live FILE` tells how it goes
+    /// Where to save the model: the best so far while it is being trained, the last one at the end. `hedgerow info --live FILE` tells how it goes
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Save a better model that was found while training, to --out and in the store, when this many seconds have passed since the last time: what a crash
+    /// can take from what was learnt. Large models are saved less often, so that it takes a twentieth of the time at most
+    #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = pause)]
+    pub(crate) save_every: f64,
     /// Labelled data to judge the model on
     #[arg(long, value_name = "DATA")]
     pub(crate) test: Option<PathBuf>,

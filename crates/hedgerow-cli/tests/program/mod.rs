@@ -1,6 +1,8 @@
 //! Runs the program in a folder of its own.
 #![allow(dead_code, clippy::unwrap_used, clippy::expect_used)]
 
+pub(crate) mod killed;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;

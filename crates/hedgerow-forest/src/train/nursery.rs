@@ -15,6 +15,7 @@ use crate::codes::{Codes, Turned};
 use crate::forest::Forest;
 use crate::grow::Verdicts;
 use crate::params::ForestParams;
+use crate::say::Say;
 use crate::tree::Tree;
 
 /// Rows made ready for trees to grow on.
@@ -29,6 +30,7 @@ pub struct Nursery {
     classes: Vec<u16>,
     class_weights: Vec<f64>,
     judges: Vec<usize>,
+    tells_left_out: bool,
 }
 
 /// A tree fresh from the nursery, with what it says about the rows that judge.
@@ -36,6 +38,8 @@ pub struct Sapling {
     tree: Arc<Tree>,
     gains: Vec<f64>,
     verdicts: Verdicts,
+    /// What it says about rows that its bag left out, where that is wanted.
+    left_out: Verdicts,
 }
 
 /// Trees that were grown in a nursery, and what they say together about the rows that judge. Cheap to clone.
@@ -44,6 +48,7 @@ pub struct Grove {
     trees: Vec<Arc<Tree>>,
     gains: Vec<f64>,
     tally: Tally,
+    left_out: Option<(Say, OutOfBag)>,
 }
 
 impl Nursery {
@@ -81,8 +86,15 @@ impl Nursery {
             classes: data.labels.iter().map(|class| class.0 as u16).collect(),
             class_weights,
             judges: (0..data.n_rows()).filter(|row| judges_at(*row)).collect(),
+            tells_left_out: false,
             data,
         })
+    }
+
+    /// The same, whose trees also tell what they think of rows that are learnt, but not by them ([`Grove::left_out`]).
+    #[must_use]
+    pub fn telling_left_out(self) -> Self {
+        Self { tells_left_out: true, ..self }
     }
 
     /// Grows the tree of a number: same number, same tree.
@@ -105,7 +117,7 @@ impl Nursery {
             class_weights: &self.class_weights,
             budget: &Budget::open(),
             max_bytes: usize::MAX,
-            judge: false,
+            judge: self.tells_left_out,
         };
         let grown = stand.grow(number);
         let mut verdicts = Verdicts::default();
@@ -119,7 +131,7 @@ impl Nursery {
             });
             verdicts.add(std::iter::once(place as u32), &weights, self.params.probabilities);
         }
-        Sapling { tree: Arc::new(grown.tree), gains: grown.gains, verdicts }
+        Sapling { tree: Arc::new(grown.tree), gains: grown.gains, verdicts, left_out: grown.verdicts }
     }
 
     /// No trees yet.
@@ -129,6 +141,9 @@ impl Nursery {
             trees: Vec::new(),
             gains: vec![0.0; self.data.schema.n_features()],
             tally: Tally::new(self.judges.len(), n_classes, &self.params),
+            left_out: self
+                .tells_left_out
+                .then(|| (Say::unjudged(&self.params), OutOfBag::empty(self.data.n_rows(), n_classes))),
         }
     }
 
@@ -202,6 +217,9 @@ impl Grove {
     pub fn add(&mut self, sapling: Sapling) {
         self.gains.iter_mut().zip(&sapling.gains).for_each(|(sum, gain)| *sum += gain);
         self.tally.add(&sapling.verdicts);
+        if let Some((say, table)) = &mut self.left_out {
+            table.add(&sapling.left_out, say, 1);
+        }
         self.trees.push(sapling.tree);
     }
 
@@ -213,6 +231,11 @@ impl Grove {
     /// What all trees said about the rows that judge, summed.
     pub fn answers(&self) -> &OutOfBag {
         self.tally.first()
+    }
+
+    /// What trees said about rows that they had not learnt, summed; nothing about rows that judge. None unless the nursery was to tell.
+    pub fn left_out(&self) -> Option<&OutOfBag> {
+        self.left_out.as_ref().map(|(_, table)| table)
     }
 
     /// Bytes of the trees.
@@ -255,6 +278,21 @@ mod tests {
         let right = forest.predict(x.view(), &par).unwrap();
         let right = right.iter().zip(nursery.judge_labels()).filter(|(a, b)| **a == *b).count();
         assert!(right > 130, "{right} of 150");
-        assert!(grove.answers().n_trees.iter().all(|n| *n == 12) && grove.bytes() > 0 && nursery.bytes() > 0);
+        // Rows that are learnt are answered by trees that have not seen them; nobody learns the judges, so they are not among these.
+        assert!(grove.left_out().is_none());
+        assert!(nursery.bytes() > 0);
+        let telling = nursery.telling_left_out();
+        let mut told = telling.empty();
+        for number in 0..12 {
+            let sapling = telling.grow(number);
+            assert!(sapling.tree == grove.trees[number], "telling changes nothing");
+            told.add(sapling);
+        }
+        let left_out = told.left_out().unwrap();
+        let is_told = |row: usize| left_out.n_trees[row] > 0 && left_out.n_trees[row] < 12;
+        assert!((0..600).all(|row| if is_judge[row] { left_out.n_trees[row] == 0 } else { true }));
+        assert!((0..600).filter(|row| is_told(*row)).count() > 300);
+        assert!(left_out.accuracy(&data).unwrap() > 0.85);
+        assert!(grove.answers().n_trees.iter().all(|n| *n == 12) && grove.bytes() > 0);
     }
 }

@@ -1,7 +1,7 @@
 //! What the trees that did not see a row say about it.
 
 use hedgerow_core::{ClassId, Dataset, Par};
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis};
 
 use crate::Forest;
 use crate::calibration::{self, Answers, MOST_DECIDING, tilt};
@@ -33,10 +33,7 @@ pub(super) struct Tally {
 impl Tally {
     pub(super) fn new(n_rows: usize, n_classes: usize, params: &ForestParams) -> Self {
         let says = Say::candidates(params);
-        let tables = |n: usize, n_rows: usize| {
-            let empty = OutOfBag { shares: Array2::zeros((n_rows, n_classes)), n_trees: vec![0; n_rows] };
-            vec![empty; n]
-        };
+        let tables = |n: usize, n_rows: usize| vec![OutOfBag::empty(n_rows, n_classes); n];
         let stride = n_rows.div_ceil(MOST_DECIDING).max(1);
         let n_halves = if says.len() > 1 { says.len() } else { 0 };
         Self {
@@ -98,8 +95,25 @@ impl Tally {
 }
 
 impl OutOfBag {
+    /// Before any tree has said something.
+    pub(super) fn empty(n_rows: usize, n_classes: usize) -> Self {
+        Self { shares: Array2::zeros((n_rows, n_classes)), n_trees: vec![0; n_rows] }
+    }
+
+    /// What each row is taken for; none of those that no tree has answered.
+    pub fn said(&self) -> Vec<Option<usize>> {
+        let answered = self.shares.axis_iter(Axis(0)).zip(&self.n_trees);
+        let best = |(shares, n): (ArrayView1<'_, f32>, &u32)| {
+            let first = |best: (usize, f32), (class, &share): (usize, &f32)| {
+                if share > best.1 { (class, share) } else { best }
+            };
+            (*n > 0).then(|| shares.iter().enumerate().fold((0, f32::NEG_INFINITY), first).0)
+        };
+        answered.map(best).collect()
+    }
+
     /// Adds a tree's answers about every so many of the rows.
-    fn add(&mut self, verdicts: &Verdicts, say: &Say, stride: usize) {
+    pub(super) fn add(&mut self, verdicts: &Verdicts, say: &Say, stride: usize) {
         let n_classes = self.shares.ncols();
         let Some(table) = self.shares.as_slice_mut() else { return };
         verdicts.visit(|rows, size, shares| {

@@ -1,4 +1,4 @@
-//! A forest and a machine that were trained apart become one model.
+//! A forest and machines that were trained apart become one model.
 
 use hedgerow_core::{Checked, ClassId, Classifier as _, Dataset, Error, Result};
 use hedgerow_forest::{Forest, OnlineForest};
@@ -14,17 +14,39 @@ use super::{Account, Combine, ForestIvm, ForestIvmParams, Machine, Part};
 pub struct Heard<'a> {
     /// What the forest says.
     pub forest: ArrayView2<'a, f64>,
-    /// What the machine says; none if there is no machine.
+    /// What the machine says that hears such a row, `NaN` where none does; none if there is no machine.
     pub machine: Option<ArrayView2<'a, f64>>,
     /// The classes of the rows.
     pub labels: &'a [ClassId],
 }
 
+/// A machine that was trained.
+#[derive(Debug, Clone)]
+pub struct Trained {
+    /// The answer of the forest that it hears; none if it hears all.
+    pub class: Option<usize>,
+    /// The machine.
+    pub ivm: IvmClassifier,
+}
+
+/// What a machine was made of, for it to go on learning.
+#[derive(Debug, Clone, Default)]
+pub struct MachineRows {
+    /// Its rows, by their places among all, in order; none if it has learnt all.
+    pub rows: Option<Vec<usize>>,
+    /// Its active rows, by their places among all, and what each is worth.
+    pub ratings: Vec<(usize, f64)>,
+}
+
 impl Heard<'_> {
     fn heard(&self) -> Vec<heard::Heard> {
+        let machine = |row: usize| {
+            let answer = self.machine.map_or_else(Vec::new, |machine| machine.row(row).to_vec());
+            if answer.iter().any(|p| p.is_nan()) { Vec::new() } else { answer }
+        };
         let of = |row: usize| heard::Heard {
             forest: self.forest.row(row).to_vec(),
-            machine: self.machine.map_or_else(Vec::new, |machine| machine.row(row).to_vec()),
+            machine: machine(row),
             class: self.labels[row],
         };
         (0..self.labels.len()).map(of).collect()
@@ -32,17 +54,20 @@ impl Heard<'_> {
 }
 
 impl ForestIvm {
-    /// A forest and one machine for all rows, trusted as far as rows that neither had learnt say; without a machine, the forest alone. Returns also what
-    /// both together say about those rows. It learns no more, until [`Self::remembering`].
+    /// A forest and machines (with `combine=route` for some of its answers, otherwise one for all), trusted as far as rows that neither had learnt say; without a
+    /// machine, the forest alone. Returns also what all together say about those rows. It learns no more, until [`Self::remembering`].
     pub fn assemble(
         params: &Checked<ForestIvmParams>,
         forest: Forest,
-        ivm: Option<IvmClassifier>,
+        machines: Vec<Trained>,
         judges: &Heard<'_>,
     ) -> Result<(Self, Array2<f64>)> {
         let params = params.get().clone();
-        if params.combine == Combine::Route {
-            return Err(Error::param("combine", "pool or gate: one machine for all rows", "route"));
+        let routes = params.combine == Combine::Route;
+        if machines.iter().any(|machine| machine.class.is_some() != routes) || (!routes && machines.len() > 1)
+        {
+            let expected = "route for machines that hear one answer each, otherwise one machine";
+            return Err(Error::param("combine", expected, format!("{:?}", params.combine)));
         }
         let n_classes = forest.n_classes();
         let mut model = Self {
@@ -54,7 +79,8 @@ impl ForestIvm {
             account: Account::default(),
             course: None,
         };
-        model.machines.extend(ivm.map(|ivm| Machine { class: None, ivm, verdict: Verdict::default() }));
+        let machine = |Trained { class, ivm }| Machine { class, ivm, verdict: Verdict::default() };
+        model.machines = machines.into_iter().map(machine).collect();
         let heard = judges.heard();
         model.judge(&heard);
         model.account.grow(n_classes);
@@ -68,14 +94,25 @@ impl ForestIvm {
         Ok((model, proba))
     }
 
-    /// The same with all rows that there were, so that it can go on learning; `ratings` are the active rows of the machine and what each is worth, `judges` what it
-    /// was judged by.
+    /// The same with all rows that there were, so that it can go on learning; `learnt` is what each machine was made of, in the order in which they were given, `judges` what
+    /// they were judged by.
     #[must_use]
-    pub fn remembering(mut self, data: Dataset, ratings: &[(usize, f64)], judges: &Heard<'_>) -> Self {
-        let machines = std::mem::take(&mut self.machines).into_iter();
-        self.machines = machines
-            .map(|machine| Machine { ivm: machine.ivm.remembering(&data, ratings), ..machine })
-            .collect();
+    pub fn remembering(mut self, data: Dataset, learnt: &[MachineRows], judges: &Heard<'_>) -> Self {
+        let nothing = MachineRows::default();
+        let machines = std::mem::take(&mut self.machines).into_iter().enumerate();
+        let remembering = |(number, machine): (usize, Machine)| {
+            let MachineRows { rows, ratings } = learnt.get(number).unwrap_or(&nothing);
+            let ivm = match rows {
+                None => machine.ivm.remembering(&data, ratings),
+                Some(rows) => {
+                    let place = |(row, rating): &(usize, f64)| Some((rows.binary_search(row).ok()?, *rating));
+                    let own: Vec<(usize, f64)> = ratings.iter().filter_map(place).collect();
+                    machine.ivm.remembering(&data.select(rows), &own)
+                }
+            };
+            Machine { ivm, ..machine }
+        };
+        self.machines = machines.map(remembering).collect();
         self.course = Some(Course::of_fitted(data.n_rows() as u64, judges.heard()));
         if let Part::Alone(forest) = self.part {
             self.part = Part::Learning(Box::new(OnlineForest::from_fitted(*forest, data)));

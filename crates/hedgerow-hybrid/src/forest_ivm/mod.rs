@@ -29,7 +29,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 pub use crate::account::{Account, ClassAccount};
 pub use crate::blend::Blend;
-pub use assemble::Heard as JudgeAnswers;
+pub use assemble::{Heard as JudgeAnswers, MachineRows, Trained};
 use heard::{Heard, Verdict};
 use online::Course;
 pub use params::{Combine, ForestIvmParams};
@@ -181,13 +181,7 @@ impl ForestIvm {
         let mut tasks: Vec<(Option<usize>, Vec<usize>)> = (0..self.n_classes)
             .map(|class| (Some(class), all.iter().copied().filter(|row| said[*row] == Some(class)).collect()))
             .collect();
-        tasks.retain(|(_, rows): &(_, Vec<usize>)| {
-            let wrong = n_wrong(rows);
-            let right = (rows.len() - wrong) as f64;
-            rows.len() >= self.params.min_rows
-                && wrong >= LEAST_WRONG
-                && right < self.params.purity * rows.len() as f64
-        });
+        tasks.retain(|(_, rows): &(_, Vec<usize>)| self.params.needs_machine(rows.len(), n_wrong(rows)));
         // The largest first: others take its kernel.
         tasks.sort_by_key(|(class, rows)| (std::cmp::Reverse(rows.len()), *class));
         tasks

@@ -6,6 +6,8 @@ use hedgerow_gp::IvmParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::LEAST_WRONG;
+
 /// Which rows machines have a say about (spec 000, A26 and A27).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -55,6 +57,12 @@ impl Default for ForestIvmParams {
 }
 
 impl ForestIvmParams {
+    /// With `combine=route`: whether rows that the forest answers with one class need a machine, by their number and how many of them it is wrong about.
+    pub fn needs_machine(&self, n_rows: usize, n_wrong: usize) -> bool {
+        let n_right = n_rows.saturating_sub(n_wrong) as f64;
+        n_rows >= self.min_rows && n_wrong >= LEAST_WRONG && n_right < self.purity * n_rows as f64
+    }
+
     /// Parameters of the forest, with the seed of all.
     pub fn forest_params(&self) -> ForestParams {
         ForestParams { seed: self.seed, ..self.forest.clone() }

@@ -3,7 +3,7 @@
 //! The forest says what matters, the process weighs all rows together instead of leaf by leaf. `leaves` has the leaves of rows as small numbers, `product` the
 //! kernel's matrix as sums over leaves, `process` the Gaussian process with all rows, `sparse` the one through rows that Informative Vector
 //! Machines choose, `scores` what the leaves say in the end, `train` how all this is judged on rows that no tree had seen, `online` how it
-//! goes on learning as the trees change. Where there is no process (yet), the forest answers.
+//! goes on learning as the trees change, `sliced` how a process learns while others work too. Where there is no process (yet), the forest answers.
 
 mod leaves;
 mod matches;
@@ -13,6 +13,7 @@ mod process;
 mod product;
 mod saved;
 mod scores;
+pub mod sliced;
 mod sparse;
 #[cfg(test)]
 mod tests;

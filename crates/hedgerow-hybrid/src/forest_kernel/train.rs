@@ -21,7 +21,7 @@ use super::sparse::{self, MOST_CANDIDATES, Sums};
 use crate::blend::{Blend, Pair};
 
 /// Variances of the noise that are tried, the largest first: each is the first guess for the next.
-const NOISES: [f64; 3] = [10.0, 1.0, 0.1];
+pub(super) const NOISES: [f64; 3] = [10.0, 1.0, 0.1];
 /// Rows are left out in parts of this number, as many of them as give enough rows.
 const FOLDS: usize = 5;
 const ENOUGH_JUDGES: usize = 1500;
@@ -110,7 +110,7 @@ pub(super) fn judge(
 }
 
 /// How far forests, whose answers come one table after the other, and processes are trusted by rows that neither had seen.
-fn blend(of_forests: &[Array2<f64>], of_processes: &Array2<f64>, labels: &[ClassId]) -> Blend {
+pub(super) fn blend(of_forests: &[Array2<f64>], of_processes: &Array2<f64>, labels: &[ClassId]) -> Blend {
     let rows = |table: &Array2<f64>| table.rows().into_iter().map(|row| row.to_vec()).collect::<Vec<_>>();
     let forests: Vec<Vec<f64>> = of_forests.iter().flat_map(rows).collect();
     let processes = rows(of_processes);

@@ -1,24 +1,16 @@
 //! Checkpoints: the model is a file beside the database, everything else about it is in the database.
 //!
-//! The file is written under another name, brought to the disk and renamed before the database tells of it, so what the
-//! database tells of is there. A crash in between leaves a file that nobody knows; it goes when the store is opened next.
+//! The file is on the disk under its name before the database tells of it (`Written`), so what the database tells of is there. A crash in between leaves a file that nobody knows; it goes when the store is opened next.
 
-use std::fs::{self, File};
-use std::io::{BufWriter, Write as _};
+use std::fs;
 
-use hedgerow_core::{Error, Result};
+use hedgerow_core::{Error, Result, StoreProblem};
 use rusqlite::{TransactionBehavior, params};
 
 use super::fail::OrFail as _;
-use super::open::sync_folder;
 use super::{CHECKPOINTS, Sqlite};
 use crate::backend::LearnerInfo;
-use crate::checkpoint::{Checkpoint, KEPT, Summed, WriteModel};
-
-/// The end of a name of a file that is being written.
-const UNFINISHED: &str = ".unfinished";
-/// The end of a name of a model.
-const MODEL: &str = ".hedgerow";
+use crate::checkpoint::{Checkpoint, KEPT, MODEL, UNFINISHED, Written};
 
 pub(super) fn all(store: &Sqlite) -> Result<Vec<LearnerInfo>> {
     let sql = "SELECT l.name, l.config, c.cursor, c.bytes FROM learners l LEFT JOIN checkpoints c ON c.learner = l.name \
@@ -36,38 +28,12 @@ pub(super) fn all(store: &Sqlite) -> Result<Vec<LearnerInfo>> {
     learners.or_fail()?.collect::<rusqlite::Result<_>>().or_fail()
 }
 
-pub(super) fn save(
-    store: &mut Sqlite,
-    name: &str,
-    cursor: u64,
-    state: &str,
-    write: WriteModel<'_>,
-) -> Result<u64> {
+pub(super) fn save(store: &mut Sqlite, name: &str, cursor: u64, state: &str, model: &Written) -> Result<()> {
+    let Written::File { name: file, len, crc } = model else {
+        let detail = "a model that is no file".to_string();
+        return Err(Error::store(StoreProblem::Database { detail }));
+    };
     let folder = store.dir.join(CHECKPOINTS);
-    fs::create_dir_all(&folder).map_err(|source| Error::io(&folder, source))?;
-    // A name that is not taken: until the database tells of the new file, the old one must stay.
-    let name_of =
-        |n: u32| format!("{name}-{cursor}{}{MODEL}", if n == 0 { String::new() } else { format!("-{n}") });
-    let mut n = 0;
-    while folder.join(name_of(n)).exists() {
-        n += 1;
-    }
-    let file = name_of(n);
-    let (path, unfinished) = (folder.join(&file), folder.join(format!("{file}{UNFINISHED}")));
-    let written = (|| {
-        let mut out = Summed::new(BufWriter::with_capacity(1 << 20, File::create(&unfinished)?));
-        write(&mut out)?;
-        out.flush()?;
-        out.out.get_ref().sync_all()?;
-        fs::rename(&unfinished, &path)?;
-        sync_folder(&folder)?;
-        Ok((out.len, out.crc.finalize()))
-    })();
-    let (len, crc) = written.map_err(|source| {
-        // Best effort: it would go when the store is opened next.
-        let _ = fs::remove_file(&unfinished);
-        Error::io(&path, source)
-    })?;
     let transaction = store.connection.transaction_with_behavior(TransactionBehavior::Immediate).or_fail()?;
     let mut gone: Vec<String> = {
         let sql = "SELECT file FROM checkpoints WHERE learner = ?1 AND cursor >= ?2";
@@ -79,7 +45,7 @@ pub(super) fn save(
     transaction.execute(delete, params![name, cursor as i64]).or_fail()?;
     let insert =
         "INSERT INTO checkpoints(learner, cursor, file, bytes, crc32, state) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
-    transaction.execute(insert, params![name, cursor as i64, file, len as i64, crc, state]).or_fail()?;
+    transaction.execute(insert, params![name, cursor as i64, file, *len as i64, crc, state]).or_fail()?;
     let old = "DELETE FROM checkpoints WHERE learner = ?1 AND cursor NOT IN \
                (SELECT cursor FROM checkpoints WHERE learner = ?1 ORDER BY cursor DESC LIMIT ?2) RETURNING file";
     {
@@ -91,7 +57,7 @@ pub(super) fn save(
     }
     transaction.commit().or_fail()?;
     gone.iter().for_each(|file| drop(fs::remove_file(folder.join(file))));
-    Ok(len)
+    Ok(())
 }
 
 pub(super) fn load(store: &mut Sqlite, name: &str, warnings: &mut Vec<String>) -> Result<Option<Checkpoint>> {

@@ -18,7 +18,7 @@ use hedgerow_core::{ClassId, ColumnKind, Result, Schema};
 use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::backend::{Backend, Counts, Entry, LearnerInfo, Raw, Run};
-use crate::checkpoint::{Checkpoint, WriteModel};
+use crate::checkpoint::{Checkpoint, Written};
 use crate::growth::Grown;
 use crate::input::Input;
 use fail::OrFail as _;
@@ -138,14 +138,12 @@ impl Backend for Sqlite {
         self.connection.execute(sql, params![name, config]).or_fail().map(|_| ())
     }
 
-    fn save_checkpoint(
-        &mut self,
-        name: &str,
-        cursor: u64,
-        state: &str,
-        model: WriteModel<'_>,
-    ) -> Result<u64> {
-        learner::save(self, name, cursor, state, model)
+    fn models(&self) -> Option<PathBuf> {
+        Some(self.dir.join(CHECKPOINTS))
+    }
+
+    fn save_checkpoint(&mut self, name: &str, cursor: u64, state: &str, model: Written) -> Result<()> {
+        learner::save(self, name, cursor, state, &model)
     }
 
     fn load_checkpoint(&mut self, name: &str, warnings: &mut Vec<String>) -> Result<Option<Checkpoint>> {

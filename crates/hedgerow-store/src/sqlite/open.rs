@@ -11,6 +11,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 use super::fail::{OrFail as _, damaged};
 use super::tables::Layout;
 use super::{CHECKPOINTS, DATABASE, FORMAT_VERSION, Sqlite, learner, write};
+use crate::checkpoint::sync_folder;
 use crate::growth::{Grown, History};
 
 /// Marks the file as ours: "HEDG".
@@ -270,10 +271,4 @@ fn take_lock(dir: &Path) -> Result<File> {
     // Only for messages: if it cannot be written, the lock holds all the same.
     let _ = file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id()));
     Ok(file)
-}
-
-/// Makes names in a folder durable.
-pub(super) fn sync_folder(dir: &Path) -> std::io::Result<()> {
-    // Folders cannot be opened like files everywhere; where they cannot, the system orders such writes itself.
-    if cfg!(unix) { File::open(dir)?.sync_all() } else { Ok(()) }
 }

@@ -6,10 +6,13 @@ use std::time::Instant;
 use hedgerow_core::{ClassId, Dataset, Error, Result, Schema};
 use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
 
+use super::held::Held;
 use super::jobs::EngineJob;
-use super::rows::{News, forest_params, ivm_params, join, leaf_params};
+use super::process::{Processing, kernel_params};
+use super::route::route_params;
+use super::rows::{News, forest_params, ivm_params, leaf_params};
 use super::search::Trials;
-use super::snapshot::{Evidence, Judges, Snapshot};
+use super::snapshot::{Evidence, Snapshot};
 use super::view::{Product, View};
 use crate::params::ModelParams;
 
@@ -29,6 +32,8 @@ pub(super) enum Role {
     Search(usize),
     Trees(usize),
     Machine(usize),
+    Route(usize),
+    Process,
     Regression,
     Leaves(usize),
     Combine,
@@ -57,6 +62,9 @@ pub(super) struct EngineHost {
     pub(super) regression: [usize; 2],
     pub(super) regressed_at: usize,
     pub(super) is_regressing: bool,
+    /// How the process over a forest stands, and how good it is.
+    pub(super) processing: Processing,
+    pub(super) process_accuracy: Option<f64>,
 }
 
 impl EngineHost {
@@ -80,6 +88,8 @@ impl EngineHost {
             grove: None,
             parts: vec![None; schema.n_classes()],
             fit: None,
+            routes: vec![None; schema.n_classes()],
+            process: None,
             stems: vec![None; n_stems],
             slices: 0,
         };
@@ -101,6 +111,8 @@ impl EngineHost {
             regression: [0; 2],
             regressed_at: 0,
             is_regressing: false,
+            processing: Processing::default(),
+            process_accuracy: None,
         };
         host.roles = host.first_roles();
         host.problems = vec![None; host.roles.len()];
@@ -115,14 +127,25 @@ impl EngineHost {
         }
         if let Some(params) = ivm_params(params) {
             roles.extend((0..lanes).map(Role::Search));
-            roles.extend(params.refit.then_some(Role::Regression));
-            roles.extend((0..self.schema.n_classes()).map(Role::Machine));
+            roles.extend(Some(Role::Regression).filter(|_| params.refit && !self.routes()));
+            roles.extend((0..self.schema.n_classes()).map(|class| self.role_of(class)));
         }
+        roles.extend(kernel_params(params).map(|_| Role::Process));
         if leaf_params(params).is_some() {
             roles.extend((0..lanes).map(Role::Search));
             roles.extend((0..self.view.n_groups()).map(Role::Leaves));
         }
         roles
+    }
+
+    /// Whether rows are sent to machines by what the forest says.
+    fn routes(&self) -> bool {
+        route_params(&self.view.params).is_some()
+    }
+
+    /// Who works for a class: a machine that knows it from all others, or one for all rows that the forest answers so.
+    fn role_of(&self, class: usize) -> Role {
+        if self.routes() { Role::Route(class) } else { Role::Machine(class) }
     }
 
     fn job(&self, role: Role) -> EngineJob {
@@ -131,6 +154,8 @@ impl EngineHost {
             Role::Search(lane) => EngineJob::Search { lane },
             Role::Trees(lane) => EngineJob::Trees { lane, version: 0, n_grown: 0 },
             Role::Machine(class) => EngineJob::Machine { class, generation: 0, machine: None },
+            Role::Route(class) => EngineJob::Route { class, route: None },
+            Role::Process => EngineJob::Process { work: None },
             Role::Leaves(group) => EngineJob::Leaves { group },
             Role::Regression => EngineJob::Regression { generation: 0, regression: None },
             Role::Combine => EngineJob::Combine { published: Arc::clone(&self.published), start: self.start },
@@ -180,14 +205,10 @@ impl EngineHost {
         Arc::make_mut(&mut self.view).judges_before = Arc::new(is_judge);
     }
 
-    /// Which rows judge, of those that were taken up.
-    pub(super) fn judges(&self) -> Judges {
-        let Some(stock) = &self.view.stock else { return Judges::default() };
-        let judges = stock.is_judge.iter().zip(stock.n_dropped..).filter(|(is, _)| **is);
-        Judges {
-            n_rows: stock.n_dropped + stock.is_judge.len() as u64,
-            places: judges.map(|(_, place)| place).collect(),
-        }
+    /// What is known of the rows now.
+    pub(super) fn held(&self) -> Held {
+        let View { stock, waiting, judges_before, .. } = &*self.view;
+        Held { stock: stock.clone(), waiting: Arc::clone(waiting), judges_before: Arc::clone(judges_before) }
     }
 
     /// Makes a model of what there is now, if it is better than the published one.
@@ -202,21 +223,6 @@ impl EngineHost {
                 Ok(())
             }
         }
-    }
-
-    /// Rows that came before those there are and were forgotten.
-    pub(super) fn n_dropped(&self) -> u64 {
-        self.view.stock.as_ref().map_or(0, |stock| stock.n_dropped)
-    }
-
-    /// All rows, those that still wait too; none if there are none.
-    pub(super) fn all_rows(&self) -> Result<Option<Dataset>> {
-        let before = self.view.stock.as_ref().map(|stock| &*stock.data);
-        let data = join(before, self.n_dropped(), &self.view.waiting).data;
-        if data.n_rows() == 0 {
-            return Ok(None);
-        }
-        Dataset::new(data.schema, data.features, data.labels, data.weights).map(Some)
     }
 
     /// Whether a regression on all rows should begin: there are many more active rows, or no more will come.
@@ -258,6 +264,13 @@ impl EngineHost {
             view.grove = of_forest.map(|nursery| Arc::new(nursery.empty()));
             (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
             self.n_grown.fill(0);
+            view.routes = vec![None; stock.data.schema.n_classes()];
+            (view.process, self.processing) = (None, Processing::default());
+            // What is published does not know the new rows: a model is worth making as soon as there is a tree again, and not before.
+            self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
+            if view.grove.is_some() {
+                self.changed_at = self.combined_at;
+            }
         }
         if begins_anew {
             view.parts.iter_mut().for_each(|part| *part = None);
@@ -320,6 +333,28 @@ impl EngineHost {
                 Ok(_) => {}
                 Err(error) => return Some(error),
             },
+            Product::Route { version: of, kernel, class, routed } if of == version => match routed {
+                Ok(routed) if view.kernel == Some(kernel) => {
+                    view.routes[class] = Some(routed);
+                    is_new = true;
+                }
+                Ok(_) => {}
+                Err(error) => return Some(error),
+            },
+            Product::Process { version: of, how, made } if of == version => {
+                self.processing = how;
+                match made {
+                    Ok(None) => {}
+                    Ok(Some(made)) => {
+                        let labels = view.stock.as_ref().map(|stock| &stock.labels[..]).unwrap_or_default();
+                        self.process_accuracy = Some(Evidence::new(&made.proba, labels).macro_accuracy);
+                        (view.process, is_new) = (Some(made), true);
+                        // It is worth a model at once.
+                        self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
+                    }
+                    Err(error) => return Some(error),
+                }
+            }
             Product::Stem { generation: of, lane, stem, trials } if of == generation => {
                 let number = stem.number();
                 view.trials = view.trials.take().or(trials);
@@ -404,8 +439,9 @@ impl Host for EngineHost {
         if ivm_params(&self.view.params).is_none() {
             return Vec::new();
         }
-        let n_machines = self.roles.iter().filter(|role| matches!(role, Role::Machine(_))).count();
-        let new: Vec<Role> = (n_machines..self.schema.n_classes()).map(Role::Machine).collect();
+        let is_of_class = |role: &&Role| matches!(role, Role::Machine(_) | Role::Route(_));
+        let n_known = self.roles.iter().filter(is_of_class).count();
+        let new: Vec<Role> = (n_known..self.schema.n_classes()).map(|class| self.role_of(class)).collect();
         self.roles.extend(&new);
         self.problems.resize(self.roles.len(), None);
         new.into_iter().map(|role| self.job(role)).collect()

@@ -4,17 +4,20 @@ use std::sync::Arc;
 
 use hedgerow_core::Par;
 use hedgerow_gp::ivm::sliced::{Machine, Regression};
+use hedgerow_hybrid::forest_kernel::sliced::ProcessWork;
 use hedgerow_trainer::{Job, Published};
 
 use super::combine::combine;
 use super::leaves::{grow_stem, train_leaves};
+use super::process::train_process;
+use super::route::{Route, train_route};
 use super::rows::{Stock, ivm_params};
 use super::search::Kernel;
 use super::snapshot::Snapshot;
 use super::view::{Product, View};
 
 /// Rows that a machine chooses in a slice, at most.
-const ROWS_A_SLICE: usize = 32;
+pub(super) const ROWS_A_SLICE: usize = 32;
 
 /// One of the jobs of an engine.
 pub(super) enum EngineJob {
@@ -26,6 +29,10 @@ pub(super) enum EngineJob {
     Trees { lane: usize, version: u64, n_grown: usize },
     /// Gathers active rows for the machine of a class.
     Machine { class: usize, generation: u64, machine: Option<Box<Machine>> },
+    /// Trains the machine for one answer of the forest.
+    Route { class: usize, route: Option<Box<Route>> },
+    /// Lets a process learn with the kernel of the forest; the rows that it learns were taken up as so many.
+    Process { work: Option<Box<(u64, ProcessWork)>> },
     /// Lets leaves of some trees learn.
     Leaves { group: usize },
     /// Fits scores to all rows.
@@ -76,6 +83,8 @@ impl Job for EngineJob {
                 Product::Machine { generation: stock.generation, kernel: Kernel::Machines(kernel), part }
             }
             Self::Regression { generation, regression } => regress(view, stock, generation, regression),
+            Self::Route { class, route } => train_route(view, stock, *class, route),
+            Self::Process { work } => train_process(view, stock, work),
             Self::Leaves { group } => train_leaves(view, stock, *group),
             Self::Combine { published, start } => {
                 let made = combine(view, stock, &published.get(), start.elapsed());

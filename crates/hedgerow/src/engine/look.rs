@@ -36,6 +36,8 @@ impl EngineHost {
             Role::Trees(lane) => self.look_at_trees(lane),
             Role::Machine(class) => self.look_at_machine(class),
             Role::Regression => self.look_at_regression(),
+            Role::Route(class) => Look { priority: priority::MACHINE, ..self.look_at_route(class) },
+            Role::Process => Look { priority: priority::MACHINE, ..self.look_at_process() },
             Role::Leaves(group) => Look { priority: priority::LEAVES, ..self.look_at_leaves(group) },
         };
         // Nobody does again what went wrong; rows are another matter, as more of them may help.
@@ -122,6 +124,11 @@ impl EngineHost {
             next_bytes: self.tree_bytes[1] as u64,
             ..Look::default()
         }
+    }
+
+    /// Whether trees are grown as long as there is time.
+    pub(super) fn has_endless_trees(&self) -> bool {
+        forest_params(&self.view.params).is_some_and(|params| params.n_trees == 0)
     }
 
     fn look_at_machine(&self, class: usize) -> Look {

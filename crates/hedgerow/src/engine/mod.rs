@@ -4,7 +4,7 @@
 //! the regression on all rows are jobs in slices, of which the one that should gain most goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
 //! never changed and is replaced when rows that nobody learnt say that something no worse exists.
 //!
-//! `rows` takes rows in, `jobs` does the work (`search` and `leaves` parts of it), `host` merges it, `combine` makes models of what there is.
+//! `rows` takes rows in, `jobs` does the work (`search`, `route`, `process` and `leaves` parts of it), `host` merges it, `held` is what is known of rows while it goes on, `combine` makes models of what there is.
 //!
 //! ```
 //! use hedgerow::Engine;
@@ -27,12 +27,15 @@
 //! ```
 
 mod combine;
+mod held;
 mod host;
 mod jobs;
 mod leaves;
 mod look;
 #[cfg(feature = "store")]
 mod observe;
+mod process;
+mod route;
 mod rows;
 mod search;
 mod snapshot;
@@ -45,7 +48,7 @@ use std::sync::Arc;
 use hedgerow_core::{
     ClassId, Classifier as _, Dataset, Error, Features, Par, Params as _, Result, Rows, Schema, StopReason,
 };
-use hedgerow_hybrid::Combine;
+use hedgerow_hybrid::KernelLearner;
 use hedgerow_trainer::{Options, Published, Seen, Trainer};
 use ndarray::{Array2, ArrayView2};
 
@@ -130,9 +133,13 @@ impl Engine {
         }
         if let ModelParams::ForestIvm(params) = params {
             params.forest_params().check()?;
-            if params.combine == Combine::Route {
-                let expected = "pool or gate: a machine for each answer cannot be trained in slices";
-                return Err(Error::param("combine", expected, "route"));
+        }
+        if let ModelParams::ForestKernel(params) = params {
+            params.forest_params().check()?;
+            if params.learner != KernelLearner::Gp {
+                let expected =
+                    "gp in slices: rows for an ivm over a forest are chosen in one go, which `fit` does";
+                return Err(Error::param("learner", expected, "ivm"));
             }
         }
         let first = match &earlier {
@@ -198,6 +205,16 @@ impl Engine {
     /// The newest model with what is known about it. It stays as it is, however long it is kept.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.published.get()
+    }
+
+    /// What another engine needs to go on from a snapshot of this one, while this one goes on: the model gets copies of all rows, on the calling thread. None for a
+    /// model that knows nothing yet. Of a model that [`Self::start_from`] was given, it is what was given.
+    pub fn earlier(&self, snapshot: &Snapshot) -> Result<Option<Earlier>> {
+        let Some(evidence) = snapshot.evidence.clone() else { return Ok(None) };
+        // Taken after the snapshot: whatever it has not learnt is among the rows that judge, or came later than all of them.
+        let held = self.trainer.with(|host| host.held());
+        let model = snapshot.clone().with_rows(held.all_rows()?, held.n_dropped());
+        Ok(Some(Earlier { model, evidence, judges: held.judges() }))
     }
 
     /// A probability for every class of every row, from the newest snapshot, on the calling thread. Never waits for training.
@@ -278,8 +295,9 @@ impl Engine {
         let snapshot = self.published.get();
         let evidence = snapshot.evidence.clone();
         let snapshot = Arc::unwrap_or_clone(snapshot);
-        let model = snapshot.with_rows(host.all_rows()?, host.n_dropped());
-        Ok(Finished { model, evidence, jobs, judges: host.judges(), stop })
+        let held = host.held();
+        let model = snapshot.with_rows(held.all_rows()?, held.n_dropped());
+        Ok(Finished { model, evidence, jobs, judges: held.judges(), stop })
     }
 }
 
@@ -294,6 +312,7 @@ fn known(params: &ModelParams) -> ModelParams {
     match &mut params {
         ModelParams::Forest(params) => params.n_trees = params.n_trees.max(1),
         ModelParams::ForestIvm(params) => params.forest.n_trees = params.forest.n_trees.max(1),
+        ModelParams::ForestKernel(params) => params.forest.n_trees = params.forest.n_trees.max(1),
         _ => {}
     }
     params

@@ -300,6 +300,34 @@ mod tests {
         assert!(engine.relabel(&data.schema, &[(0, ClassId(3))]).is_err());
     }
 
+    /// What is kept while an engine goes on is as good as what it leaves at its end.
+    #[test]
+    fn a_snapshot_can_be_kept_while_training_goes_on() {
+        let data = blobs(800, 3, 3, 4);
+        let store = Store::in_memory(data.schema.clone()).unwrap();
+        append(&store, &data, 0..500, true);
+        let engine = Engine::start(data.schema.clone(), &params(), &options()).unwrap();
+        assert!(engine.earlier(&engine.snapshot()).unwrap().is_none(), "nothing is known yet");
+        engine.observe(&store).unwrap();
+        let mut kept = Vec::new();
+        while engine.rest().is_none() {
+            kept.extend(engine.earlier(&engine.snapshot()).unwrap());
+        }
+        append(&store, &data, 500..800, true);
+        kept.extend(engine.earlier(&engine.snapshot()).unwrap());
+        engine.wait();
+        kept.extend(engine.earlier(&engine.snapshot()).unwrap());
+        let last = kept.last().unwrap();
+        let Finished { model, evidence, judges, .. } = engine.finish().unwrap();
+        assert!(last.model == model && Some(&last.evidence) == evidence.as_ref() && last.judges == judges);
+        for earlier in &kept {
+            // Rows that judge never become rows that are learnt.
+            assert!(earlier.judges.places.iter().all(|place| judges.places.contains(place)));
+            assert!(crate::Model::from_bytes(&earlier.model.to_bytes().unwrap()).unwrap() == earlier.model);
+            assert!(right(&earlier.model, &data) > 0.8 && earlier.model.n_seen() >= Some(500));
+        }
+    }
+
     #[test]
     fn an_engine_goes_on_from_what_another_left() {
         let data = blobs(600, 3, 3, 3);
@@ -323,6 +351,14 @@ mod tests {
         assert!(after.judges.places.iter().filter(is_kept).eq(judges.places.iter()), "the same rows judge");
         assert!(after.judges.n_rows == 600 && after.judges.places.len() > judges.places.len());
         assert!(after.evidence.is_some() && right(&after.model, &data) > 0.9);
+        // One that ends before it has looked at any row leaves what it was given.
+        let third = Engine::start_from(data.schema.clone(), &params(), &options(), earlier.clone()).unwrap();
+        third.pause();
+        third.observe(&store).unwrap();
+        let now = third.earlier(&third.snapshot()).unwrap().unwrap();
+        assert!(now.model == model && now.judges == judges && now.evidence == earlier.evidence);
+        let left = third.finish().unwrap();
+        assert!(left.model == model && left.judges == judges);
         let other = ModelParams::new(crate::Kind::Ivm);
         assert!(Engine::start_from(data.schema.clone(), &other, &options(), earlier).is_err());
     }

@@ -14,6 +14,7 @@ use hedgerow_hybrid::LeafGpParams;
 use hedgerow_hybrid::leaf_gp::sliced::Plot;
 use ndarray::Array2;
 
+use super::route::route_params;
 use super::view::View;
 use crate::params::ModelParams;
 
@@ -52,6 +53,7 @@ pub(super) fn forest_params(params: &ModelParams) -> Option<ForestParams> {
         ModelParams::Forest(params) => Some(params.clone()),
         ModelParams::ForestIvm(params) => Some(params.forest_params()),
         ModelParams::LeafGp(params) => Some(params.forest_params()),
+        ModelParams::ForestKernel(params) => Some(params.forest_params()),
         _ => None,
     }
 }
@@ -99,10 +101,12 @@ impl Stock {
         let data = Arc::new(data);
         // Leaves take rows up as they are: once all trees are grown, nobody needs to grow any.
         let is_grown = goes_on.is_some() && !view.stems.is_empty() && view.stems.iter().all(Option::is_some);
+        let routes = route_params(params).is_some();
         let nursery = forest_params(params)
             .filter(|_| !is_grown)
             .map(|params| Nursery::new(Arc::clone(&data), &is_judge, &params.check()?, &par))
-            .transpose()?;
+            .transpose()?
+            .map(|nursery| if routes { nursery.telling_left_out() } else { nursery });
         let ground = ivm_params(params).map(|_| match goes_on.and_then(|stock| stock.ground.as_ref()) {
             Some(ground) => ground.grown(&data, is_judge.clone()),
             None => Ground::new(&data, is_judge.clone()),

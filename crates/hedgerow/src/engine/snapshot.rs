@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use hedgerow_core::traits::largest;
 use hedgerow_core::{ClassId, Dataset};
-use hedgerow_hybrid::forest_ivm::JudgeAnswers;
+use hedgerow_hybrid::forest_ivm::{JudgeAnswers, MachineRows};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -68,7 +68,8 @@ pub(super) struct Kept {
     pub(super) labels: Vec<ClassId>,
     pub(super) forest: Option<Array2<f64>>,
     pub(super) machine: Option<Array2<f64>>,
-    pub(super) ratings: Vec<(usize, f64)>,
+    /// What each machine was made of.
+    pub(super) machines: Vec<MachineRows>,
     /// The rows that leaves are made of, and how many came before them.
     pub(super) rows: Option<(u64, Arc<Dataset>)>,
     /// Whether the model has its rows already.
@@ -107,16 +108,21 @@ impl Snapshot {
             Dataset { schema: model.schema.clone(), ..data.select(&known) }
         };
         let place = |row: usize| known.binary_search(&row).ok();
-        let ratings: Vec<(usize, f64)> =
-            kept.ratings.iter().filter_map(|&(row, rating)| Some((place(row)?, rating))).collect();
+        let machines = kept.machines.iter().map(|MachineRows { rows, ratings }| MachineRows {
+            rows: rows.as_ref().map(|rows| rows.iter().filter_map(|row| place(*row)).collect()),
+            ratings: ratings.iter().filter_map(|&(row, rating)| Some((place(row)?, rating))).collect(),
+        });
+        let machines: Vec<MachineRows> = machines.collect();
+        let ratings = machines.first().map(|machine| &machine.ratings[..]).unwrap_or_default();
         let Model { schema, learner } = model;
         let learner = match (learner, &kept.forest) {
-            (Learner::Ivm(ivm), _) => Learner::Ivm(Box::new(ivm.remembering(&data, &ratings))),
+            (Learner::Ivm(ivm), _) => Learner::Ivm(Box::new(ivm.remembering(&data, ratings))),
             (Learner::ForestIvm(both), Some(forest)) => {
                 let machine = kept.machine.as_ref().map(|machine| machine.view());
                 let judges = JudgeAnswers { forest: forest.view(), machine, labels: &kept.labels };
-                Learner::ForestIvm(Box::new(both.remembering(data, &ratings, &judges)))
+                Learner::ForestIvm(Box::new(both.remembering(data, &machines, &judges)))
             }
+            (Learner::ForestKernel(model), _) => Learner::ForestKernel(Box::new(model.remembering(data))),
             (learner, _) => return Model { schema, learner }.with_rows(data),
         };
         Model { schema, learner }

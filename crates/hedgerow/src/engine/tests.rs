@@ -7,7 +7,7 @@ use hedgerow_core::{Budget, LabelTable, Silent, Training};
 
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
-use hedgerow_hybrid::{ForestIvmParams, LeafGpParams};
+use hedgerow_hybrid::{Combine, ForestIvmParams, ForestKernelParams, LeafGpParams};
 use hedgerow_trainer::{Policy, State};
 
 use super::*;
@@ -19,7 +19,8 @@ fn params() -> Vec<ModelParams> {
     let plain = IvmParams { refit: false, length_scale: 1.0, ..ivm.clone() };
     let both = ForestIvmParams { forest: forest.clone(), ivm: ivm.clone(), ..Default::default() };
     let leaves = LeafGpParams { n_trees: 5, leaf_rows: 40, ..Default::default() };
-    vec![forest.into(), ivm.into(), plain.into(), both.into(), leaves.into()]
+    let kernel = ForestKernelParams { forest: forest.clone(), ..Default::default() };
+    vec![forest.into(), ivm.into(), plain.into(), both.into(), leaves.into(), kernel.into()]
 }
 
 fn share_right(model: &Model, data: &Dataset) -> f64 {
@@ -151,9 +152,6 @@ fn jobs_can_be_paused_and_cancelled_and_bad_requests_are_errors() {
     assert!(engine.append_data(other).is_err(), "other columns");
     let gp = Engine::start(data.schema.clone(), &ModelParams::new(Kind::Gp), &options).err().unwrap();
     assert!(gp.to_string().contains("forest, ivm, leaf-gp, forest-ivm"), "{gp}");
-    let route = ForestIvmParams { combine: Combine::Route, ..Default::default() };
-    let route = Engine::start(data.schema.clone(), &route.into(), &options).err().unwrap();
-    assert!(route.to_string().contains("combine") && route.to_string().contains("pool or gate"), "{route}");
 }
 
 #[test]
@@ -203,6 +201,27 @@ fn budgets_end_an_engine_with_the_best_model_so_far() {
     let held: u64 =
         engine.jobs().iter().filter(|job| job.look.kind == "trees").map(|job| job.look.bytes).sum();
     assert!(held < 2_000_000 && held > 100_000, "{held}");
+}
+
+/// Trees that have filled the memory must not keep rows out: with them they begin anew.
+#[test]
+fn rows_are_taken_up_although_memory_is_full() {
+    let data = blobs(3000, 3, 3, 1);
+    let early: Vec<usize> = (0..1500).filter(|row| data.labels[*row].0 < 2).collect();
+    let mut schema = data.schema.clone();
+    schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
+    let first = Dataset { schema: schema.clone(), ..data.select(&early) };
+    let forest: ModelParams = ForestParams { n_trees: 0, ..Default::default() }.into();
+    let budget = Budget::open().with_bytes(1_000_000);
+    let options = EngineOptions { threads: 2, budget, ..Default::default() };
+    let engine = Engine::start(schema, &forest, &options).unwrap();
+    engine.append_data(first).unwrap();
+    assert_eq!(engine.wait(), StopReason::Memory);
+    engine.append_data(part(&data, 1500..3000)).unwrap();
+    assert_eq!(engine.wait(), StopReason::Memory);
+    assert_eq!(engine.jobs()[0].look.points, early.len() + 1500);
+    assert_eq!(engine.snapshot().model.schema.n_classes(), 3, "answers know the new class");
+    assert!(share_right(&engine.finish().unwrap().model, &data) > 0.9);
 }
 
 #[test]
@@ -284,6 +303,197 @@ fn a_gate_is_kept_or_searched_for() {
         assert_eq!(both.params().combine, Combine::Gate);
         assert!(margin == 0.0 || both.margin() == margin, "{}", both.margin());
         assert!((0.0..=1.0).contains(&both.margin()) && both.n_machines()[0] == 1);
+    }
+}
+
+/// What a run leaves that was killed: any of the snapshots that it has published.
+#[test]
+fn rounds_done_again_end_with_the_same_model_whatever_was_kept() {
+    let (data, mut route) = confused();
+    let data = part(&data, 0..400);
+    // Kernels are given: what a search takes its time for is not what is looked at here.
+    (route.min_rows, route.ivm.length_scale) = (30, 1.0);
+    let pool = ForestIvmParams { combine: Combine::Pool, ..route.clone() };
+    let kernel = ForestKernelParams { forest: route.forest.clone(), ..Default::default() };
+    let leaves = LeafGpParams {
+        n_trees: 3,
+        leaf_rows: 40,
+        length_scale: 1.0,
+        noise_variance: 0.05,
+        ..Default::default()
+    };
+    let all = [
+        route.forest.clone().into(),
+        route.ivm.clone().into(),
+        pool.into(),
+        route.into(),
+        leaves.into(),
+        kernel.into(),
+    ];
+    for params in all {
+        let options = in_rounds(40, 2, Policy::Weakest);
+        let first = Engine::start(data.schema.clone(), &params, &options).unwrap();
+        first.append_data(data.clone()).unwrap();
+        let (mut kept, mut newest) = (Vec::new(), first.snapshot());
+        while first.rest().is_none() {
+            let snapshot = first.snapshot();
+            if !Arc::ptr_eq(&snapshot, &newest) {
+                kept.extend(first.earlier(&snapshot).unwrap());
+                newest = snapshot;
+            }
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        kept.extend(first.earlier(&first.snapshot()).unwrap());
+        let last = first.finish().unwrap().model.to_bytes().unwrap();
+        assert!(!kept.is_empty(), "{}", params.kind());
+        kept.drain(..kept.len().saturating_sub(3));
+        for earlier in kept {
+            // It has been in a file meanwhile.
+            let model = Model::from_bytes(&earlier.model.to_bytes().unwrap()).unwrap();
+            let evidence: String = serde_json::to_string(&earlier.evidence).unwrap();
+            let earlier = Earlier { model, evidence: serde_json::from_str(&evidence).unwrap(), ..earlier };
+            let again = Engine::start_from(data.schema.clone(), &params, &options, earlier).unwrap();
+            again.append_data(data.clone()).unwrap();
+            again.wait();
+            assert!(again.finish().unwrap().model.to_bytes().unwrap() == last, "{}", params.kind());
+        }
+    }
+}
+
+#[test]
+fn a_process_learns_when_the_forest_has_changed_enough() {
+    let (data, ForestIvmParams { forest, .. }) = confused();
+    let params = ForestKernelParams { forest, ..Default::default() };
+    let options = in_rounds(500, 2, Policy::Weakest);
+    let engine = Engine::start(data.schema.clone(), &params.clone().into(), &options).unwrap();
+    engine.append_data(data.clone()).unwrap();
+    engine.wait();
+    let jobs = engine.jobs();
+    let process = jobs.iter().find(|job| job.look.kind == "process").unwrap();
+    assert!(process.look.points == 3 && process.look.accuracy > Some(0.6), "{process:?}");
+    let finished = engine.finish().unwrap();
+    let model = finished.model.as_forest_kernel().unwrap();
+    assert!(model.n_active() == 1200 - finished.judges.places.len() && model.blend().is_some());
+    let judges: Vec<usize> = finished.judges.places.iter().map(|place| *place as usize).collect();
+    let judges = data.select(&judges);
+    let x = judges.features.to_array(0..judges.n_rows());
+    let proba = finished.model.predict_proba(x.view(), &Par::sequential()).unwrap();
+    let (now, then) = (Evidence::new(&proba, &judges.labels), finished.evidence.unwrap());
+    assert!((now.loss - then.loss).abs() < 1e-6 && now.rows == then.rows, "{now:?} instead of {then:?}");
+    // As good as one that was fitted, and better than its forest alone would be.
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let fitted = Model::fit(&data, &params.clone().into(), &training).unwrap().model;
+    let clean = blobs(600, 3, 3, 5);
+    let (own, other) = (share_right(&finished.model, &clean), share_right(&fitted, &clean));
+    assert!(own > other - 0.03, "{own} instead of {other}");
+    // Trees without end: a first process after some, others later.
+    let endless =
+        ForestKernelParams { forest: ForestParams { n_trees: 0, ..params.forest.clone() }, ..params };
+    let budget = Budget::open().with_time(Duration::from_secs(30));
+    let options = EngineOptions { threads: 2, budget, ..Default::default() };
+    let engine = Engine::start(data.schema.clone(), &endless.clone().into(), &options).unwrap();
+    engine.append_data(data.clone()).unwrap();
+    let has_process = |engine: &Engine| {
+        engine.jobs().iter().any(|job| job.look.kind == "process" && job.look.accuracy.is_some())
+    };
+    let start = Instant::now();
+    while !has_process(&engine) {
+        assert!(start.elapsed() < Duration::from_secs(29), "{:#?}", engine.jobs());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let sparse = ForestKernelParams { learner: hedgerow_hybrid::KernelLearner::Ivm, ..endless };
+    let refused = Engine::start(data.schema.clone(), &sparse.into(), &options).err().unwrap().to_string();
+    assert!(refused.contains("learner") && refused.contains("gp in slices"), "{refused}");
+}
+
+/// Rows of three classes of which the forest gets a good part wrong, so that each of its answers needs a machine.
+fn confused() -> (Dataset, ForestIvmParams) {
+    let mut data = blobs(1200, 3, 3, 5);
+    (0..1200).step_by(7).for_each(|row| data.labels[row] = ClassId((data.labels[row].0 + 1) % 3));
+    let ivm = IvmParams { n_active: 20, signal_variance: 8.0, ..Default::default() };
+    let forest = ForestParams { n_trees: 12, ..Default::default() };
+    (data, ForestIvmParams { combine: Combine::Route, min_rows: 50, forest, ivm, ..Default::default() })
+}
+
+#[test]
+fn rows_go_to_the_machine_of_what_the_forest_says() {
+    let (data, params) = confused();
+    let run = |threads| {
+        let options = in_rounds(500, threads, Policy::Weakest);
+        let engine = Engine::start(data.schema.clone(), &params.clone().into(), &options).unwrap();
+        engine.append_data(data.clone()).unwrap();
+        engine.wait();
+        let jobs = engine.jobs();
+        let routes: Vec<_> = jobs.iter().filter(|job| job.look.kind == "route").collect();
+        assert!(routes.len() == 3 && jobs.iter().all(|job| job.look.problem.is_none()), "{jobs:#?}");
+        assert!(routes.iter().all(|job| job.look.state == State::Done && job.look.points > 0), "{routes:#?}");
+        assert!(jobs.iter().all(|job| job.look.kind != "machine" && job.look.kind != "regression"));
+        engine.finish().unwrap()
+    };
+    let finished = run(1);
+    let bytes = finished.model.to_bytes().unwrap();
+    assert!(bytes == run(3).model.to_bytes().unwrap(), "any number of threads");
+    let Learner::ForestIvm(both) = &finished.model.learner else { panic!("{}", finished.model.kind()) };
+    assert_eq!((both.params().combine, both.n_machines()[0]), (Combine::Route, 3));
+    // What was said of its judges is what it says.
+    let judges: Vec<usize> = finished.judges.places.iter().map(|place| *place as usize).collect();
+    let judges = data.select(&judges);
+    let x = judges.features.to_array(0..judges.n_rows());
+    let proba = finished.model.predict_proba(x.view(), &Par::sequential()).unwrap();
+    let (now, then) = (Evidence::new(&proba, &judges.labels), finished.evidence.unwrap());
+    assert!((now.loss - then.loss).abs() < 1e-3 && now.rows == then.rows, "{now:?} instead of {then:?}");
+    // As good as one that was fitted, which needs no judges.
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let fitted = Model::fit(&data, &params.into(), &training).unwrap().model;
+    let clean = blobs(600, 3, 3, 5);
+    let (own, other) = (share_right(&finished.model, &clean), share_right(&fitted, &clean));
+    assert!(own > other - 0.03, "{own} instead of {other}");
+    // It goes on learning: each machine with the rows that were sent to it.
+    let mut copy = Model::from_bytes(&bytes).unwrap();
+    assert!(copy == finished.model);
+    let x = clean.features.to_array(0..600);
+    let rows = Rows { x: x.view(), labels: &clean.labels, weights: None };
+    copy.learn(&clean.schema, rows, &training).unwrap();
+    assert_eq!(copy.n_seen(), Some(1800));
+}
+
+#[test]
+fn routes_follow_new_rows_late_classes_and_forests_without_end() {
+    let (data, mut params) = confused();
+    let early: Vec<usize> = (0..500).filter(|row| data.labels[*row].0 < 2).collect();
+    let mut schema = data.schema.clone();
+    schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
+    let first = Dataset { schema: schema.clone(), ..data.select(&early) };
+    let options = EngineOptions { threads: 2, ..Default::default() };
+    let engine = Engine::start(schema, &params.clone().into(), &options).unwrap();
+    engine.append_data(first).unwrap();
+    while engine.snapshot().evidence.is_none() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for begin in (500..1200).step_by(100) {
+        engine.append_data(part(&data, begin..begin + 100)).unwrap();
+    }
+    assert_eq!(engine.wait(), StopReason::Done);
+    let jobs = engine.jobs();
+    assert_eq!(jobs.iter().filter(|job| job.look.kind == "route").count(), 3, "{jobs:#?}");
+    let finished = engine.finish().unwrap();
+    assert!(finished.model.as_forest_ivm().is_some_and(|both| both.n_machines()[0] > 0));
+    assert!(share_right(&finished.model, &data) > 0.8);
+    // Trees without end must not keep rows from being sent.
+    params.forest.n_trees = 0;
+    let budget = Budget::open().with_time(Duration::from_secs(20));
+    let options = EngineOptions { threads: 2, budget, ..Default::default() };
+    let engine = Engine::start(data.schema.clone(), &params.into(), &options).unwrap();
+    engine.append_data(data.clone()).unwrap();
+    let start = Instant::now();
+    let is_routed = |engine: &Engine| {
+        engine.snapshot().model.as_forest_ivm().is_some_and(|both| both.n_machines()[0] > 0)
+    };
+    while !is_routed(&engine) {
+        assert!(start.elapsed() < Duration::from_secs(19), "{:#?}", engine.jobs());
+        std::thread::sleep(Duration::from_millis(5));
     }
 }
 

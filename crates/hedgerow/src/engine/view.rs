@@ -5,8 +5,11 @@ use std::sync::Arc;
 use hedgerow_core::Result;
 use hedgerow_forest::{Grove, Sapling};
 use hedgerow_gp::ivm::sliced::{Fit, Part};
+use hedgerow_hybrid::forest_kernel::sliced::Process;
 use hedgerow_hybrid::leaf_gp::sliced::Stem;
 
+use super::process::Processing;
+use super::route::Routed;
 use super::rows::{News, Stock};
 use super::search::{Kernel, Trials};
 use super::snapshot::Snapshot;
@@ -33,6 +36,10 @@ pub(super) struct View {
     /// A machine for each class, as far as it has come.
     pub(super) parts: Vec<Option<Arc<Part>>>,
     pub(super) fit: Option<Arc<Fit>>,
+    /// A machine for each answer of the forest, as far as it has come, where rows are sent to machines by that.
+    pub(super) routes: Vec<Option<Arc<Routed>>>,
+    /// The process over the forest.
+    pub(super) process: Option<Arc<Process>>,
     /// Trees with leaves that learn, by number, as far as they have come.
     pub(super) stems: Vec<Option<Arc<Stem>>>,
     /// Slices merged so far.
@@ -49,6 +56,10 @@ pub(super) enum Product {
     Tree { version: u64, lane: usize, sapling: Box<Sapling> },
     /// A machine has come farther.
     Machine { generation: u64, kernel: Kernel, part: Result<Arc<Part>> },
+    /// The machine for an answer of the forest has come farther.
+    Route { version: u64, kernel: Kernel, class: usize, routed: Result<Arc<Routed>> },
+    /// The process over the forest has come farther.
+    Process { version: u64, how: Processing, made: Result<Option<Arc<Process>>> },
     /// A tree was grown whose leaves are to learn; the first brings the kernels to be tried.
     Stem { generation: u64, lane: usize, stem: Arc<Stem>, trials: Option<Trials> },
     /// Leaves of a tree have learnt.

@@ -4,10 +4,16 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use hedgerow_core::{Error, Result};
 
 use super::layout;
+
+/// Follows the name of a file in the name of its beginnings.
+const UNFINISHED: &str = ".unfinished-";
+/// Nobody goes on with a file that was not written to for so long.
+const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 /// Writes a file under a name of its own beside `path` and renames it when it is whole and on disk.
 pub(super) fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
@@ -17,6 +23,7 @@ pub(super) fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<
         write(&mut out)?;
         return out.flush();
     }
+    remove_forgotten(path);
     let (file, unfinished) = create_beside(path)?;
     let result = (|| {
         let mut out = BufWriter::with_capacity(1 << 20, file);
@@ -32,6 +39,23 @@ pub(super) fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<
     result
 }
 
+/// Removes files that a process which was killed left unfinished beside `path`: nobody has written to them for long. Best effort.
+fn remove_forgotten(path: &Path) {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let Some(begin) = path.file_name().map(|name| format!(".{}{UNFINISHED}", name.to_string_lossy())) else {
+        return;
+    };
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let is_old = || {
+            let changed = entry.metadata().and_then(|meta| meta.modified()).ok();
+            changed.and_then(|time| time.elapsed().ok()).is_some_and(|age| age > FORGOTTEN)
+        };
+        if entry.file_name().to_string_lossy().starts_with(&begin) && is_old() {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
+}
+
 /// A new file beside `path`. Names that are taken, by another save or by one that never ended, are left alone.
 fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     const TRIES: u32 = 1_000;
@@ -40,7 +64,7 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
     let mut last = None;
     for _ in 0..TRIES {
         let (process, count) = (std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let unfinished = path.with_file_name(format!(".{name}.unfinished-{process}-{count}"));
+        let unfinished = path.with_file_name(format!(".{name}{UNFINISHED}{process}-{count}"));
         match OpenOptions::new().write(true).create_new(true).open(&unfinished) {
             Ok(file) => return Ok((file, unfinished)),
             Err(taken) if taken.kind() == io::ErrorKind::AlreadyExists => last = Some(taken),

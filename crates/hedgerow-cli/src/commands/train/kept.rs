@@ -20,9 +20,9 @@ use crate::output;
 
 /// What is kept beside a model.
 #[derive(Debug, Serialize, Deserialize)]
-struct Course {
-    judges: Judges,
-    evidence: Evidence,
+pub(super) struct Course {
+    pub(super) judges: Judges,
+    pub(super) evidence: Evidence,
 }
 
 /// A store that rows are kept in, with the learner that learns them.
@@ -35,6 +35,21 @@ pub(super) struct Kept {
     reading: Option<Reading>,
     supply: Option<Supply>,
     resumed_at: u64,
+}
+
+/// Where the models of a learner are kept in a store.
+pub(super) struct Shelf {
+    store: Store,
+    learner: String,
+}
+
+impl Shelf {
+    /// Keeps a model after so many events, with what is known about it.
+    pub(super) fn keep(&self, model: &Model, course: &Course, cursor: u64) -> anyhow::Result<()> {
+        let state = serde_json::to_string(course)?;
+        self.store.save_checkpoint(&self.learner, cursor, &state, |out| write_model(model, out))?;
+        Ok(())
+    }
 }
 
 /// A thread that reads an input into the store.
@@ -95,6 +110,11 @@ impl Kept {
         Ok(engine)
     }
 
+    /// Where models are kept.
+    pub(super) fn shelf(&self) -> Shelf {
+        Shelf { store: self.store.clone(), learner: self.learner.clone() }
+    }
+
     /// Whether rows are still being read.
     pub(super) fn is_reading(&self) -> bool {
         self.supply.as_ref().is_some_and(|supply| !supply.is_over.load(Ordering::Acquire))
@@ -120,13 +140,13 @@ impl Kept {
 
     /// Leaves the model in the store for the next run. Returns what is told about the store, and what went wrong with the input.
     pub(super) fn leave(
-        self,
+        mut self,
         finished: &Finished,
         observed: &Observed,
     ) -> anyhow::Result<(StoreFacts, Option<anyhow::Error>)> {
         let is_reading = self.is_reading();
         // Whoever reads from a pipe that says nothing more is not waited for.
-        let outcome = self.supply.filter(|_| !is_reading).map(|supply| supply.thread.join());
+        let outcome = self.supply.take().filter(|_| !is_reading).map(|supply| supply.thread.join());
         let problem = match outcome {
             Some(Ok(Err(error))) => Some(error.into()),
             Some(Err(_)) => Some(anyhow::anyhow!("reading the input failed")),
@@ -134,10 +154,7 @@ impl Kept {
         };
         if let Some(evidence) = finished.evidence.clone() {
             let course = Course { judges: finished.judges.clone(), evidence };
-            let state = serde_json::to_string(&course)?;
-            self.store.save_checkpoint(&self.learner, observed.cursor, &state, |out| {
-                write_model(&finished.model, out)
-            })?;
+            self.shelf().keep(&finished.model, &course, observed.cursor)?;
         }
         let facts = StoreFacts {
             rows: self.store.n_rows(),

@@ -2,8 +2,10 @@
 
 mod curve;
 mod kept;
+mod save;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hedgerow::Engine;
@@ -24,6 +26,7 @@ use crate::machine;
 use crate::output::{self, live::Live};
 use curve::{Point, point, read_test, write_curve};
 use kept::Kept;
+use save::Saver;
 
 /// How often the engine is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -91,7 +94,25 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
     let (live, broadcast) =
         (Live::new(budget.deadline), Broadcast::new(args.out.as_deref(), params.kind(), budget.deadline));
     let is_reading = || kept.as_ref().is_some_and(Kept::is_reading);
-    let snapshots = watch(&engine, &budget, args.curve.is_some(), is_reading, (live, broadcast));
+    let saver = Saver {
+        engine: &engine,
+        shelf: kept.as_ref().map(Kept::shelf),
+        out: args.out.as_deref(),
+        is_frozen: args.frozen,
+        every: Duration::from_secs_f64(args.save_every),
+    };
+    let is_over = AtomicBool::new(false);
+    let (snapshots, problem) = std::thread::scope(|scope| {
+        let saving = scope.spawn(|| saver.run(&is_over));
+        let snapshots = watch(&engine, &budget, args.curve.is_some(), is_reading, (live, broadcast));
+        is_over.store(true, Ordering::Release);
+        (snapshots, saving.join().ok().flatten())
+    });
+    if let Some(problem) = problem {
+        output::note(&format!(
+            "warning: the model could not be saved while it was being trained ({problem:#})"
+        ));
+    }
     let observed = engine.observed();
     let finished = engine.finish()?;
     let fitted = fit_start.elapsed().as_secs_f64();
