@@ -184,3 +184,29 @@ impl Evidence {
 fn log(p: f64) -> f64 {
     p.max(1e-9).ln()
 }
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::{Features, LabelTable};
+
+    use super::*;
+
+    #[test]
+    fn rows_of_later_classes_and_categories_are_left_out() {
+        let schema = |n_categories: usize, n_classes: usize| {
+            let names = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>();
+            let kind = ColumnKind::Categorical { categories: names(n_categories) };
+            let columns = vec![Column::numeric("x"), Column { name: "kind".into(), kind }];
+            Schema { columns, labels: LabelTable::from(names(n_classes)), ..Schema::unnamed(2) }
+        };
+        let mut features = Features::new(2);
+        for value in [0.0, 1.0, 2.0, f32::NAN, 1.0] {
+            features.push(&[9.0, value]);
+        }
+        let labels = [0, 1, 0, 1, 2].map(ClassId).to_vec();
+        let data = Dataset::new(schema(3, 3), features, labels, None).unwrap();
+        assert_eq!(known_rows(&data, 0, &schema(2, 2)), [0, 1, 3]);
+        assert_eq!(known_rows(&data, 1, &schema(3, 2)), [1, 2, 3]);
+        assert_eq!(known_rows(&data, 0, &schema(3, 3)).len(), 5);
+    }
+}
