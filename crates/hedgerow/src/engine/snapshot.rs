@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use hedgerow_core::traits::largest;
-use hedgerow_core::{ClassId, Dataset};
+use hedgerow_core::{ClassId, Column, ColumnKind, Dataset, Schema};
 use hedgerow_hybrid::forest_ivm::{JudgeAnswers, MachineRows};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -98,10 +98,7 @@ impl Snapshot {
             let learner = Learner::LeafGp(Box::new(leaves.clone().remembering(&data, n_seen)));
             return Model { schema: model.schema, learner };
         }
-        // Classes that have come since the model was made are not known to it.
-        let n_known = model.schema.n_classes();
-        let known: Vec<usize> =
-            (0..data.n_rows()).filter(|row| data.labels[*row].index() < n_known).collect();
+        let known = known_rows(&data, 0, &model.schema);
         let data = if known.len() == data.n_rows() && data.schema == model.schema {
             data
         } else {
@@ -129,11 +126,33 @@ impl Snapshot {
     }
 }
 
-/// Rows of a model, and after them those that have come since, as far as it knows their classes.
+/// Rows from one on that a model of an earlier schema can have: classes and categories that have come since it was made are not known to it.
+fn known_rows(data: &Dataset, first: usize, schema: &Schema) -> Vec<usize> {
+    let n_categories = |column: &Column| match &column.kind {
+        ColumnKind::Categorical { categories } => categories.len(),
+        _ => 0,
+    };
+    let columns = schema.columns.iter().zip(&data.schema.columns).enumerate();
+    let grown: Vec<(usize, f32)> = columns
+        .filter(|(_, (known, now))| n_categories(known) < n_categories(now))
+        .map(|(at, (known, _))| (at, n_categories(known) as f32))
+        .collect();
+    let mut values = vec![0.0; data.schema.n_features()];
+    let mut is_known = |row: &usize| {
+        if !grown.is_empty() {
+            data.features.copy_rows(*row..*row + 1, &mut values);
+        }
+        // What is missing is known to be so.
+        data.labels[*row].index() < schema.n_classes()
+            && grown.iter().all(|(at, end)| values[*at].is_nan() || values[*at] < *end)
+    };
+    (first..data.n_rows()).filter(|row| is_known(row)).collect()
+}
+
+/// Rows of a model, and after them those that have come since, as far as it knows their classes and categories.
 fn own_and_newer(own: &Dataset, first: u64, now: &Dataset, n_dropped: u64) -> Dataset {
     let end = (first + own.n_rows() as u64).saturating_sub(n_dropped) as usize;
-    let is_known = |row: &usize| now.labels[*row].index() < own.schema.n_classes();
-    let newer: Vec<usize> = (end..now.n_rows()).filter(is_known).collect();
+    let newer = known_rows(now, end, &own.schema);
     let mut all = own.clone();
     all.append(&Dataset { schema: own.schema.clone(), ..now.select(&newer) });
     all
@@ -164,4 +183,30 @@ impl Evidence {
 
 fn log(p: f64) -> f64 {
     p.max(1e-9).ln()
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::{Features, LabelTable};
+
+    use super::*;
+
+    #[test]
+    fn rows_of_later_classes_and_categories_are_left_out() {
+        let schema = |n_categories: usize, n_classes: usize| {
+            let names = |n: usize| (0..n).map(|i| i.to_string()).collect::<Vec<_>>();
+            let kind = ColumnKind::Categorical { categories: names(n_categories) };
+            let columns = vec![Column::numeric("x"), Column { name: "kind".into(), kind }];
+            Schema { columns, labels: LabelTable::from(names(n_classes)), ..Schema::unnamed(2) }
+        };
+        let mut features = Features::new(2);
+        for value in [0.0, 1.0, 2.0, f32::NAN, 1.0] {
+            features.push(&[9.0, value]);
+        }
+        let labels = [0, 1, 0, 1, 2].map(ClassId).to_vec();
+        let data = Dataset::new(schema(3, 3), features, labels, None).unwrap();
+        assert_eq!(known_rows(&data, 0, &schema(2, 2)), [0, 1, 3]);
+        assert_eq!(known_rows(&data, 1, &schema(3, 2)), [1, 2, 3]);
+        assert_eq!(known_rows(&data, 0, &schema(3, 3)).len(), 5);
+    }
 }
