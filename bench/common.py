@@ -8,7 +8,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Protocol, TypeVar
 
@@ -21,6 +21,18 @@ PEER_SCRIPTS = HERE / "peers"
 
 def say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def names_of(known: Collection[str]) -> Callable[[str], list[str]]:
+    """Reads an argument such as `a,c`, of which all names must be known."""
+
+    def parse(text: str) -> list[str]:
+        found = [name.strip() for name in text.split(",") if name.strip()]
+        if unknown := [name for name in found if name not in known]:
+            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(known)}")
+        return found
+
+    return parse
 
 
 class Failed(Exception):

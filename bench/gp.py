@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 
 import machine
-from common import HERE, PEER_SCRIPTS, ROOT, Bench, run_json, say
+from common import HERE, PEER_SCRIPTS, ROOT, Bench, names_of, run_json, say
 from datasets import CACHE, DATASETS, USPS
 from forest import N_TREES
 from gp_sets import N_MNIST_CLASSES, N_MNIST_ROWS, Binary, Digits
@@ -47,12 +47,6 @@ Command = list[str | Path]
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    def parts(text: str) -> list[str]:
-        found = [name.strip() for name in text.split(",") if name.strip()]
-        if unknown := [name for name in found if name not in PARTS]:
-            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(PARTS)}")
-        return found
-
     def setting(text: str) -> tuple[str, str]:
         name, is_given, value = text.partition("=")
         if not is_given:
@@ -61,7 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     group = parser.add_argument_group("Gaussian processes")
     listed = "; ".join(f"{name}: {title}" for name, (title, _) in PARTS.items())
-    group.add_argument("--gp-only", type=parts, help=f"only these tables, such as a,d; {listed}")
+    group.add_argument("--gp-only", type=names_of(PARTS), help=f"only these tables, such as a,d; {listed}")
     group.add_argument("--gp-set", type=setting, action="append", default=[], metavar="NAME=VALUE",
                        help="a parameter for every fit of Hedgerow's IVM, also against those below")  # fmt: skip
     group.add_argument("--gp-active", type=int, help=f"table d: active rows a class (default: {MNIST_ACTIVE})")

@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
@@ -22,7 +23,7 @@ import python_door
 import rvm
 import stream
 import trainer
-from common import ROOT, say
+from common import ROOT, names_of, say
 
 DOCS = ROOT / "docs"
 
@@ -54,16 +55,8 @@ PEERS = {name: table.module.PEERS for name, table in TABLES.items()}
 
 
 def arguments() -> argparse.Namespace:
-    def names(known: dict[str, tuple[str, ...]]):
-        every = list(dict.fromkeys(name for part in known.values() for name in part))
-
-        def parse(text: str) -> list[str]:
-            found = [name.strip() for name in text.split(",") if name.strip()]
-            if unknown := [name for name in found if name not in every]:
-                raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(every)}")
-            return found
-
-        return parse
+    def names(known: dict[str, tuple[str, ...]]) -> Callable[[str], list[str]]:
+        return names_of(dict.fromkeys(name for part in known.values() for name in part))
 
     def each(known: dict[str, tuple[str, ...]]) -> str:
         return "; ".join(f"{table}: {','.join(part)}" for table, part in known.items())

@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from statistics import mean, stdev
 
-from common import PEER_SCRIPTS, Bench, Failed, run_json, say
+from common import PEER_SCRIPTS, Bench, Failed, names_of, run_json, say
 from datasets import CACHE, LETTER, USPS
 from rvm_sets import TABLES, Table, classes, sinc, split
 
@@ -32,15 +32,9 @@ VERDICTS = {"rbf": "converges, sparse", "matern1": "not sparse", "matern2": "mix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    def parts(text: str) -> list[str]:
-        found = [name.strip() for name in text.split(",") if name.strip()]
-        if unknown := [name for name in found if name not in PARTS]:
-            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(PARTS)}")
-        return found
-
     group = parser.add_argument_group("Relevance Vector Machines")
     listed = "; ".join(f"{name}: {title}" for name, (title, _) in PARTS.items())
-    group.add_argument("--rvm-only", type=parts, help=f"only these tables, such as a,d; {listed}")
+    group.add_argument("--rvm-only", type=names_of(PARTS), help=f"only these tables, such as a,d; {listed}")
     group.add_argument("--rvm-python", default=sys.executable, help="a Python that has scikit-learn and sklearn-rvm")
 
 

@@ -1,6 +1,7 @@
-"""The table of streams: Hedgerow beside River's forests, each row first asked and then learnt.
+"""The tables of streams: Hedgerow beside River's forests, each row first asked and then learnt.
 
-With it come ten batches against one fit on everything, and a long stream in bounded memory, for Hedgerow alone.
+With them come ten batches against one fit on everything, and a long stream in bounded memory, for Hedgerow alone. Each is run and written on its own:
+`run.py --streams --streams-only batches`.
 """
 
 from __future__ import annotations
@@ -10,14 +11,21 @@ import sys
 from functools import partial
 
 import machine
-from common import PEER_SCRIPTS, Bench, Failed, run_json
+from common import PEER_SCRIPTS, Bench, Failed, names_of, run_json
 from datasets import CACHE, DATASETS, Dataset
 from stream_sets import FOLDER, MEMORY, STREAMS, Stream
-from stream_table import MEMORY_LIMIT, BatchRun, BatchRuns, MemoryRun, Pass, Passes, StreamResults, report
+from stream_table import MEMORY_LIMIT, BatchRun, BatchRuns, MemoryRun, Pass, Passes, StreamResults, reports
 from table import OURS
 
-# Where the table stands in its document.
-PLACE = "streams"
+PARTS = ("rows", "batches", "memory")
+
+
+def place(part: str) -> str:
+    """Where a table stands in its document."""
+    return f"stream-{part}"
+
+
+PLACES = tuple(place(part) for part in PARTS)
 PEERS = ("arf", "amf")
 # Sets that are also learnt in batches, and the stream in bounded memory, can be asked for like streams.
 BATCH_SETS = ("mnist", "usps")
@@ -28,6 +36,11 @@ N_ROWS, QUICK_ROWS = 100_000, 20_000
 MEMORY_ROWS, QUICK_MEMORY_ROWS = 2_000_000, 200_000
 # The rows are the same in all repeats; the models' seeds are not.
 STREAM_SEED = 1
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("streams")
+    group.add_argument("--streams-only", type=names_of(PARTS), help=f"only these tables, of {', '.join(PARTS)}")
 
 
 class StreamBench(Bench):
@@ -118,20 +131,22 @@ class StreamBench(Bench):
 
 
 def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[dict[str, str], bool]:
-    """The table as Markdown by its place, and whether Hedgerow gave a result for every stream."""
+    """The tables as Markdown by their places, and whether Hedgerow gave a result for every stream."""
     bench = StreamBench(args)
+    wanted = args.streams_only or PARTS
     header = machine.header(str(args.hedgerow), args.threads, [machine.package("river"), machine.package("numpy")])
     FOLDER.mkdir(parents=True, exist_ok=True)
     there = [name for name in sets if name not in DATASETS or bench.ready(DATASETS[name])]
-    for stream in (STREAMS[name] for name in there if name in STREAMS):
+    for stream in (STREAMS[name] for name in there if name in STREAMS and "rows" in wanted):
         if stream.dataset or bench.made(stream, QUICK_ROWS if args.quick else N_ROWS):
             bench.run_stream(stream, peers)
             bench.save()
-    for dataset in (DATASETS[name] for name in there if name in BATCH_SETS):
+    for dataset in (DATASETS[name] for name in there if name in BATCH_SETS and "batches" in wanted):
         bench.run_batches(dataset)
         bench.save()
-    if MEMORY.name in sets:
+    if MEMORY.name in sets and "memory" in wanted:
         bench.run_memory()
         bench.save()
     done = all(passes[0].run for (_, system), passes in bench.results.passes.items() if system == OURS)
-    return {PLACE: report(header, bench.results, STREAMS, bench.notes)}, done
+    texts = reports(header, bench.results, STREAMS, bench.notes)
+    return {place(part): text for part, text in texts.items()}, done

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import machine
-from common import ROOT, Bench, Failed, run_json, say
+from common import ROOT, Bench, Failed, names_of, run_json, say
 from datasets import CACHE
 from gp_table import lines, section
 
@@ -55,15 +55,9 @@ class Run:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    def parts(text: str) -> list[str]:
-        found = [name.strip() for name in text.split(",") if name.strip()]
-        if unknown := [name for name in found if name not in PARTS]:
-            raise argparse.ArgumentTypeError(f"unknown: {', '.join(unknown)}; known: {', '.join(PARTS)}")
-        return found
-
     group = parser.add_argument_group("the engine")
     listed = "; ".join(f"{name}: {title}" for name, (title, _) in PARTS.items())
-    group.add_argument("--engine-only", type=parts, help=f"only these tables, such as a,b; {listed}")
+    group.add_argument("--engine-only", type=names_of(PARTS), help=f"only these tables, such as a,b; {listed}")
     group.add_argument("--engine-seconds", type=float, default=60, help="how long each run of table a trains")
     group.add_argument("--engine-model", default="ivm", choices=KINDS, help="the model of table a")
     group.add_argument("--engine-set", action="append", help="its parameters (default: n_active=400)")
