@@ -61,6 +61,9 @@ impl<T: Number> Fitter<'_, T> {
         // The same rows judge all that is tried.
         let judges = self.judges(if may_grow { n_rows } else { chosen.len() });
         let mut best = self.fit(chosen, judges, length, ridges)?;
+        if !may_grow && !freedom.may_move {
+            return Ok(best);
+        }
         let mut least = self.loss(&best.scores, &best.labels);
         if freedom.may_move {
             self.move_length(&mut best, &mut least, ridges)?;
