@@ -155,7 +155,7 @@ impl IvmClassifier {
         let is_late = training.budget.spent().is_some();
         let how = match plan.refit {
             Some((length, ridge)) => {
-                Refitting { length, ridges: vec![ridge], may_grow: true, may_move: false }
+                Refitting { length, ridges: vec![ridge], may_grow: false, may_move: false }
             }
             None => Refitting {
                 length: kernel[0],

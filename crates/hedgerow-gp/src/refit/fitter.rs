@@ -61,38 +61,30 @@ impl<T: Number> Fitter<'_, T> {
         // The same rows judge all that is tried.
         let judges = self.judges(if may_grow { n_rows } else { chosen.len() });
         let mut best = self.fit(chosen, judges, length, ridges)?;
-        if !may_grow && !freedom.may_move {
-            return Ok(best);
+        if may_grow && self.budget.spent().is_none() {
+            // Taken as it is: rows that explain themselves are answered worse without their labels than others are, so that the loss would
+            // speak against it where rows outside speak for it (docs/math/gp.md).
+            best = self.fit(&self.with_worst(&best, n_rows), best.judges, length, ridges)?;
         }
-        let mut least = self.loss(&best.scores, &best.labels);
-        if freedom.may_move {
-            self.move_length(&mut best, &mut least, ridges)?;
-        }
-        if may_grow {
-            let more = |best: &Refitted| {
-                let ridges = around(ridges, best.refit.ridge);
-                self.fit(&self.with_worst(best, n_rows), best.judges.clone(), best.refit.length, ridges)
-            };
-            if self.improve(&mut best, &mut least, more)? && freedom.may_move {
-                self.move_length(&mut best, &mut least, ridges)?;
-            }
+        if freedom.may_move && self.is_affordable(best.chosen.len()) {
+            self.move_length(&mut best, ridges)?;
         }
         Ok(best)
     }
 
     /// Goes to shorter length scales for as long as that is better; to longer ones if it never was.
-    fn move_length(&self, best: &mut Refitted, least: &mut f64, ridges: &[f64]) -> Result<()> {
-        if !self.is_affordable(best.chosen.len()) {
-            return Ok(());
-        }
+    fn move_length(&self, best: &mut Refitted, ridges: &[f64]) -> Result<()> {
+        let mut least = self.loss(&best.scores, &best.labels);
         for step in [STEP, 1.0 / STEP] {
-            let other = |best: &Refitted| {
-                let ridges = around(ridges, best.refit.ridge);
-                self.fit(&best.chosen, best.judges.clone(), best.refit.length * step, ridges)
-            };
             let mut has_moved = false;
-            while self.improve(best, least, other)? {
-                has_moved = true;
+            while self.budget.spent().is_none() {
+                let ridges = around(ridges, best.refit.ridge);
+                let next = self.fit(&best.chosen, best.judges.clone(), best.refit.length * step, ridges)?;
+                let loss = self.loss(&next.scores, &next.labels);
+                if loss >= least {
+                    break;
+                }
+                (*best, least, has_moved) = (next, loss, true);
             }
             if has_moved {
                 break;
@@ -103,25 +95,6 @@ impl<T: Number> Fitter<'_, T> {
 
     fn is_affordable(&self, n_chosen: usize) -> bool {
         self.labels.len() as f64 * (n_chosen as f64).powi(2) <= MOST_WORK
-    }
-
-    /// Puts another fit in the place of the best if its loss is less. Says whether it was; never once the budget is spent.
-    fn improve(
-        &self,
-        best: &mut Refitted,
-        least: &mut f64,
-        other: impl FnOnce(&Refitted) -> Result<Refitted>,
-    ) -> Result<bool> {
-        if self.budget.spent().is_some() {
-            return Ok(false);
-        }
-        let next = other(best)?;
-        let loss = self.loss(&next.scores, &next.labels);
-        let is_better = loss < *least;
-        if is_better {
-            (*best, *least) = (next, loss);
-        }
-        Ok(is_better)
     }
 
     /// The chosen rows and those that judge worst of the regression: rows whose labels their neighbors do not foretell. Machines know
