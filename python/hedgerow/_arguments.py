@@ -55,7 +55,7 @@ class ForestArguments:
         patience: int = 0,
         pool_rows: int = 100000,
         keep: str = "all",
-        replace: float = 0.5,
+        replace: float = 0.6,
         forget: bool = True,
         max_seconds: float | None = None,
         max_memory: int | str | None = None,
@@ -103,7 +103,7 @@ class ForestArguments:
             Most rows remembered to learn from; 0 sets no limit but memory. The oldest go first, but no class is forgotten.
         keep : str, default="all"
             Which rows a forest that learns online remembers: `all`, `wrong` (those it got wrong) or `uncertain` (those it got wrong or was less than half sure of).
-        replace : float, default=0.5
+        replace : float, default=0.6
             While a forest learns online, the share of its trees that may be grown anew each time the rows it remembers double (or half of them are exchanged), from 0 to 4; 0 never replaces a tree.
         forget : bool, default=True
             Forget rows that a noticed drift has put out of date.

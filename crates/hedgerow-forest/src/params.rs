@@ -86,7 +86,7 @@ impl Default for ForestParams {
             patience: 0,
             pool_rows: 100_000,
             keep: Keep::All,
-            replace: 0.5,
+            replace: 0.6,
             forget: true,
             seed: 0,
         }

@@ -1,6 +1,6 @@
 //! Labelled rows in memory.
 
-use ndarray::ArrayView2;
+use ndarray::{ArrayView1, ArrayView2};
 
 use super::{ClassId, ColumnKind, Features, Schema};
 use crate::error::{DataError, DataProblem, Result};
@@ -153,7 +153,15 @@ pub fn check_rows(
         return Err(DataProblem::ColumnCount { expected: schema.n_features(), got: x.ncols() }.into());
     }
     check_counts(schema, x.nrows(), labels, weights)?;
-    check_values(schema, x.nrows(), false, |r, c| x[(r, c)])
+    check_values(schema, x.nrows(), !x.rows().into_iter().any(has_infinite), |r, c| x[(r, c)])
+}
+
+/// Whether a value of a row is infinite. Without a way out early where that lets the compiler run on many values at once.
+fn has_infinite(row: ArrayView1<'_, f32>) -> bool {
+    match row.as_slice() {
+        Some(row) => row.iter().fold(false, |any, value| any | value.is_infinite()),
+        None => row.iter().any(|value| value.is_infinite()),
+    }
 }
 
 fn check_counts(schema: &Schema, rows: usize, labels: &[ClassId], weights: Option<&[f32]>) -> Result<()> {

@@ -113,6 +113,9 @@ impl Votes {
 
 impl Job<'_> {
     fn run<C: Code + Value>(&mut self, staged: &[Staged], soil: &Soil<'_, C>) {
+        // Most leaves name one class.
+        self.votes.shares.reserve(2 * staged.len());
+        self.votes.ends.reserve(staged.len());
         let ground = soil.ground.tolerating(self.live.birth.is_tolerant);
         let soil = &Soil { ground: &ground, ..*soil };
         let mut hands = Hands::new(soil);

@@ -92,6 +92,7 @@ impl Isolation {
         let others = &self.others[first..];
         let new = soil.row(slot);
         let partner = soil.row(others[rng.index(others.len())]);
+        touch(partner);
         let width = soil.width;
         let mut wanted = soil.ground.params.max_features.of(width) * soil.ground.params.n_thresholds;
         let mut best: Option<Cut<C>> = None;
@@ -193,6 +194,15 @@ impl Isolation {
         self.removed.push((cut.column, n, n - n_far));
         first + n_far
     }
+}
+
+/// Reads a row all at once: columns drawn one after the other would each wait for memory, together they share the wait.
+#[inline]
+fn touch<C: Code>(row: &[C]) {
+    let a_line = 64 / size_of::<C>();
+    row.iter().step_by(a_line).for_each(|value| {
+        std::hint::black_box(value.wide());
+    });
 }
 
 /// Whether two values can be told apart by a cut: both are there and they are not the same.

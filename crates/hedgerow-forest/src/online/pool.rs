@@ -270,7 +270,7 @@ impl Pool {
         widen(&mut self.lows, &mut self.highs, row);
         if let Values::Bytes(values) = &mut self.values {
             if are_bytes(row) {
-                let row = row.iter().map(|&v| v as u8);
+                let row = row.iter().map(|&v| byte(v));
                 write_row(values, slot * self.width, row);
                 return;
             }
@@ -403,9 +403,19 @@ fn widen(lows: &mut [f32], highs: &mut [f32], row: &[f32]) {
     }
 }
 
-/// Whether a value is a whole number from 0 to 255.
+/// Where floats are whole numbers, and the last byte of one is that of the number.
+const WHOLE: f32 = (1 << 23) as f32;
+
+/// Whether a value is a whole number from 0 to 255 (not -0). In steps that the compiler can run on many values at once.
 fn is_byte(value: f32) -> bool {
-    f32::from(value as u8) == value && value.is_sign_positive()
+    // As whole numbers, the bits of floats from 0 on stand in the order of the floats; others are below 0 or, if missing, above all.
+    let bits = value.to_bits() as i32;
+    (bits >= 0) & (bits <= 255_f32.to_bits() as i32) & ((value + WHOLE) - WHOLE == value)
+}
+
+/// The byte that such a value is.
+fn byte(value: f32) -> u8 {
+    (value + WHOLE).to_bits() as u8
 }
 
 /// Whether all values are such numbers. A loop without a way out early, which the compiler can run on many values at once.

@@ -252,7 +252,7 @@ fn bytes_are_kept_within_their_limit() {
 
 #[test]
 fn answers_come_before_learning() {
-    // Labels that nothing predicts: answers must be no better than guessing, though rows are learnt at once.
+    // Labels that nothing predicts: answers must be no better than guessing, though every row is learnt by heart.
     let mut data = blobs(3000, 4, 2, 7);
     let mut rng = Rng::new(5, Purpose::Data, 9);
     data.labels.iter_mut().for_each(|label| *label = ClassId(rng.below(2)));
@@ -271,8 +271,7 @@ fn answers_come_before_learning() {
     let proba = online.predict_proba(data.features.to_array(0..3000).view(), &Par::sequential()).unwrap();
     let known =
         proba.rows().into_iter().zip(&data.labels).filter(|(p, l)| largest(*p) == Some(l.index())).count();
-    // Some trees stop where noise may explain what is left, so not all rows are known by heart.
-    assert!(known as f64 > 0.7 * 3000.0, "{known} of 3000 rows known");
+    assert!(known as f64 > 0.97 * 3000.0, "{known} of 3000 rows known by heart");
 }
 
 #[test]
