@@ -1,7 +1,7 @@
 //! A regression for classes, with the best ridge and the best length nearby.
 
-use hedgerow_core::{Budget, ClassId, Par, Result};
-use ndarray::{Array2, ArrayView2};
+use hedgerow_core::{Budget, ClassId, Error, Par, Result};
+use ndarray::{Array2, ArrayView2, Axis};
 
 use super::{Goal, Number, Refit};
 use crate::calibration::Calibration;
@@ -47,10 +47,44 @@ pub struct Refitted {
     pub chosen: Vec<usize>,
     /// The rows that judge.
     pub judges: Vec<usize>,
-    /// Scores that they would have without their own labels: minus infinity for a class without rows.
+    /// Scores that they have where they are not known: minus infinity for a class without rows.
     pub scores: Array2<f64>,
     /// Their labels.
     pub labels: Vec<ClassId>,
+}
+
+/// The rows that judge, and what is to be fitted.
+pub(super) struct Jury {
+    pub(super) rows: Vec<usize>,
+    pub(super) labels: Vec<ClassId>,
+    /// Labels of all rows as numbers.
+    pub(super) signs: Array2<f64>,
+    has_rows: Vec<bool>,
+}
+
+/// Something that was tried.
+pub(super) struct Trial {
+    pub(super) chosen: Vec<usize>,
+    pub(super) length: f64,
+    pub(super) ridge: f64,
+    /// Scores of the rows that judge, and how bad these are.
+    pub(super) scores: Array2<f64>,
+    pub(super) loss: f64,
+    /// The regression, if it has been made already.
+    pub(super) refit: Option<Refit>,
+}
+
+impl Jury {
+    /// Scores without those of classes that have no rows.
+    pub(super) fn known(&self, mut scores: Array2<f64>) -> Array2<f64> {
+        let n_classes = scores.ncols();
+        for (class, mut column) in scores.columns_mut().into_iter().enumerate() {
+            if !self.has_rows[class] && n_classes != 2 {
+                column.fill(f64::NEG_INFINITY);
+            }
+        }
+        scores
+    }
 }
 
 impl<T: Number> Fitter<'_, T> {
@@ -58,33 +92,35 @@ impl<T: Number> Fitter<'_, T> {
     pub fn best(&self, chosen: &[usize], length: f64, ridges: &[f64], freedom: Freedom) -> Result<Refitted> {
         let n_rows = freedom.n_rows.min(self.labels.len() / 2);
         let may_grow = n_rows > chosen.len() && self.is_affordable(n_rows);
-        // The same rows judge all that is tried.
-        let judges = self.judges(if may_grow { n_rows } else { chosen.len() });
-        let mut best = self.fit(chosen, judges, length, ridges)?;
+        let jury = self.jury(if may_grow { n_rows } else { chosen.len() });
+        let mut best = self.judged_alone(&jury, chosen.to_vec(), length, ridges)?;
+        let mut is_grown = false;
         if may_grow && self.budget.spent().is_none() {
-            // Taken as it is: rows that explain themselves are answered worse without their labels than others are, so that the loss would
-            // speak against it where rows outside speak for it (docs/math/gp.md).
-            best = self.fit(&self.with_worst(&best, n_rows), best.judges, length, ridges)?;
+            let more = self.with_worst(&jury, &best, n_rows);
+            if let Some(grown) = self.judged_apart(&jury, more, length, ridges)? {
+                (best, is_grown) = (grown, true);
+            }
         }
         if freedom.may_move && self.is_affordable(best.chosen.len()) {
-            self.move_length(&mut best, ridges)?;
+            self.move_length(&jury, &mut best, ridges, is_grown)?;
         }
-        Ok(best)
+        self.finish(jury, best)
     }
 
     /// Goes to shorter length scales for as long as that is better; to longer ones if it never was.
-    fn move_length(&self, best: &mut Refitted, ridges: &[f64]) -> Result<()> {
-        let mut least = self.loss(&best.scores, &best.labels);
+    fn move_length(&self, jury: &Jury, best: &mut Trial, ridges: &[f64], is_grown: bool) -> Result<()> {
         for step in [STEP, 1.0 / STEP] {
             let mut has_moved = false;
             while self.budget.spent().is_none() {
-                let ridges = around(ridges, best.refit.ridge);
-                let next = self.fit(&best.chosen, best.judges.clone(), best.refit.length * step, ridges)?;
-                let loss = self.loss(&next.scores, &next.labels);
-                if loss >= least {
-                    break;
-                }
-                (*best, least, has_moved) = (next, loss, true);
+                let (chosen, length) = (best.chosen.clone(), best.length * step);
+                let ridges = around(ridges, best.ridge);
+                let next = if is_grown {
+                    self.judged_apart(jury, chosen, length, ridges)?
+                } else {
+                    Some(self.judged_alone(jury, chosen, length, ridges)?)
+                };
+                let Some(next) = next.filter(|next| next.loss < best.loss) else { break };
+                (*best, has_moved) = (next, true);
             }
             if has_moved {
                 break;
@@ -93,55 +129,69 @@ impl<T: Number> Fitter<'_, T> {
         Ok(())
     }
 
+    /// The regression that was found to be best. What is left to do is done whatever the budget says.
+    fn finish(&self, jury: Jury, best: Trial) -> Result<Refitted> {
+        let refit = match best.refit {
+            Some(refit) => refit,
+            None => {
+                let open = Fitter { budget: &Budget::open(), ..*self };
+                let all: Vec<usize> = (0..self.labels.len()).collect();
+                let sums = open.sums_of(&best.chosen, &all, &jury.signs, best.length)?;
+                let sums = sums.ok_or(Error::Interrupted)?;
+                let judges = self.x.select(Axis(0), &jury.rows);
+                sums.solve(best.ridge, jury.signs.view(), judges.view(), self.par)?
+            }
+        };
+        Ok(Refitted {
+            refit,
+            chosen: best.chosen,
+            judges: jury.rows,
+            scores: best.scores,
+            labels: jury.labels,
+        })
+    }
+
     fn is_affordable(&self, n_chosen: usize) -> bool {
         self.labels.len() as f64 * (n_chosen as f64).powi(2) <= MOST_WORK
     }
 
     /// The chosen rows and those that judge worst of the regression: rows whose labels their neighbors do not foretell. Machines know
     /// their own class only, and many choose the same rows; this looks at all classes at once.
-    fn with_worst(&self, fit: &Refitted, n_wanted: usize) -> Vec<usize> {
+    fn with_worst(&self, jury: &Jury, fit: &Trial, n_wanted: usize) -> Vec<usize> {
         let mut is_chosen = vec![false; self.labels.len()];
         fit.chosen.iter().for_each(|&row| is_chosen[row] = true);
-        let signs = self.centered_signs();
         let error = |place: usize, row: usize| {
-            let pairs = fit.scores.row(place).into_iter().zip(signs.row(row));
+            let pairs = fit.scores.row(place).into_iter().zip(jury.signs.row(row));
             pairs.filter(|(score, _)| score.is_finite()).map(|(score, y)| (score - y).powi(2)).sum::<f64>()
         };
-        let places = fit.judges.iter().enumerate().filter(|(_, row)| !is_chosen[**row]);
+        let places = jury.rows.iter().enumerate().filter(|(_, row)| !is_chosen[**row]);
         let mut errors: Vec<(f64, usize)> = places.map(|(place, &row)| (error(place, row), row)).collect();
         errors.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
         let n_more = n_wanted.saturating_sub(fit.chosen.len());
         fit.chosen.iter().copied().chain(errors.into_iter().map(|(_, row)| row).take(n_more)).collect()
     }
 
-    /// Rows that judge regressions on at most so many rows, spread over all.
-    fn judges(&self, n_chosen: usize) -> Vec<usize> {
+    /// Rows that judge regressions on at most so many rows: spread over all, and the same for all that is tried.
+    pub(super) fn jury(&self, n_chosen: usize) -> Jury {
         let n = self.labels.len();
         let most = (MOST_NUMBERS / n_chosen.max(1)).clamp(1, MOST_JUDGES);
-        (0..n).step_by(n.div_ceil(most).max(1)).collect()
-    }
-
-    /// Fits scores of all classes to all rows, from chosen ones. The rows that judge get the scores that they would have without their own
-    /// labels; so chosen ones may judge too.
-    fn fit(&self, chosen: &[usize], judges: Vec<usize>, length: f64, ridges: &[f64]) -> Result<Refitted> {
-        let labels: Vec<ClassId> = judges.iter().map(|&row| self.labels[row]).collect();
+        let rows: Vec<usize> = (0..n).step_by(n.div_ceil(most).max(1)).collect();
+        let labels = rows.iter().map(|&row| self.labels[row]).collect();
         let mut has_rows = vec![false; self.n_classes];
         self.labels.iter().for_each(|label| has_rows[label.index()] = true);
-        let known = |scores: &Array2<f64>| {
-            let mut scores = scores.clone();
-            for (class, mut column) in scores.columns_mut().into_iter().enumerate() {
-                if !has_rows[class] && self.n_classes != 2 {
-                    column.fill(f64::NEG_INFINITY);
-                }
-            }
-            scores
-        };
-        let loss = |scores: &Array2<f64>| self.loss(&known(scores), &labels);
-        let goal = Goal { x: self.x, y: &self.centered_signs(), judges: &judges, ridges, loss: &loss };
+        Jury { rows, labels, signs: self.centered_signs(), has_rows }
+    }
+
+    /// The best of some ridges for chosen rows and a length scale. The rows that judge get the scores that they would have without their own
+    /// labels; so chosen ones may judge too.
+    fn judged_alone(&self, jury: &Jury, chosen: Vec<usize>, length: f64, ridges: &[f64]) -> Result<Trial> {
+        let loss = |scores: &Array2<f64>| self.loss(&jury.known(scores.clone()), &jury.labels);
+        let goal = Goal { x: self.x, y: &jury.signs, judges: &jury.rows, ridges, loss: &loss };
         let kernel = (self.kernel)(length);
-        let (refit, without) = Refit::new(length, &kernel, chosen, &goal, self.par)?;
-        let scores = known(&without);
-        Ok(Refitted { refit, chosen: chosen.to_vec(), judges, scores, labels })
+        let (refit, without) = Refit::new(length, &kernel, &chosen, &goal, self.par)?;
+        let scores = jury.known(without);
+        let loss = self.loss(&scores, &jury.labels);
+        Ok(Trial { chosen, length, ridge: refit.ridge, scores, loss, refit: Some(refit) })
     }
 
     /// The calibrated log-loss of scores of rows with these labels.
@@ -196,11 +246,12 @@ mod tests {
             budget: &budget,
         };
         let given: Vec<usize> = (0..30).map(|i| 10 * i).collect();
-        let before = fitter.fit(&given, fitter.judges(90), 0.1, &[0.03]).unwrap();
+        let jury = fitter.jury(90);
+        let before = fitter.judged_alone(&jury, given.clone(), 0.1, &[0.03]).unwrap();
         let after = fitter.best(&given, 0.1, &[0.03], Freedom { n_rows: 90, may_move: false }).unwrap();
         assert_eq!((&after.chosen[..30], after.chosen.len()), (&given[..], 90));
-        let loss = |fit: &Refitted| fitter.loss(&fit.scores, &fit.labels);
-        assert!(loss(&after) < 0.7 * loss(&before), "{} {}", loss(&after), loss(&before));
+        let after_loss = fitter.loss(&after.scores, &after.labels);
+        assert!(after_loss < 0.7 * before.loss, "{after_loss} {}", before.loss);
         let share = |class: u32| labels.iter().filter(|label| label.0 == class).count() as f64 / 300.0;
         let error = |row: usize| {
             let y = |class: u32| 2.0 * (f64::from(u8::from(labels[row].0 == class)) - share(class));

@@ -7,6 +7,7 @@
 //! How a row would be scored without itself comes for free: with `h_i = a_iᵀ (A Aᵀ + s² I)⁻¹ a_i` it is `(f_i − h_i y_i)/(1 − h_i)`.
 
 mod fitter;
+mod folds;
 mod saved;
 mod sums;
 
@@ -15,7 +16,6 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis, s};
 
 use crate::calibration::Calibration;
 use crate::kernel::Kernel;
-use crate::linalg::Cholesky;
 
 pub(crate) use fitter::MOST_JUDGES;
 pub use fitter::{Fitter, Freedom, Refitted};
@@ -76,17 +76,11 @@ impl Refit {
             all.add(x.slice(s![part.clone(), ..]), y.slice(s![part, ..]), par);
         }
         let features = |x: ArrayView2<'_, T>| all.features(x, par);
-        let Sums { wide, lower, gram, .. } = &all;
-        let sums = all.targets.t().as_standard_layout().to_owned();
+        let Sums { wide, lower, .. } = &all;
         let of_judges = features(x.select(Axis(0), judges).view());
         let mut best: Option<(f64, Array2<f64>, Array2<f64>, f64)> = None;
         for &ridge in ridges {
-            let mut with_ridge = gram.clone();
-            with_ridge.diag_mut().iter_mut().for_each(|v| *v += ridge);
-            let factor = Cholesky::robust(&with_ridge, par)?;
-            let mut w = sums.clone();
-            factor.forward_rows(&mut w, par);
-            factor.backward_rows(&mut w, par);
+            let (factor, w) = all.solved(ridge, par)?;
             let mut without = of_judges.dot(&w.t());
             for first in (0..judges.len()).step_by(BLOCK) {
                 let part = first..(first + BLOCK).min(judges.len());
@@ -187,6 +181,7 @@ mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
 
     use super::*;
+    use crate::linalg::Cholesky;
 
     #[test]
     fn scores_without_a_row_are_those_of_a_fit_without_it() {

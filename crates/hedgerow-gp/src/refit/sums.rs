@@ -65,6 +65,17 @@ impl<T: Number> Sums<T> {
         self.targets += &a.t().dot(&y);
     }
 
+    /// (A Aᵀ + s² I), factored, and w, a row a class.
+    pub(super) fn solved(&self, ridge: f64, par: &Par) -> Result<(Cholesky, Array2<f64>)> {
+        let mut with_ridge = self.gram.clone();
+        with_ridge.diag_mut().iter_mut().for_each(|v| *v += ridge);
+        let factor = Cholesky::robust(&with_ridge, par)?;
+        let mut w = self.targets.t().as_standard_layout().to_owned();
+        factor.forward_rows(&mut w, par);
+        factor.backward_rows(&mut w, par);
+        Ok((factor, w))
+    }
+
     /// The regression with one s². `y` is all that was fitted; `judges` are rows that it has not seen.
     pub(crate) fn solve(
         &self,
@@ -73,12 +84,7 @@ impl<T: Number> Sums<T> {
         judges: ArrayView2<'_, T>,
         par: &Par,
     ) -> Result<Refit> {
-        let mut with_ridge = self.gram.clone();
-        with_ridge.diag_mut().iter_mut().for_each(|v| *v += ridge);
-        let factor = Cholesky::robust(&with_ridge, par)?;
-        let mut w = self.targets.t().as_standard_layout().to_owned();
-        factor.forward_rows(&mut w, par);
-        factor.backward_rows(&mut w, par);
+        let (_, mut w) = self.solved(ridge, par)?;
         self.lower.backward_rows(&mut w, par);
         let near = nearness(&self.kernel, judges, self.wide.view(), par);
         Ok(Refit { weights: w.t().to_owned(), ridge, length: self.length, near, shares: shares(y) })

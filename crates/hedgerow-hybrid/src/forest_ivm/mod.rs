@@ -20,7 +20,8 @@ use std::borrow::Cow;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    Checked, ClassId, Classifier, Dataset, Error, Par, Params as _, Result, Schema, StopReason, Training,
+    Checked, ClassId, Classifier, Dataset, Error, Folds, Par, Params as _, Result, Schema, StopReason,
+    Training,
 };
 use hedgerow_forest::{Forest, OnlineForest};
 use hedgerow_gp::ivm::{FittedIvm, HeldOut};
@@ -190,22 +191,14 @@ impl ForestIvm {
     /// Answers of a machine to rows that it has not seen: machines with the same kernel learn most of the rows and answer the others.
     /// Of few rows, the answers that the machine itself would give without a row's own label must do.
     fn unseen(&self, data: &Dataset, fitted: &FittedIvm, training: &Training<'_>) -> Result<HeldOut> {
-        let n = data.n_rows();
-        if n < LEAST_CUT {
+        if data.n_rows() < LEAST_CUT {
             return Ok(fitted.held_out.clone());
         }
-        let mut order: Vec<usize> = (0..n).collect();
-        Rng::new(self.params.seed, Purpose::Sample, 8).shuffle(&mut order);
-        let n_folds = (FOLDS * ENOUGH_JUDGES).div_ceil(n).clamp(1, FOLDS);
+        let folds = Folds::new(data.n_rows(), FOLDS, Rng::new(self.params.seed, Purpose::Sample, 8));
         let (mut rows, mut tables) = (Vec::new(), Vec::new());
-        for fold in 0..n_folds {
-            let part = |is_left: bool| {
-                let places = (0..n).filter(|place| (place % FOLDS == fold) == is_left);
-                let mut rows: Vec<usize> = places.map(|place| order[place]).collect();
-                rows.sort_unstable();
-                rows
-            };
-            let (kept, left) = (data.select(&part(false)), part(true));
+        for fold in 0..folds.n_with(ENOUGH_JUDGES) {
+            let [kept, left] = folds.cut(fold);
+            let kept = data.select(&kept);
             if kept.check_trainable().is_err() {
                 continue;
             }

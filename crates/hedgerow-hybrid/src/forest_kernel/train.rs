@@ -6,7 +6,7 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Error, Params as _, Result, Silent, Training,
+    Budget, ClassId, Classifier as _, Dataset, Error, Folds, Params as _, Result, Silent, Training,
 };
 use hedgerow_forest::Forest;
 use hedgerow_gp::calibration::Calibration;
@@ -54,24 +54,17 @@ pub(super) fn judge(
     params: &ForestKernelParams,
     training: &Training<'_>,
 ) -> Result<Option<Verdict>> {
-    let n = data.n_rows();
     let noises = if params.noise_variance > 0.0 { vec![params.noise_variance] } else { NOISES.to_vec() };
-    let mut order: Vec<usize> = (0..n).collect();
-    Rng::new(params.seed, Purpose::Judge, 1).shuffle(&mut order);
+    let folds = Folds::new(data.n_rows(), FOLDS, Rng::new(params.seed, Purpose::Judge, 1));
     let mut tables: Vec<Vec<Array2<f64>>> = vec![Vec::new(); noises.len()];
     let mut of_forests: Vec<Array2<f64>> = Vec::new();
     let mut labels: Vec<ClassId> = Vec::new();
-    for fold in 0..(FOLDS * ENOUGH_JUDGES).div_ceil(n.max(1)).clamp(1, FOLDS) {
+    for fold in 0..folds.n_with(ENOUGH_JUDGES) {
         if training.budget.spent().is_some() {
             break;
         }
-        let part = |is_left: bool| {
-            let places = (0..n).filter(|place| (place % FOLDS == fold) == is_left);
-            let mut rows: Vec<usize> = places.map(|place| order[place]).collect();
-            rows.sort_unstable();
-            rows
-        };
-        let (kept, mut left) = (data.select(&part(false)), part(true));
+        let [kept, mut left] = folds.cut(fold);
+        let kept = data.select(&kept);
         left = left.iter().copied().step_by(left.len().div_ceil(MOST_JUDGES).max(1)).collect();
         if kept.check_trainable().is_err() {
             continue;

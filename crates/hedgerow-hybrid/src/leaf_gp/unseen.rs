@@ -7,7 +7,7 @@
 use std::time::Duration;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, ClassId, Dataset, Error, Result, Silent, Training};
+use hedgerow_core::{Budget, ClassId, Dataset, Error, Folds, Result, Silent, Training};
 use ndarray::{Array2, Axis, concatenate};
 
 use super::LeafGp;
@@ -28,26 +28,18 @@ impl LeafGp {
         took: Duration,
         training: &Training<'_>,
     ) -> Result<Option<Judges>> {
-        let n = data.n_rows();
-        let n_folds = (FOLDS * ENOUGH_JUDGES).div_ceil(n.max(1)).clamp(1, FOLDS);
+        let folds = Folds::new(data.n_rows(), FOLDS, Rng::new(self.params.seed, Purpose::Judge, 2));
         let left = training.budget.bytes.map(|limit| limit.saturating_sub(self.bytes() as u64));
         let budget = Budget { bytes: left, ..training.budget.clone() };
         let quiet = Training { budget: &budget, observer: &Silent, ..*training };
-        let mut order: Vec<usize> = (0..n).collect();
-        Rng::new(self.params.seed, Purpose::Judge, 2).shuffle(&mut order);
         let (mut said, mut classes): (Vec<Said>, Vec<ClassId>) = (Vec::new(), Vec::new());
-        for fold in 0..n_folds {
+        for fold in 0..folds.n_with(ENOUGH_JUDGES) {
             let is_short = budget.deadline.is_some_and(|end| end < std::time::Instant::now() + took);
             if is_short || budget.spent().is_some() {
                 break;
             }
-            let part = |is_left: bool| {
-                let places = (0..n).filter(|place| (place % FOLDS == fold) == is_left);
-                let mut rows: Vec<usize> = places.map(|place| order[place]).collect();
-                rows.sort_unstable();
-                rows
-            };
-            let (kept, mut left) = (data.select(&part(false)), part(true));
+            let [kept, mut left] = folds.cut(fold);
+            let kept = data.select(&kept);
             left = left.iter().copied().step_by(left.len().div_ceil(MOST_JUDGES).max(1)).collect();
             if kept.check_trainable().is_err() || left.is_empty() {
                 continue;
