@@ -408,9 +408,10 @@ const WHOLE: f32 = (1 << 23) as f32;
 
 /// Whether a value is a whole number from 0 to 255 (not -0). In steps that the compiler can run on many values at once.
 fn is_byte(value: f32) -> bool {
-    // As whole numbers, the bits of floats from 0 on stand in the order of the floats; others are below 0 or, if missing, above all.
-    let bits = value.to_bits() as i32;
-    (bits >= 0) & (bits <= 255_f32.to_bits() as i32) & ((value + WHOLE) - WHOLE == value)
+    // The bits of floats from 0 on stand in the order of the floats; those of others come after them.
+    let is_small = value.to_bits() <= 255_f32.to_bits();
+    let is_whole = (value + WHOLE) - WHOLE == value;
+    is_small & is_whole
 }
 
 /// The byte that such a value is.
@@ -434,5 +435,30 @@ fn write_row<C: Code>(values: &mut Vec<C>, at: usize, row: impl ExactSizeIterato
         for (to, value) in values[at..].iter_mut().zip(row) {
             *to = value;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_told_from_other_values() {
+        assert!((0..=255_u8).all(|b| is_byte(f32::from(b)) && byte(f32::from(b)) == b));
+        let others = [
+            -0.0,
+            -1.0,
+            0.5,
+            254.999_98,
+            256.0,
+            1e-40,
+            1e9,
+            -1e9,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            f32::NAN,
+            -f32::NAN,
+        ];
+        assert!(others.iter().all(|&value| !is_byte(value)));
     }
 }

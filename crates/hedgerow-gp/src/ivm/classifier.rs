@@ -65,6 +65,8 @@ pub struct HeldOut {
     pub rows: Vec<usize>,
     /// A probability a class for each of them.
     pub proba: Array2<f64>,
+    /// Whether those who answered had never met the rows: otherwise they knew all but the labels.
+    pub are_apart: bool,
 }
 
 impl IvmClassifier {
@@ -98,13 +100,13 @@ impl IvmClassifier {
     }
 
     fn held_out(&self, judged: Judged) -> HeldOut {
-        let Judged { rows, scores: mut proba } = judged;
+        let Judged { rows, scores: mut proba, are_apart } = judged;
         if let Some(learnt) = &self.learnt {
             for mut row in proba.rows_mut() {
                 row.as_slice_mut().into_iter().for_each(|row| learnt.calibration.apply(row));
             }
         }
-        HeldOut { rows, proba }
+        HeldOut { rows, proba, are_apart }
     }
 
     /// A classifier that knows nothing yet, and learns what it is given.
@@ -227,7 +229,7 @@ impl Learnt {
             pairs.for_each(|(&row, rating)| ratings[row] = ratings[row].max(*rating));
         }
         if let Some(how) = how {
-            let Refitted { refit, chosen, judges, scores, labels } = task.refit(&machines, how)?;
+            let Refitted { refit, chosen, judges, scores, labels, are_apart } = task.refit(&machines, how)?;
             // The regression may have chosen more rows than the machines have; they come after those.
             let rows = task.x.select(Axis(0), &chosen);
             chosen[union.len()..].iter().for_each(|&row| ratings[row] = f64::MIN_POSITIVE);
@@ -241,7 +243,7 @@ impl Learnt {
                 refit: Some(refit),
                 calibration,
             };
-            return Ok((learnt, ratings, Judged { rows: judges, scores }));
+            return Ok((learnt, ratings, Judged { rows: judges, scores, are_apart }));
         }
         // Machines know their active rows too well to be judged by them.
         let (judged, labels) = task.judged(&machines);

@@ -36,6 +36,8 @@ pub(super) struct Sites {
 pub(super) struct Judged {
     pub(super) rows: Vec<usize>,
     pub(super) scores: Array2<f64>,
+    /// Whether what scored them had never met them.
+    pub(super) are_apart: bool,
 }
 
 /// How scores are fitted to all rows.
@@ -185,6 +187,6 @@ impl Task<'_> {
         let rows = machines.judges();
         let labels = rows.iter().map(|&row| self.labels[row]).collect();
         let scores = machines.scores.select(Axis(0), &rows);
-        (Judged { rows, scores }, labels)
+        (Judged { rows, scores, are_apart: false }, labels)
     }
 }

@@ -51,6 +51,8 @@ pub struct Refitted {
     pub scores: Array2<f64>,
     /// Their labels.
     pub labels: Vec<ClassId>,
+    /// Whether the scores are those of regressions that had never met the rows.
+    pub are_apart: bool,
 }
 
 /// The rows that judge, and what is to be fitted.
@@ -104,7 +106,7 @@ impl<T: Number> Fitter<'_, T> {
         if freedom.may_move && self.is_affordable(best.chosen.len()) {
             self.move_length(&jury, &mut best, ridges, is_grown)?;
         }
-        self.finish(jury, best)
+        Ok(Refitted { are_apart: is_grown, ..self.finish(jury, best)? })
     }
 
     /// Goes to shorter length scales for as long as that is better; to longer ones if it never was.
@@ -131,16 +133,14 @@ impl<T: Number> Fitter<'_, T> {
 
     /// The regression that was found to be best. What is left to do is done whatever the budget says.
     fn finish(&self, jury: Jury, best: Trial) -> Result<Refitted> {
-        let refit = match best.refit {
-            Some(refit) => refit,
-            None => {
-                let open = Fitter { budget: &Budget::open(), ..*self };
-                let all: Vec<usize> = (0..self.labels.len()).collect();
-                let sums = open.sums_of(&best.chosen, &all, &jury.signs, best.length)?;
-                let sums = sums.ok_or(Error::Interrupted)?;
-                let judges = self.x.select(Axis(0), &jury.rows);
-                sums.solve(best.ridge, jury.signs.view(), judges.view(), self.par)?
-            }
+        let refit = if let Some(refit) = best.refit {
+            refit
+        } else {
+            let open = Fitter { budget: &Budget::open(), ..*self };
+            let all: Vec<usize> = (0..self.labels.len()).collect();
+            let sums = open.sums_of(&best.chosen, &all, &jury.signs, best.length)?;
+            let judges = self.x.select(Axis(0), &jury.rows);
+            sums.ok_or(Error::Interrupted)?.solve(best.ridge, jury.signs.view(), judges.view(), self.par)?
         };
         Ok(Refitted {
             refit,
@@ -148,6 +148,7 @@ impl<T: Number> Fitter<'_, T> {
             judges: jury.rows,
             scores: best.scores,
             labels: jury.labels,
+            are_apart: false,
         })
     }
 

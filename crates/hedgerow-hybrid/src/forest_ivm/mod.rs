@@ -141,7 +141,7 @@ impl ForestIvm {
                 // A machine made in haste is no help, and finding that out would take longer still.
                 break;
             }
-            let HeldOut { rows: judged, proba } = model.unseen(&task, &fitted, training)?;
+            let HeldOut { rows: judged, proba, .. } = model.unseen(&task, &fitted, training)?;
             for (&row, proba) in judged.iter().zip(proba.rows()) {
                 let row = rows[row];
                 if is_honest[row] {
@@ -188,10 +188,10 @@ impl ForestIvm {
         tasks
     }
 
-    /// Answers of a machine to rows that it has not seen: machines with the same kernel learn most of the rows and answer the others.
-    /// Of few rows, the answers that the machine itself would give without a row's own label must do.
+    /// Answers of a machine to rows that it has not seen: those by which it was judged itself, if parts of the rows were left out for that; otherwise
+    /// machines with the same kernel learn most of the rows and answer the others. Of few rows, the answers that the machine itself would give without a row's own label must do.
     fn unseen(&self, data: &Dataset, fitted: &FittedIvm, training: &Training<'_>) -> Result<HeldOut> {
-        if data.n_rows() < LEAST_CUT {
+        if fitted.held_out.are_apart || data.n_rows() < LEAST_CUT {
             return Ok(fitted.held_out.clone());
         }
         let folds = Folds::new(data.n_rows(), FOLDS, Rng::new(self.params.seed, Purpose::Sample, 8));
@@ -209,7 +209,7 @@ impl ForestIvm {
         }
         let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
         match ndarray::concatenate(Axis(0), &views) {
-            Ok(proba) => Ok(HeldOut { rows, proba }),
+            Ok(proba) => Ok(HeldOut { rows, proba, are_apart: true }),
             Err(_) => Ok(fitted.held_out.clone()),
         }
     }
