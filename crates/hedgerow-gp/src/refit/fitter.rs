@@ -72,8 +72,15 @@ pub(super) struct Trial {
     /// Scores of the rows that judge, and how bad these are.
     pub(super) scores: Array2<f64>,
     pub(super) loss: f64,
-    /// The regression, if it has been made already.
+    /// The regression, where it was made to find the scores.
     pub(super) refit: Option<Refit>,
+}
+
+impl Trial {
+    /// Whether regressions that had never met the rows have scored them.
+    fn is_apart(&self) -> bool {
+        self.refit.is_none()
+    }
 }
 
 impl Jury {
@@ -96,27 +103,24 @@ impl<T: Number> Fitter<'_, T> {
         let may_grow = n_rows > chosen.len() && self.is_affordable(n_rows);
         let jury = self.jury(if may_grow { n_rows } else { chosen.len() });
         let mut best = self.judged_alone(&jury, chosen.to_vec(), length, ridges)?;
-        let mut is_grown = false;
         if may_grow && self.budget.spent().is_none() {
             let more = self.with_worst(&jury, &best, n_rows);
-            if let Some(grown) = self.judged_apart(&jury, more, length, ridges)? {
-                (best, is_grown) = (grown, true);
-            }
+            best = self.judged_apart(&jury, more, length, ridges)?.unwrap_or(best);
         }
         if freedom.may_move && self.is_affordable(best.chosen.len()) {
-            self.move_length(&jury, &mut best, ridges, is_grown)?;
+            self.move_length(&jury, &mut best, ridges)?;
         }
-        Ok(Refitted { are_apart: is_grown, ..self.finish(jury, best)? })
+        self.finish(jury, best)
     }
 
     /// Goes to shorter length scales for as long as that is better; to longer ones if it never was.
-    fn move_length(&self, jury: &Jury, best: &mut Trial, ridges: &[f64], is_grown: bool) -> Result<()> {
+    fn move_length(&self, jury: &Jury, best: &mut Trial, ridges: &[f64]) -> Result<()> {
         for step in [STEP, 1.0 / STEP] {
             let mut has_moved = false;
             while self.budget.spent().is_none() {
                 let (chosen, length) = (best.chosen.clone(), best.length * step);
                 let ridges = around(ridges, best.ridge);
-                let next = if is_grown {
+                let next = if best.is_apart() {
                     self.judged_apart(jury, chosen, length, ridges)?
                 } else {
                     Some(self.judged_alone(jury, chosen, length, ridges)?)
@@ -133,6 +137,7 @@ impl<T: Number> Fitter<'_, T> {
 
     /// The regression that was found to be best. What is left to do is done whatever the budget says.
     fn finish(&self, jury: Jury, best: Trial) -> Result<Refitted> {
+        let are_apart = best.is_apart();
         let refit = if let Some(refit) = best.refit {
             refit
         } else {
@@ -148,7 +153,7 @@ impl<T: Number> Fitter<'_, T> {
             judges: jury.rows,
             scores: best.scores,
             labels: jury.labels,
-            are_apart: false,
+            are_apart,
         })
     }
 
