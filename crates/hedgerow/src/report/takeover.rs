@@ -78,7 +78,7 @@ impl Takeover {
     fn write_answers(&self, html: &mut Html) {
         let [helper, _] = self.helper.names();
         html.add(format_args!(
-            "<div class=\"scroll\"><table class=\"classes\">\n<thead><tr><th>forest's answer</th><th>rows</th>\
+            "<div class=\"scroll\"><table class=\"classes even\">\n<thead><tr><th>forest's answer</th><th>rows</th>\
              <th>{helper} heard</th><th>right before</th><th>right after</th><th>gained</th><th>log-loss before</th>\
              <th>after</th></tr></thead>\n<tbody>\n"
         ));
@@ -104,7 +104,7 @@ impl Takeover {
     fn write_confusion(&self, html: &mut Html) {
         let [_, helpers] = self.helper.names();
         html.add(format_args!(
-            "<h3>Confusion, forest alone → with {helpers}</h3>\n<div class=\"scroll\"><table class=\"classes\">\n\
+            "<h3>Confusion, forest alone → with {helpers}</h3>\n<div class=\"scroll\"><table class=\"classes even\">\n\
              <thead><tr><th>true ↓ answer →</th>"
         ));
         let n = self.account.before.len();
