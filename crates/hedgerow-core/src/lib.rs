@@ -1,10 +1,10 @@
-//! The ground that every Hedgerow crate stands on.
+//! What every Hedgerow crate is built on.
 //!
-//! [`data`] holds rows, labels and the schema that ties them to names; [`params`], [`budget`] and [`par`] say how a
-//! model is trained; [`traits`] say what a model can be asked; [`learn`] what learning takes and gives; [`metrics`] judge the answers; [`folds`] keep rows apart for that; [`drift`] notices when the
-//! task has changed; [`synth`] makes data whose changes are known; [`error`] explains what went wrong;
-//! [`text`] writes numbers as people read them. This crate does no
-//! input or output and knows no model.
+//! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
+//! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
+//! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`metrics`] evaluates predictions. [`drift`] detects
+//! concept drift, [`synth`] generates data whose drift is known. [`error`] explains what went wrong, [`text`] writes numbers as people read
+//! them. This crate does no input or output and knows no model.
 
 pub mod budget;
 pub mod data;
@@ -16,6 +16,8 @@ pub mod metrics;
 pub mod par;
 pub mod params;
 pub mod rng;
+pub mod run;
+pub mod scores;
 pub mod synth;
 pub mod testing;
 pub mod text;
@@ -28,4 +30,6 @@ pub use folds::Folds;
 pub use learn::{Drift, Lesson, Rows, Training};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
+pub use run::{Candidate, Delta, Effort, JobState, JobStatus, Step, TrainingRun, drive};
+pub use scores::{OutOfSample, Quality, Source};
 pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};
