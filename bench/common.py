@@ -1,4 +1,4 @@
-"""What both tables need: programs run one at a time, each in a process of its own, and what they printed kept."""
+"""What all pages need: programs run one at a time, each in a process of its own, and sections made of what they print."""
 
 from __future__ import annotations
 
@@ -8,18 +8,26 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
-from datasets import CACHE, Dataset
+import machine
+from datasets import CACHE, DATASETS, Dataset
+from page import ROOT, Body, Page, Section, Sections
+from runs import OURS, Run
 
 HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
 PEER_SCRIPTS = HERE / "peers"
+# Programs whose threads wait for each other by spinning suffer out of proportion when they have to share cores.
+MOST_OTHER_CORES = 0.2
+
+Settings = Mapping[str, object]
+Command = list[str | Path]
 
 
-def say(text: str) -> None:
+def log(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
@@ -39,13 +47,18 @@ class Failed(Exception):
     """A system that did not give a result."""
 
 
-def run_json(command: list[str | Path], limit: float | None = None, extra: dict[str, str] | None = None) -> dict:
-    """Runs a program to its end, or for `limit` seconds, and reads the JSON object that it prints. `extra` goes into its environment."""
+class TimedOut(Failed):
+    """A system that was stopped before it had one."""
+
+
+def run_json(command: Sequence[object], limit: float | None = None, extra: dict[str, str] | None = None) -> dict:
+    """Runs a program to its end, or for `limit` seconds, and reads the JSON object that it prints. `extra` goes into its
+    environment."""
     env = {**os.environ, **(extra or {})}
     try:
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=limit, env=env)
     except subprocess.TimeoutExpired as error:
-        raise Failed(f"stopped after {limit:.0f} s") from error
+        raise TimedOut(f"stopped after {limit:.0f} s") from error
     if done.returncode != 0:
         last = done.stderr.strip().splitlines()[-3:]
         raise Failed(f"exit code {done.returncode}: {' / '.join(last)}")
@@ -65,26 +78,58 @@ T = TypeVar("T", bound=Brief)
 
 
 class Bench:
-    """Runs systems and keeps what they report."""
+    """Runs systems and keeps what they report. A page's bench has a method for each of its parts."""
 
-    # Where what every run printed is kept.
-    results_file: Path
-
-    def __init__(self, args: argparse.Namespace) -> None:
-        self.args = args
+    def __init__(self, args: argparse.Namespace, sets: list[str], peers: list[str]) -> None:
+        self.args, self.sets, self.peers = args, sets, peers
+        # All that was printed, for those who want to look closer.
         self.raw: list[dict] = []
+        # Whether Hedgerow gave a result each time.
+        self.done = True
+        self.begin()
+
+    def begin(self) -> None:
+        """Forgets what belongs to the part before."""
+        self.commands: list[str] = []
         self.notes: list[str] = []
+        # Runs that gave a result, and the cores that other programs took during some of them.
+        self.n_results = 0
+        self.busy: dict[str, float] = {}
+        # What run.py is given beside the name of the part.
+        self.options = " --quick" if self.args.quick else ""
+        # Of whom the page tells the versions.
+        self.versions: list[str] = []
+        # The commit and the command that made it, where they are not the usual ones.
+        self.commit = self.invocation = ""
 
     def note(self, text: str) -> None:
-        say(text)
-        for folder in (self.args.data, ROOT):  # names of files, not where this machine keeps them
+        log(text)
+        for folder in (self.args.data, ROOT):  # names of files, not where this computer keeps them
             if folder is not None:
                 text = text.replace(f"{folder}{os.sep}", "")
         self.notes.append(text)
 
-    def attempt(self, label: str, measure: Callable[[], dict], read: Callable[[dict], T]) -> T | None:
+    def execute(
+        self, command: Sequence[object], limit: float | None = None, extra: dict[str, str] | None = None
+    ) -> dict:
+        """Runs a command, and remembers it for those who read the table."""
+        shown = self.shown(command)
+        if shown not in self.commands:
+            self.commands.append(shown)
+        return run_json(command, limit, extra)
+
+    def shown(self, command: Sequence[object]) -> str:
+        """A command with the names that a reader would use."""
+        text = " ".join(map(str, command))
+        names = {str(self.args.hedgerow): OURS, sys.executable: "bench/.venv/bin/python"}
+        names |= {f"{folder}{os.sep}": name for folder, name in ((self.args.data, "$HEDGEROW_DATA/"), (ROOT, ""))}
+        for old, new in names.items():
+            text = text.replace(old, new)
+        return text
+
+    def attempt(self, label: str, measure: Callable[[], dict], read: Callable[[dict], T] = Run.from_json) -> T | None:
         """Runs something and takes from its JSON what the table needs; what fails is noted."""
-        start = time.monotonic()
+        start, others = time.monotonic(), machine.OtherPrograms()
         try:
             result = measure()
             found = read(result)
@@ -95,8 +140,37 @@ class Bench:
             self.note(f"{label}: no result, its JSON has no {error}")
             return None
         self.raw.append({"run": label} | result)
-        say(f"{label}: {found.brief()} ({time.monotonic() - start:.0f} s in all)")
+        self.n_results += 1
+        if (cores := others.cores()) > MOST_OTHER_CORES:
+            self.busy[label] = cores
+        log(f"{label}: {found.brief()} ({time.monotonic() - start:.0f} s in all)")
         return found
+
+    def ours(
+        self, label: str, verb: str, model: str, files: Command, settings: Settings, seed: int = 0, frozen: bool = False
+    ) -> Run | None:
+        """A fit, a training run or a stream of Hedgerow."""
+        sets = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
+        running = ["--seed", seed, "--threads", self.args.threads, *(["--frozen"] if frozen else []), "--json"]
+        command = [self.args.hedgerow, verb, "--model", model, *files, *sets, *running]
+        found = self.attempt(f"{label} {OURS} {verb} {model}", lambda: self.execute(command))
+        self.done = self.done and found is not None
+        return found
+
+    def peer(
+        self, label: str, script: str, *options: object, threads: int | None = None, limit: float | None = None
+    ) -> Run | None:
+        command = [sys.executable, PEER_SCRIPTS / script, *options, "--threads", threads or self.args.threads]
+        return self.attempt(f"{label} {script.removesuffix('.py')}", lambda: self.execute(command, limit))
+
+    def files(self, name: str) -> Command:
+        """How hedgerow reads a data set."""
+        dataset = DATASETS[name]
+        train, test = dataset.files(self.args.data)
+        return [train, *dataset.target_args(), *dataset.read_args, "--test", test]
+
+    def there(self, name: str) -> bool:
+        return name in self.sets and self.ready(DATASETS[name])
 
     def ready(self, dataset: Dataset) -> bool:
         """Whether the set's files are there; makes them ready if so."""
@@ -106,10 +180,44 @@ class Bench:
             self.note(f"{dataset.name} left out: {', '.join(missing)} not found in the data folder")
             return False
         if not dataset.is_prepared():
-            say(f"preparing {dataset.name}")
+            log(f"preparing {dataset.name}")
             subprocess.run([sys.executable, HERE / "datasets.py", data, dataset.name], check=True)
         return True
 
-    def save(self) -> None:
+    def note_busy(self) -> None:
+        """Notes the runs whose times are worth little, if there are any."""
+        if self.busy:
+            self.note(f"other programs took up to {max(self.busy.values()):.1f} cores during {len(self.busy)} of "
+                      f"{self.n_results} runs, so these times are not to be trusted: {'; '.join(self.busy)}")  # fmt: skip
+
+    def save(self, name: str) -> None:
         CACHE.mkdir(exist_ok=True)
-        self.results_file.write_text(json.dumps(self.raw, indent=1))
+        (CACHE / f"results-{name}.json").write_text(json.dumps(self.raw, indent=1))
+
+
+class Part(NamedTuple):
+    """A section of a page: its title, and the method that measures it or returns none if there is nothing to run."""
+
+    title: str
+    measure: Callable[[Bench], Body | None]
+
+
+def make(bench: Bench, page: Page, parts: Mapping[str, Part], wanted: Sequence[str]) -> Sections:
+    """The sections of those parts that could be run."""
+    sections: Sections = {}
+    for name in wanted:
+        bench.begin()
+        made = machine.made(bench.args, "", [])  # before: the load is that at the start
+        body = parts[name].measure(bench)
+        bench.note_busy()
+        bench.save(page.name)
+        if body is None or bench.n_results == 0:
+            # What the page has is better than that.
+            log(f"{page.name}, {name}: not made; its data were not asked for or are not there, or nothing gave a result")
+            continue
+        only = f" --{page.name}-only {name}" if len(parts) > 1 else ""
+        command = (bench.invocation or f"python bench/run.py --{page.name}{only}") + bench.options
+        versions = ", ".join([made.versions, *bench.versions])
+        made = replace(made, commit=bench.commit or made.commit, command=command, versions=versions)
+        sections[name] = Section(parts[name].title, made, body, bench.commands, bench.notes)
+    return sections

@@ -1,7 +1,7 @@
 """The data sets of the benchmark: where they are, how they are split, and how each system is given them.
 
 Every set becomes four arrays in `.cache/NAME/` (`train_x.npy`, `train_y.npy`, `test_x.npy`, `test_y.npy`:
-float32 rows, classes numbered from 0) for the peers, and a pair of files that `hedgerow` reads itself. Tables also
+float32 rows, classes numbered from 0; and `categories.npy`, how many categories each column has) for the peers, and a pair of files that `hedgerow` reads itself. Tables also
 become `train.csv` and `test.csv` there, for what reads them as a stream.
 
 Run as a program, `datasets.py DATA_DIR NAME` writes the arrays. `run.py` does so in a process of its own: a process
@@ -18,7 +18,7 @@ from pathlib import Path
 CACHE = Path(__file__).resolve().parent / ".cache"
 ARRAYS = ("train_x", "train_y", "test_x", "test_y")
 # A cache written by an older version of this file is made anew.
-CACHE_VERSION = "2"
+CACHE_VERSION = "3"
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ def prepare(dataset: Dataset, data: Path) -> None:
     elif dataset is USPS:
         arrays = read_usps(dataset, data)
     else:
-        arrays = split_table(dataset, data)
+        arrays, n_categories = split_table(dataset, data)
+        np.save(dataset.cache / "categories.npy", n_categories)
     train_x, train_y, test_x, test_y = arrays
     classes = np.unique(np.concatenate([train_y, test_y]))
     for name, x in (("train_x", train_x), ("test_x", test_x)):
@@ -141,7 +142,8 @@ def read_usps(dataset: Dataset, data: Path) -> tuple:
 
 
 def split_table(dataset: Dataset, data: Path) -> tuple:
-    """Cuts one CSV file in two, line by line so that no value changes, and reads both parts."""
+    """Cuts one CSV file in two, line by line so that no value changes, and reads both parts. Also tells how many
+    categories each column has; 0 is a column of numbers."""
     import numpy as np
 
     with gzip.open(data / dataset.sources[0], "rt", encoding="utf-8") as file:
@@ -149,13 +151,36 @@ def split_table(dataset: Dataset, data: Path) -> tuple:
     if dataset.shuffle:
         lines = [lines[i] for i in np.random.default_rng(0).permutation(len(lines))]
     target = header.split(",").index(dataset.target)
-    arrays = []
     parts = (lines[: dataset.n_train], lines[dataset.n_train :])
+    cells = []
     for path, part in zip(dataset.tables(), parts, strict=True):
         path.write_text("\n".join([header, *part]) + "\n", encoding="utf-8")
-        cells = np.array([line.split(",") for line in part])
-        arrays += [np.delete(cells, target, axis=1).astype(np.float32), cells[:, target]]
-    return tuple(arrays)
+        cells.append(np.array([line.split(",") for line in part]))
+    labels = [part[:, target] for part in cells]
+    columns = [np.delete(part, target, axis=1).T for part in cells]
+    known = [categories(column) for column in columns[0]]
+    train_x, test_x = (
+        np.column_stack([numbers(column, names) for column, names in zip(part, known, strict=True)]) for part in columns
+    )
+    return (train_x, labels[0], test_x, labels[1]), [len(names) for names in known]
+
+
+def categories(column) -> dict[str, int]:
+    """A number for each category of a column of text; none of a column of numbers."""
+    try:
+        column.astype("float32")
+    except ValueError:
+        return {name: i for i, name in enumerate(dict.fromkeys(column.tolist()))}
+    return {}
+
+
+def numbers(column, names: dict[str, int]):
+    """A column as float32; a category that the training rows do not have is missing."""
+    import numpy as np
+
+    if not names:
+        return column.astype(np.float32)
+    return np.array([names.get(name, np.nan) for name in column.tolist()], dtype=np.float32)
 
 
 if __name__ == "__main__":

@@ -1,27 +1,24 @@
-"""The tables of Gaussian processes and the Informative Vector Machine, beside numpy and scikit-learn.
+"""The page of Gaussian processes and the Informative Vector Machine (IVM), beside numpy and scikit-learn.
 
-Each table (a to f) is run and written on its own: `run.py --gp --gp-only d`.
+Each section (a to f) can be run alone: `run.py --gp --gp-only d`.
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import machine
-from common import HERE, PEER_SCRIPTS, ROOT, Bench, names_of, run_json, say
-from datasets import CACHE, DATASETS, USPS
-from forest import N_TREES
+from common import HERE, Bench, Command, Part, Settings
+from datasets import DATASETS, USPS
+from forest import N_TREES, SYSTEM_NAMES
 from gp_sets import N_MNIST_CLASSES, N_MNIST_ROWS, Binary, Digits
-from gp_table import (
-    COST_COLUMNS, FIRST_BATCH, QUALITY_COLUMNS, Run, Runs, cost, lines, middle, quality, ratio, section,
-)  # fmt: skip
-from table import OURS, SYSTEM_NAMES, show, significant
+from page import Body, Claim, Page, Sections, Table, loss, percent, points, show, significant, table_of, times
+from runs import COST_COLUMNS, OURS, QUALITY_COLUMNS, Run, Runs, cost, middle, quality, ratio
 
 NUMPY_IVM, SKLEARN_GP, SVM = "numpy-ivm", "sklearn-gp", "svm"
 PEERS = QUICK_PEERS = (NUMPY_IVM, SKLEARN_GP, SVM)
@@ -39,11 +36,9 @@ USPS_ACTIVE = (100, 300)
 MNIST_ACTIVE, QUICK_MNIST_ACTIVE, QUICK_MNIST_ROWS = 800, 50, 6000
 CALIBRATION_ACTIVE = 300
 STREAM_ACTIVE, N_BATCHES = 100, 20
-# Programs whose threads wait for each other by spinning suffer out of proportion when they have to share cores.
-MOST_OTHER_CORES = 0.2
-
-Settings = dict[str, object]
-Command = list[str | Path]
+# Batches of a stream whose times are looked at, counted from 1: the first ones are small and find the kernel.
+FIRST_BATCH = 5
+LAST_TO_FIRST = f"batch {N_BATCHES} ÷ batch {FIRST_BATCH}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,13 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         return name, value
 
     group = parser.add_argument_group("Gaussian processes")
-    listed = "; ".join(f"{name}: {title}" for name, (title, _) in PARTS.items())
-    group.add_argument("--gp-only", type=names_of(PARTS), help=f"only these tables, such as a,d; {listed}")
     group.add_argument("--gp-set", type=setting, action="append", default=[], metavar="NAME=VALUE",
                        help="a parameter for every fit of Hedgerow's IVM, also against those below")  # fmt: skip
     group.add_argument("--gp-active", type=int, help=f"table d: active rows a class (default: {MNIST_ACTIVE})")
     group.add_argument("--gp-length", type=float, default=5.0, help="table d: length scale, on pixels from 0 to 1")
-    group.add_argument("--gp-variance", type=float, default=30.0, help="table d: variance of the kernel")
+    group.add_argument("--gp-variance", type=float, default=30.0, help="table d: signal variance")
     group.add_argument("--gp-noise", type=float, default=1e-3, help="table d: noise variance")
     group.add_argument("--gp-rows", type=int, help=f"table d: training rows (default: {N_MNIST_ROWS})")
     group.add_argument("--gp-classes", type=int, default=N_MNIST_CLASSES,
@@ -68,88 +61,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class GpBench(Bench):
-    """Runs one table after the other and keeps what the systems report."""
+    """Runs one section after the other and keeps what the systems report."""
 
-    results_file = CACHE / "results-gp.json"
-    # What is taken from the JSON of a run.
-    read = staticmethod(Run.from_json)
-
-    def __init__(self, args: argparse.Namespace, sets: list[str], peers: list[str]) -> None:
-        super().__init__(args)
-        self.sets, self.peers = sets, peers
-        self.commands: list[str] = []
-        # Runs of the table at hand that gave a result.
-        self.n_results = 0
-        # What run.py is given beside the name of the table.
-        self.options = ""
-        # Whether Hedgerow gave a result each time.
-        self.done = True
-
-    def measure(self, label: str, command: Command) -> Run | None:
-        """Runs a command, and remembers it for those who read the table."""
-        shown = " ".join(map(str, command))
-        # The names that a reader would use, not where this machine keeps things.
-        names = {str(self.args.hedgerow): OURS, sys.executable: "bench/.venv/bin/python"}
-        names |= {f"{folder}{os.sep}": name for folder, name in ((self.args.data, "$HEDGEROW_DATA/"), (ROOT, ""))}
-        for text, name in names.items():
-            shown = shown.replace(text, name)
-        if shown not in self.commands:
-            self.commands.append(shown)
-        others = machine.OtherPrograms()
-        found = self.attempt(label, partial(run_json, command), self.read)
-        self.n_results += found is not None
-        if found is not None and (cores := others.cores()) > MOST_OTHER_CORES:
-            self.note(f"{label}: other programs took {cores:.1f} cores meanwhile, so its times say little")
-        return found
+    def begin(self) -> None:
+        super().begin()
+        self.versions = [machine.package(name) for name in ("scikit-learn", "numpy", "scipy")]
 
     def ours(self, label: str, verb: str, model: str, files: Command, settings: Settings, seed: int = 0) -> Run | None:
-        if model == "ivm":
-            settings = settings | dict(self.args.gp_set)
-        sets = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
-        running = ["--seed", str(seed), "--threads", str(self.args.threads), "--json"]
-        command = [self.args.hedgerow, verb, "--model", model, *files, *sets, *running]
-        found = self.measure(f"{label} {OURS} {model}", command)
-        self.done = self.done and found is not None
-        return found
-
-    def peer(self, label: str, script: str, *options: str | Path, threads: int | None = None) -> Run | None:
-        command = [sys.executable, PEER_SCRIPTS / script, *options, "--threads", str(threads or self.args.threads)]
-        return self.measure(f"{label} {script.removesuffix('.py')}", command)
-
-    def files(self, name: str) -> Command:
-        """How hedgerow reads a data set."""
-        dataset = DATASETS[name]
-        train, test = dataset.files(self.args.data)
-        return [train, *dataset.target_args(), *dataset.read_args, "--test", test]
+        more = dict(self.args.gp_set) if model == "ivm" else {}
+        return super().ours(label, verb, model, files, {**settings, **more}, seed)
 
     def make(self, *command: str | Path) -> None:
         """Makes files, in a process of its own because it reads arrays."""
         subprocess.run([sys.executable, HERE / "gp_sets.py", *command], check=True)
 
-    def there(self, name: str) -> bool:
-        return name in self.sets and self.ready(DATASETS[name])
-
     def repeats(self) -> range:
         return range(self.args.repeats or (1 if self.args.quick else 3))
 
-    # The tables. Each gives its lines, or none if there is nothing to run.
+    # The sections. Each gives its tables, or none if there is nothing to run.
 
-    def label_regression(self) -> list[str]:
+    def label_regression(self) -> Body | None:
         if not self.there("usps"):
-            return []
+            return None
         run = self.ours("a", "fit", "gp", self.files("usps"), LABEL_REGRESSION)
         row = ["usps", "exact GP on ±1 labels", *quality([run]), *cost([run])]
-        return lines(("data", "model", *QUALITY_COLUMNS, *COST_COLUMNS), [row], 2)
+        return Body([Table(("data", "model", *QUALITY_COLUMNS, *COST_COLUMNS), [row], 2)])
 
-    def laplace(self) -> list[str]:
-        """In turn with the peer, as the speed of a machine drifts."""
+    def laplace(self) -> Body | None:
+        """In turn with the peer, as the speed of a computer drifts."""
         if "usps" not in self.sets:
-            return []
+            return None
         binary = Binary(N_QUICK_BINARY_ROWS if self.args.quick else N_BINARY_ROWS)
         self.make("binary", str(binary.n_rows), "usps" if self.ready(USPS) else "generated")
         train, test = binary.files()
         files: Command = [train, "--target", "class", "--test", test]
-        kernel = ["--length", str(BINARY_KERNEL["length_scale"]), "--variance", str(BINARY_KERNEL["signal_variance"])]
+        kernel = ["--length", BINARY_KERNEL["length_scale"], "--variance", BINARY_KERNEL["signal_variance"]]
         ours: Runs = []
         theirs: Runs = []
         for repeat in self.repeats():
@@ -168,17 +114,15 @@ class GpBench(Bench):
             ]
             for name, runs in ((SYSTEM_NAMES[OURS], ours), ("GaussianProcessClassifier", theirs))
         ]
-        columns = ("system", "log evidence", *QUALITY_COLUMNS, *COST_COLUMNS, "fit ×")
-        return [
-            f"Two classes ({binary.kind()}), kernel given, logistic likelihood; medians of {len(self.repeats())}. "
-            "× is how many times faster than scikit-learn, of which the faster of one thread and all counts.",
-            "",
-            *lines(columns, rows, 1),
-        ]
+        return Body(
+            [Table(("system", "log evidence", *QUALITY_COLUMNS, *COST_COLUMNS, "fit ×"), rows, 1)],
+            f"Two classes ({binary.kind()}), kernel given, logistic likelihood; medians of {len(self.repeats())}. × is "
+            "how many times faster than scikit-learn, of which the faster of one thread and all counts.",
+        )
 
-    def ivm_usps(self) -> list[str]:
+    def ivm_usps(self) -> Body | None:
         if not self.there("usps"):
-            return []
+            return None
         rows = []
         for n_active in USPS_ACTIVE[: 1 if self.args.quick else None]:
             runs = [
@@ -186,17 +130,14 @@ class GpBench(Bench):
                 for i in self.repeats()
             ]
             kernels = " / ".join(dict.fromkeys(run.kernel for run in runs if run and run.kernel)) or "–"
-            rows.append(["usps", kernels, str(n_active), *quality(runs), *cost(runs)])
-        columns = ("data", "kernel found", "points a class", *QUALITY_COLUMNS, *COST_COLUMNS)
-        return [
-            f"The search for the kernel's parameters is part of fit. Medians of {len(self.repeats())} seeds.",
-            "",
-            *lines(columns, rows, 2),
-        ]
+            rows.append(["usps", str(n_active), kernels, *quality(runs), *cost(runs)])
+        columns = ("data", "active rows a class", "hyper-parameters found", *QUALITY_COLUMNS, *COST_COLUMNS)
+        text = f"The search for the hyper-parameters is part of fit. Medians of {len(self.repeats())} seeds."
+        return Body([Table(columns, rows, 3)], text)
 
-    def ivm_mnist(self) -> list[str]:
+    def ivm_mnist(self) -> Body | None:
         if not self.there("mnist"):
-            return []
+            return None
         args = self.args
         n_active = args.gp_active or (QUICK_MNIST_ACTIVE if args.quick else MNIST_ACTIVE)
         n_rows = args.gp_rows or (QUICK_MNIST_ROWS if args.quick else N_MNIST_ROWS)
@@ -219,9 +160,8 @@ class GpBench(Bench):
                 self.make("mnist", args.data, str(digits.n_classes), str(n_rows))
         theirs: Runs = []
         if NUMPY_IVM in self.peers:
-            kernel = ["--length", str(args.gp_length), "--variance", str(args.gp_variance)]
-            noise = ["--noise", str(args.gp_noise)]
-            options = [*all_digits.peer_args(), "--n-active", str(n_active), *kernel, *noise]
+            kernel = ["--length", args.gp_length, "--variance", args.gp_variance, "--noise", args.gp_noise]
+            options = [*all_digits.peer_args(), "--n-active", n_active, *kernel]
             theirs = [self.peer("d", "numpy_ivm.py", DATASETS["mnist"].cache, *options)]
         ours = [self.ours("d", "fit", "ivm", all_digits.fit_args(args.data), settings)]
         of_zero = [self.ours("d zero", "fit", "ivm", zero.fit_args(args.data), settings)]
@@ -242,18 +182,16 @@ class GpBench(Bench):
         ]
         columns = ("system", QUALITY_COLUMNS[0], "0 or not %", *QUALITY_COLUMNS[1:], *COST_COLUMNS, "fit ×")
         joined = "" if args.gp_classes >= N_MNIST_CLASSES else f" (the digits from {args.gp_classes - 1} on are one)"
-        return [
+        return Body(
+            [Table(columns, rows, 1)],
             f"MNIST, {n_rows:,} training rows, all of them candidates, {args.gp_classes} classes{joined}, {n_active} "
-            f"points a class, kernel given: length scale {args.gp_length:g} on pixels from 0 to 1, variance "
-            f"{args.gp_variance:g}, noise {args.gp_noise:g}. × is how many times faster than numpy.",
-            "",
-            *lines(columns, rows, 1),
-            "",
-            "*0 or not*: for Hedgerow, a fit of its own to two classes; for numpy, the machine of class 0. Hedgerow's "
-            "probabilities are calibrated, which its time to fit includes; numpy's are only made to sum to 1.",
-        ]
+            f"active rows a class, kernel given: length scale {args.gp_length:g} on pixels from 0 to 1, signal variance "
+            f"{args.gp_variance:g}, noise variance {args.gp_noise:g}. One run each. × is how many times faster than numpy.",
+            "*0 or not*: for Hedgerow, a fit of its own to two classes; for numpy, the one-vs-rest classifier of class 0. "
+            "Hedgerow's probabilities are calibrated, which its time to fit includes; numpy's are only made to sum to 1.",
+        )
 
-    def calibration(self) -> list[str]:
+    def calibration(self) -> Body | None:
         rows = []
         for name in (name for name in CALIBRATION_SETS if self.there(name)):
             label, files = f"e {name}", self.files(name)
@@ -265,33 +203,36 @@ class GpBench(Bench):
                 found.append(("SVM, RBF", self.peer(label, "sklearn_svm.py", DATASETS[name].cache)))
             rows += [[name, system, *quality([run]), *cost([run])] for system, run in found]
         if not rows:
-            return []
-        return [
-            f"IVM: {CALIBRATION_ACTIVE} points a class. The search for parameters is part of fit, for IVM and SVM.",
-            "",
-            *lines(("data", "system", *QUALITY_COLUMNS, *COST_COLUMNS), rows, 2),
-        ]
+            return None
+        return Body(
+            [Table(("data", "system", *QUALITY_COLUMNS, *COST_COLUMNS), rows, 2)],
+            f"IVM: {CALIBRATION_ACTIVE} active rows a class. The search for hyper-parameters is part of fit, for IVM and "
+            "SVM. Both get the same prepared columns (`peers/rows.py`). One run each.",
+        )
 
-    def online(self) -> list[str]:
+    def online(self) -> Body | None:
         if not self.there("usps"):
-            return []
+            return None
         settings: Settings = {"n_active": STREAM_ACTIVE}
         at_once = self.ours("f at once", "fit", "ivm", self.files("usps"), settings)
         files = [*self.files("usps"), "--batches", str(N_BATCHES)]
         batches = self.ours("f batches", "stream", "ivm", files, settings)
         rows = []
         for learnt, run in (("at once", at_once), (f"in {N_BATCHES} batches", batches)):
-            later = run.later_batches if run else ()
+            later = run.batches[FIRST_BATCH - 1 :] if run else ()
             seconds = [sum(later) / len(later), max(later), growth(later), later[-1] / later[0]] if later else [None] * 4
             total = run.fit if run else None
             rows.append(["usps", learnt, *quality([run]), significant(total), *map(significant, seconds)])
         span = f"batches {FIRST_BATCH} to {N_BATCHES}"
         columns = (
             "data", "learnt", *QUALITY_COLUMNS, "fit s", f"s a batch, mean of {span}", "the longest",
-            "second half of these ÷ first half", f"batch {N_BATCHES} ÷ batch {FIRST_BATCH}",
+            "second half of these ÷ first half", LAST_TO_FIRST,
         )  # fmt: skip
-        note = "Machines are trained again two or three times in a batch, so single batches differ by a third."
-        return [f"{STREAM_ACTIVE} points a class. {note}", "", *lines(columns, rows, 2)]
+        text = (
+            f"{STREAM_ACTIVE} active rows a class. One-vs-rest classifiers are trained again in some batches and not in "
+            "others, so the times of single batches differ. One run each."
+        )
+        return Body([Table(columns, rows, 2)], text)
 
 
 def growth(seconds: Sequence[float]) -> float:
@@ -300,42 +241,40 @@ def growth(seconds: Sequence[float]) -> float:
     return sum(seconds[-half:]) / sum(seconds[:half])
 
 
-PARTS: dict[str, tuple[str, Callable[[GpBench], list[str]]]] = {
-    "a": ("exact GP, label regression", GpBench.label_regression),
-    "b": ("Laplace beside scikit-learn's", GpBench.laplace),
-    "c": ("IVM on USPS, search included", GpBench.ivm_usps),
-    "d": ("IVM on MNIST beside numpy", GpBench.ivm_mnist),
-    "e": ("probabilities of IVM, forest and SVM", GpBench.calibration),
-    "f": ("IVM online", GpBench.online),
+def claims(sections: Sections) -> list[Claim | str]:
+    """What the Gaussian processes must show."""
+    b, d, e, f = (table_of(sections, name) for name in "bdef")
+    ours, theirs = (b.value("log evidence", system) for system in ("Hedgerow", "GaussianProcessClassifier"))
+    apart = abs(ours - theirs) if ours is not None and theirs is not None else None
+    found = [
+        Claim("Laplace, log evidence apart from scikit-learn's", apart, 0.01, False, "{:.4f}".format, ("b",)),
+        Claim("Laplace, fit against scikit-learn", b.value("fit ×", "Hedgerow"), 1, True, times, ("b",)),
+        Claim("IVM on mnist, fit against numpy", d.value("fit ×", "Hedgerow"), 1, True, times, ("d",)),
+        Claim("IVM on mnist, accuracy no less than numpy's", d.value("accuracy %", "Hedgerow"),
+              d.value("accuracy %", "numpy"), True, percent, ("d",)),
+    ]  # fmt: skip
+    for name in CALIBRATION_SETS:
+        for column, write in (("log-loss", loss), ("ECE", loss)):
+            ivm, svm = (e.value(column, name, system) for system in ("Hedgerow IVM", "SVM, RBF"))
+            found.append(Claim(f"{name}, {column} of the IVM no more than that of the SVM", ivm, svm, False, write, ("e",)))
+        ivm, svm = (e.value("fit s", name, system) for system in ("Hedgerow IVM", "SVM, RBF"))
+        faster = svm / ivm if ivm and svm else None
+        found.append(Claim(f"{name}, fit of the IVM against that of the SVM", faster, 1, True, times, ("e",)))
+    later = f.value("second half of these ÷ first half", "usps", in_batches := f"in {N_BATCHES} batches")
+    once, batches = (f.value("accuracy %", "usps", learnt) for learnt in ("at once", in_batches))
+    if None in (later, once, batches):
+        return found
+    online = f"usps, IVM {in_batches}: {points(batches - once)} of accuracy against one fit; later batches take {times(later)} as long."
+    return [*found, online]
+
+
+PARTS = {
+    "a": Part("(a) exact GP, label regression", GpBench.label_regression),
+    "b": Part("(b) Laplace beside scikit-learn's", GpBench.laplace),
+    "c": Part("(c) IVM on USPS, search included", GpBench.ivm_usps),
+    "d": Part("(d) IVM on MNIST beside numpy", GpBench.ivm_mnist),
+    "e": Part("(e) probabilities of IVM, forest and SVM", GpBench.calibration),
+    "f": Part("(f) IVM online", GpBench.online),
 }
-
-
-def place(part: str) -> str:
-    """Where a table stands in its document."""
-    return f"gp-{part}"
-
-
-PLACES = tuple(place(part) for part in PARTS)
-
-
-def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[dict[str, str], bool]:
-    """The tables as Markdown by their places, and whether Hedgerow gave a result each time."""
-    bench = GpBench(args, sets, peers)
-    versions = [machine.package(name) for name in ("scikit-learn", "numpy", "scipy")]
-    texts = {}
-    for part in args.gp_only or PARTS:
-        title, table = PARTS[part]
-        bench.commands, bench.notes, bench.n_results = [], [], 0
-        bench.options = " --quick" if args.quick else ""
-        header = machine.header(str(args.hedgerow), args.threads, versions)
-        body = table(bench)
-        if not body:
-            say(f"no table {part}: its data were not asked for or are not there")
-            continue
-        bench.save()
-        if bench.n_results == 0:
-            say(f"no table {part}: nothing gave a result")  # what the document has is better than that
-            continue
-        commands = [f"bench/run.py --gp --gp-only {part}{bench.options}   # runs all of these:", *bench.commands]
-        texts[place(part)] = section(f"({part}) {title}", header, body, commands, bench.notes)
-    return texts, bench.done
+BENCH = GpBench
+PAGE = Page("gp", "Benchmarks of Gaussian processes", (), tuple(PARTS), claims)

@@ -1,7 +1,9 @@
-"""What the benchmark ran on."""
+"""What the benchmark ran on: the computer, the commit, the versions."""
 
 from __future__ import annotations
 
+import argparse
+import hashlib
 import os
 import platform
 import subprocess
@@ -11,7 +13,7 @@ from datetime import date
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
+from page import ROOT, Made
 
 
 def output(*command: str) -> str:
@@ -45,7 +47,7 @@ def memory() -> str:
 
 def commit() -> str:
     found = output("git", "rev-parse", "--short", "HEAD") or "unknown"
-    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/benchmarks*.md")
+    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/benchmarks*.md", ":!bench/results")
     return f"{found} with changes" if changed else found
 
 
@@ -56,9 +58,9 @@ def package(name: str) -> str:
         return f"{name} not installed"
 
 
-def ranger_version() -> str:
-    """The version of R's ranger, or nothing where R or ranger is absent."""
-    return output("Rscript", "-e", "library(ranger); cat(as.character(packageVersion('ranger')))")
+def r_package(name: str) -> str:
+    """The version of a package of R, or nothing where R or the package is absent."""
+    return output("Rscript", "-e", f"library({name}); cat(as.character(packageVersion('{name}')))")
 
 
 class OtherPrograms:
@@ -84,17 +86,28 @@ class OtherPrograms:
         return (self.seconds() - self.before) / max(time.monotonic() - self.start, 0.01)
 
 
-def header(hedgerow: str, threads: int, peers: list[str]) -> list[str]:
-    """The lines above the table. Load is given because whatever else runs makes the times worth less."""
+def program(hedgerow: Path, target: Path) -> str:
+    """The commit of the program: that of the checkout if it was built there, else only what the file itself tells."""
+    if target.resolve() in hedgerow.resolve().parents:
+        return commit()
+    return f"unknown (a program given by its path, SHA-256 {digest(hedgerow)}; scripts of commit {commit()})"
+
+
+def digest(path: Path) -> str:
+    """Enough of a file's SHA-256 to tell builds apart."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:12]
+
+
+def made(args: argparse.Namespace, command: str, versions: list[str]) -> Made:
+    """What stands above a table. Load is given because whatever else runs makes the times worth less."""
     load = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
-    versions = [
-        f"{output(hedgerow, '--version') or 'hedgerow'} (commit {commit()})",
-        output("rustc", "--version") or "rustc unknown",
-        f"Python {sys.version.split()[0]}",
-        *peers,
-    ]
-    return [
-        f"{date.today().isoformat()}; {cpu()}, {os.cpu_count()} cores, {memory()}, {platform.system()}{load}; "
-        f"{threads} threads.  ",
-        ", ".join(versions) + ".",
-    ]
+    rust = output("rustc", "--version").split(" (")[0] or "rustc unknown"
+    known = [output(str(args.hedgerow), "--version") or "hedgerow", rust, f"Python {sys.version.split()[0]}", *versions]
+    return Made(
+        date=date.today().isoformat(),
+        commit=program(args.hedgerow, args.target),
+        command=command,
+        computer=f"{cpu()}, {os.cpu_count()} cores, {memory()}, {platform.system()}{load}; {args.threads} threads",
+        versions=", ".join(known),
+    )

@@ -1,27 +1,35 @@
-"""The table of the Python package: what it costs beside Rust, and how it stands beside scikit-learn, on MNIST."""
+"""The page of the Python package: what it costs beside Rust, and how it stands beside scikit-learn, on MNIST.
+
+The three are treated alike: each fits and predicts as often in one process, the first time of each is warm-up and does
+not count, and the median of the rest does.
+"""
 
 from __future__ import annotations
 
-import argparse
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from statistics import median
 
 import machine
-from common import PEER_SCRIPTS, ROOT, Bench, Failed, run_json, say
+from common import PEER_SCRIPTS, Bench, Failed, Part
 from datasets import CACHE, DATASETS
-from table import Goal, times
+from page import ROOT, Body, Claim, Page, Sections, Table, show, table_of, times
 
-PLACE = "python"
 SETS = QUICK_SETS = ("mnist",)
 ET = "et"
 PEERS = QUICK_PEERS = (ET,)
+# Also written in crates/hedgerow/examples/in_memory.rs; what a program reports is compared with these.
+N_FITS, N_PREDICTIONS, N_SINGLE_ROWS = 3, 5, 1000
+SYSTEMS = ("Rust", "Python", "scikit-learn")
+FIT, PREDICT, ONE_ROW = "fit s", "predict 10,000 rows s", "predict one row µs"
 
 
-@dataclass
+@dataclass(frozen=True)
 class Times:
     """What one program printed."""
 
@@ -30,22 +38,24 @@ class Times:
     def brief(self) -> str:
         return ", ".join(f"{name} {value}" for name, value in self.result.items())
 
-    def best(self, name: str) -> float:
-        value = self.result[name]
-        return min(value) if isinstance(value, list) else value
+    def middle(self, name: str, n_times: int) -> float:
+        """The median, without the first, which is warm-up. All programs must have measured as often."""
+        values = self.result[name]
+        if len(values) != n_times:
+            raise ValueError(f"{name}: expected {n_times} times, got {len(values)}")
+        return median(values[1:])
 
+    @property
+    def fit(self) -> float:
+        return self.middle("fit_seconds", N_FITS)
 
-class PythonBench(Bench):
-    """Runs the same task from Rust, from Python and by scikit-learn."""
+    @property
+    def predict(self) -> float:
+        return self.middle("predict_seconds", N_PREDICTIONS)
 
-    results_file = CACHE / "results-python.json"
-
-    def measure(self, label: str, command: list[str | Path]) -> Times | None:
-        others = machine.OtherPrograms()
-        found = self.attempt(label, partial(run_json, command), Times)
-        if found is not None and (cores := others.cores()) > 0.2:
-            self.note(f"{label}: other programs took {cores:.1f} cores meanwhile, so its times say little")
-        return found
+    @property
+    def one_row(self) -> float:
+        return self.result["row_seconds"]
 
 
 def install() -> None:
@@ -62,70 +72,96 @@ def install() -> None:
     subprocess.run(example, cwd=ROOT, check=True)
 
 
-def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[dict[str, str], bool]:
-    bench = PythonBench(args)
-    mnist = DATASETS["mnist"]
-    if "mnist" not in sets or not bench.ready(mnist):
-        return {}, True
-    try:
-        install()
-    except (subprocess.CalledProcessError, OSError, Failed) as error:
-        say(f"no table of the Python package: {error}")
-        return {}, False
-    arrays, threads = CACHE / "mnist", ["--threads", str(args.threads)]
-    target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    rust = bench.measure("mnist rust", [target / "release" / "examples" / "in_memory", arrays, str(args.threads)])
-    python = bench.measure("mnist python", [sys.executable, PEER_SCRIPTS / "python_hedgerow.py", arrays, *threads])
-    peer = None
-    if ET in peers:
-        peer = bench.measure("mnist et", [sys.executable, PEER_SCRIPTS / "sklearn_forest.py", ET, arrays, *threads])
-    bench.save()
-    if rust is None or python is None:
-        return {}, False
-    header = machine.header(str(args.hedgerow), args.threads, [machine.package("scikit-learn")] if peers else [])
-    return {PLACE: "\n".join([*header, "", *lines(rust, python, peer), "", *notes(bench)]) + "\n"}, True
+class PythonBench(Bench):
+    """Runs the same task from Rust, from Python and by scikit-learn."""
+
+    def run(self, label: str, command: Sequence[object]) -> Times | None:
+        return self.attempt(label, partial(self.execute, command), Times)
+
+    def programs(self, arrays: Path) -> list[Times | None]:
+        """What each of the systems reports, in their order."""
+        threads = ["--threads", self.args.threads]
+        target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+        rust = self.run("rust", [target / "release" / "examples" / "in_memory", arrays, self.args.threads])
+        python = self.run("python", [sys.executable, PEER_SCRIPTS / "python_hedgerow.py", arrays, *threads])
+        peer = None
+        if ET in self.peers:
+            counts = ["--fits", N_FITS, "--predictions", N_PREDICTIONS, "--single-rows", N_SINGLE_ROWS]
+            script = PEER_SCRIPTS / "sklearn_forest.py"
+            peer = self.run("et", [sys.executable, script, ET, arrays, *threads, *counts])
+        self.done = rust is not None and python is not None
+        return [rust, python, peer]
+
+    def package(self) -> Body | None:
+        if not self.there("mnist"):
+            return None
+        try:
+            install()
+        except (subprocess.CalledProcessError, OSError, Failed) as error:
+            self.note(f"the Python package could not be built: {error}")
+            self.done = False
+            return None
+        self.versions = [machine.package("scikit-learn")]
+        found = self.programs(DATASETS["mnist"].cache)
+        if not self.done:
+            return None
+        return Body(
+            [main_table(found), more_table(found[1].result)],
+            f"MNIST, 100 trees; scikit-learn's are ExtraTrees. Each program makes {N_FITS} fits and {N_PREDICTIONS} times "
+            "predictions for all test rows in one process; the first of each does not count, and the median of the rest "
+            f"is shown. One row: the median of {N_SINGLE_ROWS:,} rows, one at a time. Rows are float32 in C order; the "
+            "fitted model of Hedgerow retains them to go on learning.",
+        )
 
 
-def lines(rust: Times, python: Times, peer: Times | None) -> list[str]:
-    told = python.result
-    more = {name: python.best(name) / rust.best(name) - 1 for name in ("fit_seconds", "predict_seconds")}
-    one_row = python.best("row_seconds") - rust.best("row_seconds")
+def main_table(found: list[Times | None]) -> Table:
+    def cells(what: str, style: str, scale: float = 1.0) -> list[str]:
+        return [show(getattr(times, what) if times else None, style, scale) for times in found]
+
+    accuracy = [show(times.result["accuracy"] if times else None, ".2f", 100) for times in found]
+    rows = [
+        [FIT, *cells("fit", ".3f")],
+        [PREDICT, *cells("predict", ".4f")],
+        [ONE_ROW, *cells("one_row", ".1f", 1e6)],
+        ["accuracy %", *accuracy],
+    ]
+    return Table(("", *SYSTEMS), rows, 1)
+
+
+def more_table(told: dict) -> Table:
+    """What only the Python package is asked."""
     alone, together = told["rows_a_second"]
     copies = (told["added_bytes"] - told["model_bytes"]) / told["data_bytes"]
-    table = [
-        "| MNIST, 100 trees | Rust | Python |",
-        "|---|---:|---:|",
-        *(
-            f"| {what} | {rust.best(name):.3f} s | {python.best(name):.3f} s |"
-            for what, name in (("fit", "fit_seconds"), ("answer 10,000 rows", "predict_seconds"))
-        ),
-        f"| answer one row | {1e6 * rust.best('row_seconds'):.0f} µs | {1e6 * python.best('row_seconds'):.0f} µs |",
-        f"| accuracy | {rust.result['accuracy']:.2%} | {told['accuracy']:.2%} |",
-        "",
-        "The best of 3 fits and 5 answers each; the middle one of 1,000 single rows. Rows are float32 in C order, and the"
-        " fitted model keeps them to go on learning.",
-        "",
-    ]
-    def share(value: float) -> str:
-        return f"{value:.1%}"
-
-    goals = [
-        Goal("fit: more than through Rust", more["fit_seconds"], 0.05, False, share),
-        Goal("answers: more than through Rust", more["predict_seconds"], 0.05, False, share),
-        Goal("one row: more than through Rust, in µs", 1e6 * one_row, 50, False, "{:.1f}".format),
-        Goal("memory beside data and model, in copies of the data", copies, 1.0, False, "{:.2f}".format),
-        Goal("two threads of Python at once, beside one", together / alone, 1.7, True, times),
-    ]
-    for kind, took in told["seconds_to_stop"].items():
-        goals.append(Goal(f"from Ctrl-C to the exception, {kind}, longest of 3, in s", max(took), 0.2, False, "{:.3f}".format))
-    if peer is not None:
-        fit, answer = (peer.result["seconds"][name] for name in ("fit", "predict"))
-        goals += [
-            Goal("fit against ExtraTrees", fit / python.best("fit_seconds"), 5.0, True, times),
-            Goal("answers against ExtraTrees", answer / python.best("predict_seconds"), 2.0, True, times),
-        ]
-    return [*table, *(goal.line() for goal in goals)]
+    rows = [
+        ["memory beside data and model, in copies of the data", f"{copies:.2f}"],
+        ["two threads of Python at once, rows/s beside one", f"{together / alone:.2f}"],
+        *([f"from Ctrl-C to the exception, {kind}, longest of {len(took)}, s", f"{max(took):.3f}"]
+          for kind, took in told["seconds_to_stop"].items()),
+    ]  # fmt: skip
+    return Table(("the Python package", "found"), rows, 1)
 
 
-def notes(bench: PythonBench) -> list[str]:
-    return [f"- {note}" for note in bench.notes]
+def claims(sections: Sections) -> list[Claim]:
+    """What the Python package must show."""
+    main, more = table_of(sections, "python"), table_of(sections, "python", 1)
+    found = []
+    for what in (FIT, PREDICT):
+        rust, python = (main.value(system, what) for system in ("Rust", "Python"))
+        share = 100 * (python / rust - 1) if rust and python else None
+        found.append(Claim(f"{what}: more than in Rust", share, 5, False, "{:.1f} %".format))
+    rust, python = (main.value(system, ONE_ROW) for system in ("Rust", "Python"))
+    added = python - rust if rust and python else None
+    found.append(Claim(f"{ONE_ROW}: more than in Rust", added, 50, False, "{:.1f}".format))
+    for row in more.rows:
+        limit, at_least = (0.2, False) if "Ctrl-C" in row[0] else (1.7, True) if "threads" in row[0] else (1.0, False)
+        found.append(Claim(row[0], more.value("found", row[0]), limit, at_least, "{:.3f}".format))
+    for what, least in ((FIT, 5), (PREDICT, 2)):
+        python, peer = (main.value(system, what) for system in ("Python", "scikit-learn"))
+        faster = peer / python if python and peer else None
+        found.append(Claim(f"{what}: Python against ExtraTrees", faster, least, True, times))
+    return found
+
+
+PARTS = {"python": Part("The Python package on MNIST", PythonBench.package)}
+BENCH = PythonBench
+PAGE = Page("python", "Benchmarks of the Python package", (), tuple(PARTS), claims)

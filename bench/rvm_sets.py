@@ -1,4 +1,4 @@
-"""The data of spec 002's tables: what is generated, how files are split, and the figures that were published."""
+"""The data of the page of Relevance Vector Machines: what is generated, how files are split, and the figures that were published."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER = CACHE / "rvm"
 
 @dataclass(frozen=True)
 class Published:
-    """Mean and deviation of the thesis's Working Set: RMSE or error in percent, relevance vectors, seconds (of 2006)."""
+    """Mean and deviation of the published Working Set: RMSE or error in percent, relevance vectors, seconds (of 2006)."""
 
     error: tuple[float, float]
     vectors: tuple[float, float]
@@ -24,7 +24,7 @@ class Published:
 
 
 @dataclass(frozen=True)
-class Table:
+class SplitTable:
     """A data set that is split at random, or that is generated."""
 
     name: str
@@ -38,19 +38,19 @@ class Table:
 
 
 TABLES = (
-    Table("Boston", "tabular/boston.csv.gz", "medv", 481, 25, True, Published((3.9, 0.9), (43.4, 3.2), 2.6), 20),
-    Table("Friedman#1", None, "y", 2400, 1000, True, Published((0.60, 0.02), (150.7, 6), 551.7), 5),
-    Table("Abalone", "tabular/abalone.csv.gz", "rings", 3341, 836, True, Published((2.1, 0.1), (22.1, 1.6), 20.6)),
-    Table("Pumadyn-32nm", "tabular/pumadyn32nm.csv.gz", "y", 6144, 2048, True,
+    SplitTable("Boston", "tabular/boston.csv.gz", "medv", 481, 25, True, Published((3.9, 0.9), (43.4, 3.2), 2.6), 20),
+    SplitTable("Friedman#1", None, "y", 2400, 1000, True, Published((0.60, 0.02), (150.7, 6), 551.7), 5),
+    SplitTable("Abalone", "tabular/abalone.csv.gz", "rings", 3341, 836, True, Published((2.1, 0.1), (22.1, 1.6), 20.6)),
+    SplitTable("Pumadyn-32nm", "tabular/pumadyn32nm.csv.gz", "y", 6144, 2048, True,
           Published((0.027, 3e-4), (64.4, 8), 16.8), 3),
-    Table("Ripley", "tabular/ripley", "yc", 250, 1000, False, Published((9.05, 1.25), (5.0, 0.8), 5.5), 5),
-    Table("Banana", "tabular/banana.csv.gz", "label", 3500, 1800, False, Published((9.52, 0.56), (18.1, 1.6), 389)),
-    Table("Titanic", "tabular/titanic.csv.gz", "Survived", 1981, 220, False,
+    SplitTable("Ripley", "tabular/ripley", "yc", 250, 1000, False, Published((9.05, 1.25), (5.0, 0.8), 5.5), 5),
+    SplitTable("Banana", "tabular/banana.csv.gz", "label", 3500, 1800, False, Published((9.52, 0.56), (18.1, 1.6), 389)),
+    SplitTable("Titanic", "tabular/titanic.csv.gz", "Survived", 1981, 220, False,
           Published((21.6, 0.023), (458.9, 85.2), 597)),
-    Table("Pima", "tabular/pima.csv.gz", "diabetes", 692, 76, False, Published((22.0, 3.9), (10, 1.5), 9.2), 20),
-    Table("German", "tabular/german.csv.gz", "risk", 900, 100, False, Published((25.9, 4.2), (24.7, 3.5), 24.7)),
-    # The thesis used the 277 rows of Ljubljana; these are the 699 of Wisconsin, so nothing can be compared.
-    Table("Breast cancer (Wisconsin)", "tabular/breast_cancer.csv.gz", "Class", 629, 70, False, None),
+    SplitTable("Pima", "tabular/pima.csv.gz", "diabetes", 692, 76, False, Published((22.0, 3.9), (10, 1.5), 9.2), 20),
+    SplitTable("German", "tabular/german.csv.gz", "risk", 900, 100, False, Published((25.9, 4.2), (24.7, 3.5), 24.7)),
+    # The publication used the 277 rows of Ljubljana; these are the 699 of Wisconsin, so nothing can be compared.
+    SplitTable("Breast cancer (Wisconsin)", "tabular/breast_cancer.csv.gz", "Class", 629, 70, False, None),
 )  # fmt: skip
 
 
@@ -111,7 +111,7 @@ def classes(n: int, seed: int) -> tuple[Path, Path]:
     return train, write(FOLDER / f"classes-{n}-{seed}-test.csv", header, rows(4000))
 
 
-def split(table: Table, data: Path, seed: int) -> tuple[Path, Path]:
+def split(table: SplitTable, data: Path, seed: int) -> tuple[Path, Path]:
     """The rows of a set for one repeat: in random order, the first ones to train."""
     if table.source is None:
         return friedman(table.n_train, table.n_test, seed)

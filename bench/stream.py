@@ -1,65 +1,62 @@
-"""The tables of streams: Hedgerow beside River's forests, each row first asked and then learnt.
+"""The page of streams: Hedgerow beside River's forests, prequential: each row is first predicted and then learnt.
 
-With them come ten batches against one fit on everything, and a long stream in bounded memory, for Hedgerow alone. Each is run and written on its own:
-`run.py --streams --streams-only batches`.
+With them come ten batches against one fit on everything, and a long stream in bounded memory, for Hedgerow alone. Each
+section can be run alone: `run.py --streams --streams-only batches`.
 """
 
 from __future__ import annotations
 
-import argparse
 import sys
 from functools import partial
+from statistics import mean, stdev
 
 import machine
-from common import PEER_SCRIPTS, Bench, Failed, names_of, run_json
-from datasets import CACHE, DATASETS, Dataset
+from common import PEER_SCRIPTS, Bench, Failed, Part
+from datasets import DATASETS
+from page import (
+    Body, Claim, Page, Sections, Table, number, percent, points, show, significant, table_of, times,
+)  # fmt: skip
+from passes import MemoryRun, Pass, Passes, faster, ours_there, smaller, value
+from runs import OURS, Runs, middle, ratio
 from stream_sets import FOLDER, MEMORY, STREAMS, Stream
-from stream_table import MEMORY_LIMIT, BatchRun, BatchRuns, MemoryRun, Pass, Passes, StreamResults, reports
-from table import OURS
 
-PARTS = ("rows", "batches", "memory")
-
-
-def place(part: str) -> str:
-    """Where a table stands in its document."""
-    return f"stream-{part}"
-
-
-PLACES = tuple(place(part) for part in PARTS)
-PEERS = ("arf", "amf")
+SYSTEM_NAMES = {OURS: "**Hedgerow**", "arf": "River ARF", "amf": "River AMF"}
+PEERS = QUICK_PEERS = ("arf", "amf")
 # Sets that are also learnt in batches, and the stream in bounded memory, can be asked for like streams.
 BATCH_SETS = ("mnist", "usps")
 SETS = ("mnist", *STREAMS, MEMORY.name)
-QUICK_SETS, QUICK_PEERS = tuple(STREAMS), PEERS
+QUICK_SETS = tuple(STREAMS)
 N_BATCHES = 10
 N_ROWS, QUICK_ROWS = 100_000, 20_000
 MEMORY_ROWS, QUICK_MEMORY_ROWS = 2_000_000, 200_000
+MEMORY_LIMIT, MEMORY_LIMIT_MB = "300MB", 300
 # The rows are the same in all repeats; the models' seeds are not.
 STREAM_SEED = 1
-
-
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    group = parser.add_argument_group("streams")
-    group.add_argument("--streams-only", type=names_of(PARTS), help=f"only these tables, of {', '.join(PARTS)}")
+COLUMNS = (
+    "stream", "drift", "system", "rows done", "accuracy %", "Hedgerow there %", "test %", "rows/s", "peak MB",
+    "rows/s ×", "memory ×",
+)  # fmt: skip
+BATCH_COLUMNS = ("data", "learnt", "seeds", "accuracy %", "fit s", "fit ÷")
+TENTHS = tuple(f"tenth {i + 1}" for i in range(10))
+MEMORY_COLUMNS = ("rows", "limit", "accuracy %", "peak MB", *TENTHS)
 
 
 class StreamBench(Bench):
     """Runs systems over streams and keeps what they report."""
 
-    results_file = CACHE / "results-streams.json"
+    def begin(self) -> None:
+        super().begin()
+        self.versions = [machine.package("river"), machine.package("numpy")]
+        FOLDER.mkdir(parents=True, exist_ok=True)
 
-    def __init__(self, args: argparse.Namespace) -> None:
-        super().__init__(args)
-        self.results = StreamResults()
-
-    def model_args(self, seed: int) -> list[str]:
-        return ["--seed", str(seed), "--threads", str(self.args.threads), "--json"]
+    def model_args(self, seed: int) -> list[object]:
+        return ["--seed", seed, "--threads", self.args.threads, "--json"]
 
     def made(self, stream: Stream, n_rows: int) -> bool:
         """Writes the rows of a generated stream, if it can: quickly done, so always anew."""
-        rows = ["--rows", str(n_rows), "--seed", str(STREAM_SEED)]
+        rows = ["--rows", n_rows, "--seed", STREAM_SEED]
         try:
-            run_json([self.args.hedgerow, "generate", *stream.generate, *rows, "--out", stream.file(), "--json"])
+            self.execute([self.args.hedgerow, "generate", *stream.generate, *rows, "--out", stream.file(), "--json"])
         except Failed as error:
             self.note(f"{stream.name} left out: its rows could not be made, {error}")
             return False
@@ -70,7 +67,7 @@ class StreamBench(Bench):
         head = stream.head(n_rows) if n_rows else None
         test = ["--test", stream.test()] if stream.test() and not head else []
         options = ["--target", stream.target, *test, *self.model_args(seed)]
-        result = run_json([self.args.hedgerow, "stream", head or stream.file(), *options])
+        result = self.execute([self.args.hedgerow, "stream", head or stream.file(), *options])
         if head:
             head.unlink()
         return result
@@ -78,75 +75,177 @@ class StreamBench(Bench):
     def measure_peer(self, stream: Stream, peer: str, seed: int) -> dict:
         test = ["--test", stream.test()] if stream.test() else []
         nominal = ["--nominal"] if stream.nominal else []
-        limit = ["--limit-seconds", str(self.args.stream_seconds)]
-        options = ["--target", stream.target, *test, *nominal, *limit, "--seed", str(seed)]
-        return run_json([sys.executable, PEER_SCRIPTS / "river_stream.py", peer, stream.file(), *options])
+        limit = ["--limit-seconds", self.args.stream_seconds]
+        options = ["--target", stream.target, *test, *nominal, *limit, "--seed", seed]
+        return self.execute([sys.executable, PEER_SCRIPTS / "river_stream.py", peer, stream.file(), *options])
 
     def repeats(self, small: bool) -> int:
         return self.args.repeats or (3 if small and not self.args.quick else 1)
 
-    def run_stream(self, stream: Stream, peers: list[str]) -> None:
-        """All systems in turn, then all again. Where a peer ran out of time, we also run over the rows it did."""
+    def stream_rows(self, stream: Stream) -> list[list[str]]:
+        """All systems in turn, then all again. Where a peer was stopped, we also run over the rows it did."""
         repeats = self.repeats(stream.dataset is not None)
+        results: dict[str, list[Passes]] = {system: [] for system in (OURS, *self.peers)}
         for repeat in range(repeats):
             label = f"{stream.name} {repeat + 1}/{repeats}"
             ours = self.attempt(f"{label} {OURS}", partial(self.measure_ours, stream, repeat), Pass.from_json)
-            self.results.passes.setdefault((stream.name, OURS), []).append(Passes(ours, ours))
-            for peer in peers:
+            self.done = self.done and ours is not None
+            results[OURS].append(Passes(ours, ours))
+            for peer in self.peers:
                 measure = partial(self.measure_peer, stream, peer, repeat)
                 theirs = self.attempt(f"{label} {peer}", measure, Pass.from_json)
                 same = ours
                 if ours and theirs and theirs.rows < ours.rows:
+                    self.note(f"{label} {peer}: stopped after {self.args.stream_seconds:g} s, {theirs.rows:,} of "
+                              f"{ours.rows:,} rows done")  # fmt: skip
                     measure = partial(self.measure_ours, stream, repeat, theirs.rows)
                     same = self.attempt(f"{label} {OURS}, {theirs.rows:,} rows", measure, Pass.from_json)
-                self.results.passes.setdefault((stream.name, peer), []).append(Passes(theirs, same))
+                results[peer].append(Passes(theirs, same))
+        n_rows = value(results[OURS], "rows")
+        return [self.cells(stream, system, passes, n_rows) for system, passes in results.items()]
 
-    def measure_batches(self, dataset: Dataset, seed: int, n_batches: int | None) -> dict:
-        """One fit on everything, or as many updates."""
-        train, test = dataset.files(self.args.data)
-        command = ["stream", train, "--batches", str(n_batches)] if n_batches else ["fit", train]
-        reading = [*dataset.target_args(), *dataset.read_args]
-        return run_json([self.args.hedgerow, *command, *reading, "--test", test, *self.model_args(seed)])
+    def cells(self, stream: Stream, system: str, passes: list[Passes], n_rows: float | None) -> list[str]:
+        rows = value(passes, "rows")
+        return [
+            stream.name,
+            stream.drift,
+            SYSTEM_NAMES[system],
+            rows_done(rows, n_rows),
+            show(value(passes, "accuracy"), ".2f", 100),
+            show(ours_there(passes), ".2f", 100),
+            show(value(passes, "test"), ".2f", 100),
+            show(value(passes, "rate"), ",.0f"),
+            significant(value(passes, "memory"), 1e-6),
+            significant(faster(passes)),
+            significant(smaller(passes)),
+        ]
 
-    def run_batches(self, dataset: Dataset) -> None:
-        # Both are drawn at random, so several seeds are compared: on 2,007 test rows two of them differ by half a point.
-        repeats = self.args.repeats or (1 if self.args.quick else 3 if dataset.big else 8)
-        runs = self.results.batches.setdefault(dataset.name, [])
-        for repeat in range(repeats):
-            label = f"{dataset.name} {repeat + 1}/{repeats}"
-            found = [
-                self.attempt(f"{label} {what}", partial(self.measure_batches, dataset, repeat, n), BatchRun.from_json)
-                for what, n in (("one fit", None), ("ten batches", N_BATCHES))
-            ]
-            runs.append(BatchRuns(*found))
+    def row_by_row(self) -> Body | None:
+        rows = []
+        for stream in (STREAMS[name] for name in self.sets if name in STREAMS):
+            is_there = self.ready(stream.dataset) if stream.dataset else self.made(stream, self.n_rows())
+            if is_there:
+                rows += self.stream_rows(stream)
+        if not rows:
+            return None
+        limit = f"after {self.args.stream_seconds:g} s" if self.args.stream_seconds else "never"
+        text = (
+            "Accuracy is prequential; *Hedgerow there* is Hedgerow's over the rows that the system did. × is how many "
+            f"times faster or smaller Hedgerow is over those rows. River is stopped {limit}: *rows done* then tells how "
+            "many of how many."
+        )
+        return Body([Table(COLUMNS, rows, 4)], text)
 
-    def run_memory(self) -> None:
+    def n_rows(self) -> int:
+        return QUICK_ROWS if self.args.quick else N_ROWS
+
+    def batches(self) -> Body | None:
+        rows = []
+        for name in (name for name in BATCH_SETS if self.there(name)):
+            # Both are drawn at random, so several seeds are compared.
+            repeats = self.args.repeats or (1 if self.args.quick else 3 if DATASETS[name].big else 8)
+            at_once: Runs = []
+            in_batches: Runs = []
+            files = self.files(name)
+            for repeat in range(repeats):
+                label = f"{name} {repeat + 1}/{repeats}"
+                at_once.append(self.ours(label, "fit", "forest", files, {}, repeat))
+                parts = [*files, "--batches", N_BATCHES]
+                in_batches.append(self.ours(label, "stream", "forest", parts, {}, repeat))
+            for learnt, runs in (("at once", at_once), ("in ten batches", in_batches)):
+                cost = ratio(runs, at_once, lambda run: run.fit)
+                fit = significant(middle(runs, lambda run: run.fit))
+                seeds = str(sum(run is not None for run in runs))
+                rows.append([name, learnt, seeds, accuracies(runs), fit, significant(cost)])
+        if not rows:
+            return None
+        text = "Accuracies are means over seeds, ± the deviation between seeds; times and their ratio are medians."
+        return Body([Table(BATCH_COLUMNS, rows, 2)], text)
+
+    def memory(self) -> Body | None:
         """Hedgerow alone, over more rows than the limit could hold."""
-        if not self.made(MEMORY, QUICK_MEMORY_ROWS if self.args.quick else MEMORY_ROWS):
-            return
+        n_rows = QUICK_MEMORY_ROWS if self.args.quick else MEMORY_ROWS
+        if MEMORY.name not in self.sets or not self.made(MEMORY, n_rows):
+            return None
         options = ["--target", MEMORY.target, "--max-memory", MEMORY_LIMIT, *self.model_args(0)]
-        measure = partial(run_json, [self.args.hedgerow, "stream", MEMORY.file(), *options])
-        self.results.memory = self.attempt(f"memory, {MEMORY_LIMIT}", measure, MemoryRun.from_json)
+        measure = partial(self.execute, [self.args.hedgerow, "stream", MEMORY.file(), *options])
+        found = self.attempt(f"memory, {MEMORY_LIMIT}", measure, MemoryRun.from_json)
         MEMORY.file().unlink()  # hundreds of megabytes
+        self.done = self.done and found is not None
+        if found is None:
+            return None
+        run = found.run
+        cells = [f"{run.rows:,}", MEMORY_LIMIT, show(run.accuracy, ".2f", 100), significant(run.memory, 1e-6)]
+        text = "20 features, `--max-memory`; rows/s in each tenth of the stream."
+        return Body([Table(MEMORY_COLUMNS, [[*cells, *(f"{rate:,.0f}" for rate in found.rates)]], 2)], text)
 
 
-def run(args: argparse.Namespace, sets: list[str], peers: list[str]) -> tuple[dict[str, str], bool]:
-    """The tables as Markdown by their places, and whether Hedgerow gave a result for every stream."""
-    bench = StreamBench(args)
-    wanted = args.streams_only or PARTS
-    header = machine.header(str(args.hedgerow), args.threads, [machine.package("river"), machine.package("numpy")])
-    FOLDER.mkdir(parents=True, exist_ok=True)
-    there = [name for name in sets if name not in DATASETS or bench.ready(DATASETS[name])]
-    for stream in (STREAMS[name] for name in there if name in STREAMS and "rows" in wanted):
-        if stream.dataset or bench.made(stream, QUICK_ROWS if args.quick else N_ROWS):
-            bench.run_stream(stream, peers)
-            bench.save()
-    for dataset in (DATASETS[name] for name in there if name in BATCH_SETS and "batches" in wanted):
-        bench.run_batches(dataset)
-        bench.save()
-    if MEMORY.name in sets and "memory" in wanted:
-        bench.run_memory()
-        bench.save()
-    done = all(passes[0].run for (_, system), passes in bench.results.passes.items() if system == OURS)
-    texts = reports(header, bench.results, STREAMS, bench.notes)
-    return {place(part): text for part, text in texts.items()}, done
+def rows_done(rows: float | None, of: float | None) -> str:
+    """How many rows, and of how many where a system was stopped before the last."""
+    if rows is None:
+        return "–"
+    return f"{rows:,.0f}" if of is None or rows >= of else f"{rows:,.0f} of {of:,.0f}, stopped"
+
+
+def accuracies(runs: Runs) -> str:
+    values = [100 * run.accuracy for run in runs if run is not None]
+    if not values:
+        return "–"
+    return f"{mean(values):.2f}" + (f" ± {stdev(values):.2f}" if len(values) > 1 else "")
+
+
+def row_claims(table: Table) -> list[Claim]:
+    def at(column: str, stream: str, system: str) -> float | None:
+        found = [row for row in table.matching(stream) if row[2].strip("*") == system]
+        return number(found[0][table.columns.index(column)]) if found else None
+
+    found = [
+        Claim("usps row by row, rows/s against AMF", at("rows/s ×", "usps", "River AMF"), 50, True, times),
+        Claim("usps row by row, accuracy on test rows", at("test %", "usps", "Hedgerow"), 92, True, percent),
+    ]
+    for name in (name for name, stream in STREAMS.items() if stream.dataset is None):
+        ours, theirs = (at(column, name, "River ARF") for column in ("Hedgerow there %", "accuracy %"))
+        faster = at("rows/s ×", name, "River ARF")
+        found.append(Claim(f"{name}, accuracy no less than ARF's over the same rows", ours, theirs, True, percent))
+        found.append(Claim(f"{name}, rows/s against ARF", faster, 20, True, times))
+    return found
+
+
+def batch_claims(table: Table) -> list[Claim]:
+    found = []
+    for name, least in (("mnist", 97.3), ("usps", 94.2)):
+        batches, once = (table.value("accuracy %", name, learnt) for learnt in ("in ten batches", "at once"))
+        lost = batches - once if batches is not None and once is not None else None
+        cost = table.value("fit ÷", name, "in ten batches")
+        found += [
+            Claim(f"{name}, ten batches, accuracy", batches, least, True, percent),
+            Claim(f"{name}, ten batches against one fit, accuracy", lost, -0.2, True, points),
+            Claim(f"{name}, ten batches against one fit, time", cost, 2, False, times),
+        ]
+    return found
+
+
+def claims(sections: Sections) -> list[Claim | str]:
+    """What learning online must show."""
+    rows, batches, memory = (table_of(sections, name) for name in PARTS)
+    done = memory.rows[0][0] if memory.rows else "–"
+    second, last = (memory.value(TENTHS[i]) for i in (1, 9))
+    megabytes = "{:.0f} MB".format
+    rate = last / second if last and second else None
+    found = [
+        *row_claims(rows),
+        *batch_claims(batches),
+        Claim(f"{done} rows, peak memory", memory.value("peak MB"), MEMORY_LIMIT_MB, False, megabytes),
+        Claim(f"{done} rows, rows/s of the last tenth against the second", rate, 0.8, True, times),
+    ]
+    stopped = [f"{row[2]} on {row[0]} ({row[3].removesuffix(', stopped')} rows)" for row in rows.rows if "stopped" in row[3]]
+    return [*found, f"River was stopped before the last row: {'; '.join(stopped)}."] if stopped else found
+
+
+PARTS = {
+    "rows": Part("Row by row", StreamBench.row_by_row),
+    "batches": Part("In ten batches", StreamBench.batches),
+    "memory": Part("In bounded memory", StreamBench.memory),
+}
+BENCH = StreamBench
+PAGE = Page("streams", "Benchmarks of streams", (), tuple(PARTS), claims)

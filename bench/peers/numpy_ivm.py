@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from metrics import metrics
 from process import peak_memory_bytes
-from rows import load, prepared
+from rows import categories_of, load, prepared
 from scipy.linalg import solve_triangular
 from scipy.special import log_ndtr, ndtr, ndtri
 from threadpoolctl import threadpool_limits
@@ -256,7 +256,7 @@ def main() -> None:
 
     with threadpool_limits(args.threads):
         start = time.perf_counter()
-        train_x, test_x = prepared(train_x, test_x)
+        train_x, test_x = prepared(train_x, test_x, categories_of(args.arrays))
         columns = Columns(kernel, train_x, args.cache_gb * 1e9)
         labels = [np.where(train_y == c, 1.0, -1.0) for c in range(n_machines)]
         machines = train(columns, labels, args.n_active, args.together or n_machines)

@@ -8,7 +8,7 @@ suppressPackageStartupMessages(library(ranger))
 
 n_bins <- 15
 least_probability <- 1e-15
-n_single_rows <- 50
+n_single_rows <- 1000 # as many as `hedgerow predict --latency` asks for
 
 # A NumPy file, format 1: 8 bytes of magic and version, the length of the header in 2, the header, the values.
 read_npy <- function(path) {

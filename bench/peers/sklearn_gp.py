@@ -15,7 +15,7 @@ from pathlib import Path
 
 from metrics import metrics
 from process import peak_memory_bytes
-from rows import load, prepared
+from rows import categories_of, load, prepared
 from sklearn.gaussian_process import GaussianProcessClassifier
 from sklearn.gaussian_process.kernels import RBF, ConstantKernel
 from threadpoolctl import threadpool_limits
@@ -35,7 +35,7 @@ def main() -> None:
 
     with threadpool_limits(args.threads):
         start = time.perf_counter()
-        train_x, test_x = prepared(train_x, test_x)
+        train_x, test_x = prepared(train_x, test_x, categories_of(args.arrays))
         kernel = ConstantKernel(args.variance, "fixed") * RBF(args.length, "fixed")
         model = GaussianProcessClassifier(kernel, optimizer=None)
         model.fit(train_x, train_y)

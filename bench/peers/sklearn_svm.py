@@ -20,7 +20,7 @@ import numpy as np
 from joblib import parallel_config
 from metrics import all_classes, metrics
 from process import peak_memory_bytes
-from rows import load, prepared
+from rows import categories_of, load, prepared
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.svm import SVC
 from threadpoolctl import threadpool_limits
@@ -48,7 +48,7 @@ def main() -> None:
 
     with threadpool_limits(args.threads):
         start = time.perf_counter()
-        train_x, test_x = prepared(train_x, test_x)
+        train_x, test_x = prepared(train_x, test_x, categories_of(args.arrays))
         scale = 1 / (train_x.shape[1] * train_x.var())
         some = np.random.default_rng(args.seed).permutation(len(train_x))[:MOST_SEARCH_ROWS]
         folds = StratifiedKFold(N_FOLDS, shuffle=True, random_state=args.seed)

@@ -1,20 +1,19 @@
-"""Turns what was measured of Gaussian processes into tables, each in a section of its own."""
+"""What one run of one system reports, and medians over its repeats: what the cells of most tables are made from."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from statistics import median
 
-from table import show, significant
+from page import show, significant
 
-# Batches of a stream whose times are looked at, counted from 1: the first ones are small and find the kernel.
-FIRST_BATCH = 5
+OURS = "hedgerow"
 
 
 @dataclass(frozen=True)
 class Run:
-    """One run of one system. None where it does not say."""
+    """One run of one system. None where it does not report something."""
 
     accuracy: float
     log_loss: float | None
@@ -22,17 +21,29 @@ class Run:
     fit: float
     predict: float | None
     memory: float | None
+    # Median seconds of a prediction for one row.
+    one_row: float | None
+    # Bytes of the model's file, and once it is loaded.
+    size: float | None
+    loaded: float | None
+    nodes: int | None
+    # Rows that a sparse model keeps.
+    active_rows: int | None
     log_evidence: float | None
-    # Is a row of the first class or not: the share of right answers of that class's machine.
+    # Is a row of the first class or not: the accuracy of the one-vs-rest classifier of that class.
     first_class: float | None
-    # Its parameters in words, where the system tells; nothing otherwise.
+    # The hyper-parameters found, in words.
     kernel: str
-    # Seconds of each batch, where there are batches.
+    # Seconds of each batch and accuracy on the test rows after it, where there are batches.
     batches: tuple[float, ...]
+    curve: tuple[float, ...]
+    # Out-of-sample accuracy of the forest alone and of the blend, by the model's own account.
+    out_of_sample: tuple[float, float] | None
 
     @classmethod
     def from_json(cls, result: dict) -> Run:
         metrics, seconds = result["metrics"], result["seconds"]
+        batches, takeover = result.get("batches", []), result.get("takeover")
         return cls(
             accuracy=metrics["accuracy"],
             log_loss=metrics.get("log_loss"),
@@ -40,41 +51,43 @@ class Run:
             fit=seconds["fit"],
             predict=seconds.get("predict"),
             memory=result.get("peak_memory_bytes"),
+            one_row=result.get("one_row_seconds", {}).get("median"),
+            size=result.get("bytes"),
+            loaded=result.get("model_memory_bytes"),
+            nodes=result.get("nodes"),
+            active_rows=result.get("active_rows"),
             log_evidence=result.get("log_evidence"),
             first_class=result.get("first_class_accuracy"),
             kernel=", ".join(f"{name} {value:.3g}" for name, value in result.get("kernel", {}).items()),
-            batches=tuple(batch["seconds"] for batch in result.get("batches", [])),
+            batches=tuple(batch["seconds"] for batch in batches),
+            curve=tuple(batch["metrics"]["accuracy"] for batch in batches if batch.get("metrics")),
+            out_of_sample=(takeover["accuracy_before"], takeover["accuracy_after"]) if takeover else None,
         )
 
     def brief(self) -> str:
         return f"accuracy {self.accuracy:.4f}, fit {self.fit:.2f} s"
 
     @property
-    def later_batches(self) -> tuple[float, ...]:
-        return self.batches[FIRST_BATCH - 1 :]
+    def bytes_per_node(self) -> float | None:
+        return self.size / self.nodes if self.size and self.nodes else None
 
 
-# Repeats of one system, each with a place of its own also where it failed.
+# Repeats of one system, each with a place of its own also where it failed: number i of all systems ran side by side.
 Runs = list[Run | None]
+Field = Callable[[Run], float | None]
 
 
-def middle(runs: Runs, value: Callable[[Run], float | None]) -> float | None:
+def middle(runs: Runs, value: Field) -> float | None:
     """The median over the repeats."""
     values = [value(run) for run in runs if run is not None]
     return median(values) if values and None not in values else None
 
 
-def ratio(base: Runs, runs: Runs, value: Callable[[Run], float | None]) -> float | None:
+def ratio(base: Runs, runs: Runs, value: Field) -> float | None:
     """How many times less than the base: the median over repeats of the ratio within a repeat."""
     pairs = [(value(a), value(b)) for a, b in zip(base, runs, strict=False) if a is not None and b is not None]
     ratios = [a / b for a, b in pairs if a is not None and b]
     return median(ratios) if ratios else None
-
-
-def lines(columns: Sequence[str], rows: Sequence[Sequence[str]], n_text: int) -> list[str]:
-    """A table whose first columns are text."""
-    head = "|" + "---|" * n_text + "---:|" * (len(columns) - n_text)
-    return ["| " + " | ".join(columns) + " |", head, *("| " + " | ".join(row) + " |" for row in rows)]
 
 
 QUALITY_COLUMNS = ("accuracy %", "log-loss", "ECE")
@@ -95,13 +108,3 @@ def cost(runs: Runs) -> list[str]:
         significant(middle(runs, lambda run: run.predict)),
         significant(middle(runs, lambda run: run.memory), 1e-6),
     ]
-
-
-def section(title: str, header: list[str], body: list[str], commands: list[str], notes: list[str]) -> str:
-    """All about one table, as Markdown."""
-    out = [f"## {title}", "", *header, "", *body]
-    if commands:
-        out += ["", "Shown by:", "", "```", *commands, "```"]
-    if notes:
-        out += ["", "Notes:", "", *(f"- {note}" for note in notes)]
-    return "\n".join(out) + "\n"
