@@ -133,7 +133,7 @@ def claims(sections: Sections) -> list[Claim]:
         both = c.value("accuracy %", name, "forest-ivm")
         parts = [value for part in ("forest", "ivm") for value in c.values("accuracy %", name, part)]
         more = both - max(parts) if both is not None and len(parts) == 2 else None
-        found.append(Claim(f"{name}, accuracy of the blend less that of its better part", more, -slack, True, points, ("c",)))
+        found.append(Claim(f"{name}, accuracy of the blend less that of its better part", more, 0.0 - slack, True, points, ("c",)))
         both = c.value("log-loss", name, "forest-ivm")
         parts = [value for part in ("forest", "ivm") for value in c.values("log-loss", name, part)]
         best = min(parts) if len(parts) == 2 else None

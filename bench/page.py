@@ -141,7 +141,7 @@ class Section:
 
     def lines(self) -> list[str]:
         made = self.made
-        stamp = f"Made on {made.date} at commit {made.commit} by `{made.command}`. {made.computer}. {made.versions}."
+        stamp = f"Made on {made.date}; commit: {made.commit}; by `{made.command}`. {made.computer}. {made.versions}."
         out = [f"## {self.title}", "", *wrapped(stamp)]
         if self.body.before:
             out += ["", *wrapped(self.body.before)]
@@ -254,12 +254,12 @@ def origin(sections: Sections) -> str:
     if not sections:
         return "No table has been made yet."
     commits: dict[str, list[str]] = {}
-    for section in sections.values():
-        commits.setdefault(section.made.commit, []).append(section.title)
+    for name, section in sections.items():
+        commits.setdefault(section.made.commit, []).append(name)
     if len(commits) == 1:
-        return f"Everything below was made at commit {next(iter(commits))}."
-    listed = "; ".join(f"{commit}: {', '.join(titles)}" for commit, titles in commits.items())
-    return f"The tables were made at different commits, so figures of two of them do not compare ({listed})."
+        return f"All tables are of one commit: {next(iter(commits))}."
+    listed = "; ".join(f"{', '.join(names)}: {commit}" for commit, names in commits.items())
+    return f"The tables are of different commits, so figures of two of them do not compare. Commits: {listed}."
 
 
 def section_from_json(kept: dict) -> Section:
@@ -274,9 +274,12 @@ def section_from_json(kept: dict) -> Section:
 
 
 def wrapped(text: str, first: str = "", rest: str = "") -> list[str]:
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False, break_on_hyphens=False
-    )
+    """Lines of a paragraph. A percent sign stays with its number."""
+    lines = textwrap.wrap(
+        text.replace(" %", "\u00a0%"), WIDTH, initial_indent=first, subsequent_indent=rest, break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip
+    return [line.replace("\u00a0", " ") for line in lines]
 
 
 def bullets(texts: Sequence[str]) -> list[str]:

@@ -176,7 +176,7 @@ def claims(sections: Sections) -> list[Claim | str]:
         p99, most = "one row: p99 while training against idle", max(ratios, default=None)
         what = f"{p99}, the worst of {len(ratios)} runs in which training ran throughout"
         found.append(Claim(what, most, 2, False, times, ("c",)))
-        ended = [f"{row[0]}, {row[1]} ({row[3]} samples)" for row in c.rows if row[2] == ENDED]
+        ended = [f"{row[0]}, {row[1]} (samples: {row[3]})" for row in c.rows if row[2] == ENDED]
         if ended:
             found.append(f"training ended before all samples were taken, so these runs do not count: {'; '.join(ended)}.")
     finals = {policy: a.values(FINAL, policy) for policy in POLICIES}
