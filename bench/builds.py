@@ -160,7 +160,7 @@ class BuildsBench(Bench):
         programs: list[Build] = self.args.builds
         told = [f"{program.name} ({machine.digest(program.path)})" for program in programs]
         self.commit = f"{told[0]} and {told[1]} (names given by the caller and SHA-256 of the programs)"
-        self.invocation = "python bench/run.py --builds OLD NEW"
+        self.invocation = "--builds OLD NEW"
         ways = [(name, program.path, "fit") for name, program in zip(("OLD", "NEW"), programs, strict=True)]
         rows = []
         for name in (name for name in self.sets if self.there(name)):
@@ -185,7 +185,7 @@ class BuildsBench(Bench):
         if self.args.fit_vs_train:
             name = self.args.fit_vs_train.name
             self.commit = f"{name} (name given by the caller, SHA-256 {machine.digest(program)})"
-        self.invocation = "python bench/run.py --fit-vs-train"
+        self.invocation = "--fit-vs-train"
         rows = []
         for name in (name for name in TRAINED_SETS if self.there(name)):
             for kind in (kind for kind in self.args.kinds if kind in TRAINED_KINDS):

@@ -95,11 +95,9 @@ class Bench:
         # Runs that gave a result, and the cores that other programs took during some of them.
         self.n_results = 0
         self.busy: dict[str, float] = {}
-        # What run.py is given beside the name of the part.
-        self.options = " --quick" if self.args.quick else ""
         # Of whom the page tells the versions.
         self.versions: list[str] = []
-        # The commit and the command that made it, where they are not the usual ones.
+        # The commit, and what run.py is given to make this part, where they are not the usual ones.
         self.commit = self.invocation = ""
 
     def note(self, text: str) -> None:
@@ -107,7 +105,8 @@ class Bench:
         for folder in (self.args.data, ROOT):  # names of files, not where this computer keeps them
             if folder is not None:
                 text = text.replace(f"{folder}{os.sep}", "")
-        self.notes.append(text)
+        if text not in self.notes:
+            self.notes.append(text)
 
     def execute(
         self, command: Sequence[object], limit: float | None = None, extra: dict[str, str] | None = None
@@ -216,7 +215,8 @@ def make(bench: Bench, page: Page, parts: Mapping[str, Part], wanted: Sequence[s
             log(f"{page.name}, {name}: not made; its data were not asked for or are not there, or nothing gave a result")
             continue
         only = f" --{page.name}-only {name}" if len(parts) > 1 else ""
-        command = (bench.invocation or f"python bench/run.py --{page.name}{only}") + bench.options
+        asked = bench.invocation or f"--{page.name}{only}"
+        command = " ".join(["python bench/run.py", asked, *bench.args.options])
         versions = ", ".join([made.versions, *bench.versions])
         made = replace(made, commit=bench.commit or made.commit, command=command, versions=versions)
         sections[name] = Section(parts[name].title, made, body, bench.commands, bench.notes)

@@ -1,9 +1,9 @@
-"""Which leaves should a process with the kernel of a forest compare? Three ways side by side, on training rows only.
+"""Which leaves should a GP with the forest kernel compare? Two ways and the forest side by side, on training rows only.
 
     python bench/forest_kernel.py
 
-needs scikit-learn (`bench/requirements.txt`) and HEDGEROW_DATA. Forests are scikit-learn's extremely randomized trees with bootstrap, processes are
-solved exactly; for each way the error of the best of six noises is printed, with the leaf sizes tried.
+needs scikit-learn (`bench/requirements.txt`) and HEDGEROW_DATA. Forests are scikit-learn's extremely randomized
+trees with bootstrap, GPs are solved exactly; for each way the error of the best of six noise variances is printed, with the leaf sizes tried.
 """
 
 import csv
@@ -51,18 +51,18 @@ def indicators(leaves, weights, ends):
 
 
 def errors(X, y, train, test, leaf_size, seed):
-    """Errors in % of a forest and, for each noise, of processes with its kernel."""
+    """Errors in % of a forest and, for each noise, of GPs with its kernel."""
     forest = ExtraTreesClassifier(N_TREES, bootstrap=True, min_samples_leaf=leaf_size, random_state=seed)
     forest.fit(X[train], y[train])
     ends = np.cumsum([0] + [tree.tree_.node_count for tree in forest.estimators_])
     leaves, at = forest.apply(X[train]), forest.apply(X[test])
-    unseen = np.ones(leaves.shape)
+    out_of_bag = np.ones(leaves.shape)
     for tree, rows in enumerate(forest.estimators_samples_):
-        unseen[rows, tree] = 0.0
+        out_of_bag[rows, tree] = 0.0
     root = np.sqrt(N_TREES)
     known = {
         "as they are": np.full(leaves.shape, 1 / root),
-        "trees that know neither": unseen * root / unseen.sum(1, keepdims=True),
+        "out-of-bag trees": out_of_bag * root / out_of_bag.sum(1, keepdims=True),
     }
     asked = indicators(at, np.full(at.shape, 1 / root), ends)
     Y = 2.0 * (y[train][:, None] == np.arange(y.max() + 1)) - 1.0

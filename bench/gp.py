@@ -151,10 +151,6 @@ class GpBench(Bench):
             # numpy does not do it either.
             "refit": "false",
         }
-        self.options += (
-            f" --gp-active {n_active} --gp-rows {n_rows} --gp-classes {args.gp_classes} --gp-length {args.gp_length:g}"
-            f" --gp-variance {args.gp_variance:g} --gp-noise {args.gp_noise:g}"
-        )
         for digits in (all_digits, zero):
             if not digits.is_whole():
                 self.make("mnist", args.data, str(digits.n_classes), str(n_rows))

@@ -1,9 +1,9 @@
-"""Do shares of classes beside the processes of `leaf-gp` help? With and without them, on training rows only.
+"""Does a blend of leaf GPs with class frequencies help `leaf-gp`? With and without it, on training rows only.
 
     python bench/leaf_blend.py [SET ...]
 
 needs HEDGEROW_DATA and a built `hedgerow` (`HEDGEROW` names another than target/release/hedgerow). Of each set three splits of the training rows, or of two
-thirds of all rows where there is no test set, into two thirds to learn and a third that judges.
+thirds of all rows where there is no test set, into two thirds to train and a third of validation rows.
 """
 
 import csv
@@ -54,8 +54,8 @@ def write(path, header, rows):
 
 
 def fit(folder, target, n_trees, leaf_rows, blend):
-    """What a fit says of itself."""
-    command = [HEDGEROW, "fit", f"{folder}/train.csv", "--target", target, "--test", f"{folder}/judge.csv"]
+    """What a fit reports."""
+    command = [HEDGEROW, "fit", f"{folder}/train.csv", "--target", target, "--test", f"{folder}/validation.csv"]
     command += ["--model", "leaf-gp", "--json"]
     for setting in (f"n_trees={n_trees}", f"leaf_rows={leaf_rows}", f"blend={blend}"):
         command += ["--set", setting]
@@ -64,7 +64,7 @@ def fit(folder, target, n_trees, leaf_rows, blend):
 
 def main(wanted):
     """Prints a table."""
-    print("| set | trees | rows a leaf | accuracy % | with shares | log-loss | with shares | mixed | fit s | with shares |")
+    print("| set | trees | rows a leaf | accuracy % | blended | log-loss | blended | used | fit s | blended |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name, target, n_train, noise in SETS:
         if wanted and name not in wanted:
@@ -83,7 +83,7 @@ def main(wanted):
                         row[place] = rng.choice(classes)
                 with tempfile.TemporaryDirectory() as folder:
                     write(f"{folder}/train.csv", header, own[: 2 * len(own) // 3])
-                    write(f"{folder}/judge.csv", header, own[2 * len(own) // 3 :])
+                    write(f"{folder}/validation.csv", header, own[2 * len(own) // 3 :])
                     both = [fit(folder, target, n_trees, leaf_rows, blend) for blend in ("false", "true")]
                 found = [100 * result["metrics"]["accuracy"] for result in both]
                 found += [result["metrics"]["log_loss"] for result in both]

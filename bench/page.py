@@ -179,6 +179,9 @@ class Claim:
     # Sections that its numbers are from.
     source: tuple[str, ...] = ()
 
+    def is_about(self, sections: Sections) -> bool:
+        return not self.source or any(name in sections for name in self.source)
+
     def line(self, sections: Sections) -> str:
         limit = NOT_MEASURED if self.limit is None else self.write(self.limit)
         wanted = f"at {'least' if self.at_least else 'most'} {limit}"
@@ -233,13 +236,16 @@ class Page:
     def write(self) -> None:
         self.document.write_text(self.text(self.stored()), encoding="utf-8")
 
-    def text(self, sections: Sections) -> str:
-        """All of it as Markdown."""
+    def text(self, sections: Sections, is_partial: bool = False) -> str:
+        """All of it as Markdown. Of a part, claims about other sections are left out."""
         out = [f"# {self.title}"]
         for paragraph in (*self.intro, f"{origin(sections)} This page is written by `bench/run.py`; `bench/README.md` "
                           "describes the data, the systems and what is measured."):  # fmt: skip
             out += ["", *wrapped(paragraph)]
-        if claims := self.claims(sections):
+        claims = self.claims(sections)
+        if is_partial:
+            claims = [claim for claim in claims if isinstance(claim, str) or claim.is_about(sections)]
+        if claims:
             lines = [claim if isinstance(claim, str) else claim.line(sections) for claim in claims]
             out += ["", "## Claims", "", "Computed from the tables below.", "", *bullets(lines)]
         for section in sections.values():

@@ -79,12 +79,28 @@ def arguments() -> argparse.Namespace:
     args = parser.parse_args()
     if args.data is None and os.environ.get("HEDGEROW_DATA"):
         args.data = Path(os.environ["HEDGEROW_DATA"])
-    args.target = target
+    args.target, args.options = target, given_options(sys.argv[1:])
     args.builds_only = [part for part, asked in (("builds", args.builds), ("fit-vs-train", args.fit_vs_train))
                         if asked is not None]  # fmt: skip
     named = [name for name in MODULES if getattr(args, f"{name}_only", None)]
     args.pages = args.pages or named or list(MODULES)
     return args
+
+
+def given_options(words: list[str]) -> list[str]:
+    """The options of this run that bear on what is measured: not which page, which file or which program."""
+    n_values = {"--builds": 2, "--fit-vs-train": 1, "--out": 1, "--data": 1, "--hedgerow": 1, "--latency": 1, "--rvm-python": 1}
+    n_values |= {f"--{name}": 0 for name in MODULES if name != "builds"} | {f"--{name}-only": 1 for name in MODULES}
+    kept, words = [], [part for word in words for part in (word.split("=", 1) if word.startswith("--") else [word])]
+    while words:
+        word = words.pop(0)
+        if word not in n_values:
+            kept.append(word)
+            continue
+        for _ in range(n_values[word]):
+            if words and not words[0].startswith("--"):
+                words.pop(0)
+    return kept
 
 
 def chosen(asked: list[str] | None, known: tuple[str, ...], otherwise: tuple[str, ...]) -> list[str]:
@@ -128,7 +144,7 @@ def main() -> int:
         all_done = all_done and bench.done
         if not found:
             continue
-        text = module.PAGE.text(found)
+        text = module.PAGE.text(found, is_partial=True)
         texts.append(text)
         if args.out:
             args.out.write_text("\n".join(texts), encoding="utf-8")

@@ -120,7 +120,7 @@ class RvmBench(Bench):
                 shown = [spread(fits, lambda fit: fit.error, 4), spread(fits, lambda fit: fit.vectors, 1)]
                 rows.append([f"{n:,}", words, shown[0], str(error), shown[1], str(vectors), seconds(fits)])
         columns = ("rows", "kernel", "RMSE", "published RMSE", "vectors", "published vectors", "fit s")
-        return Body([Table(columns, rows, 2)], "Error against the function without noise; means of ten draws.")
+        return Body([Table(columns, rows, 2)], f"Error against the function without noise; means of {len(files)} draws.")
 
     def set_row(self, table: SplitTable) -> list[str]:
         pairs = [split(table, self.args.data, seed) for seed in range(1 if self.args.quick else table.repeats)]
@@ -158,8 +158,9 @@ class RvmBench(Bench):
         folder.mkdir(parents=True, exist_ok=True)
         repeats = self.args.repeats or (1 if self.args.quick else N_PEER_REPEATS)
         rows = []
-        if SKLEARN_RVM in self.peers:
-            self.versions.append(machine.package("scikit-learn"))
+        if SKLEARN_RVM in self.peers and not machine.output(str(self.args.rvm_python), "-c", "import sklearn_rvm; print(1)"):
+            self.note("sklearn-rvm left out: the Python of --rvm-python does not have it")
+        elif SKLEARN_RVM in self.peers:
             command = [self.args.rvm_python, PEER_SCRIPTS / "sklearn_rvm_peer.py", folder]
             files = folder / "breast569-train.csv", folder / "breast569-test.csv"
             systems = {"hedgerow, same kernel": [f"length_scale={BREAST_LENGTH:.4f}"], "hedgerow, length searched": []}

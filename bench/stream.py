@@ -200,14 +200,14 @@ def row_claims(table: Table) -> list[Claim]:
         return number(found[0][table.columns.index(column)]) if found else None
 
     found = [
-        Claim("usps row by row, rows/s against AMF", at("rows/s ×", "usps", "River AMF"), 50, True, times),
-        Claim("usps row by row, accuracy on test rows", at("test %", "usps", "Hedgerow"), 92, True, percent),
+        Claim("usps row by row, rows/s against AMF", at("rows/s ×", "usps", "River AMF"), 50, True, times, ("rows",)),
+        Claim("usps row by row, accuracy on test rows", at("test %", "usps", "Hedgerow"), 92, True, percent, ("rows",)),
     ]
     for name in (name for name, stream in STREAMS.items() if stream.dataset is None):
         ours, theirs = (at(column, name, "River ARF") for column in ("Hedgerow there %", "accuracy %"))
         faster = at("rows/s ×", name, "River ARF")
-        found.append(Claim(f"{name}, accuracy no less than ARF's over the same rows", ours, theirs, True, percent))
-        found.append(Claim(f"{name}, rows/s against ARF", faster, 20, True, times))
+        found.append(Claim(f"{name}, accuracy no less than ARF's over the same rows", ours, theirs, True, percent, ("rows",)))
+        found.append(Claim(f"{name}, rows/s against ARF", faster, 20, True, times, ("rows",)))
     return found
 
 
@@ -218,9 +218,9 @@ def batch_claims(table: Table) -> list[Claim]:
         lost = batches - once if batches is not None and once is not None else None
         cost = table.value("fit ÷", name, "in ten batches")
         found += [
-            Claim(f"{name}, ten batches, accuracy", batches, least, True, percent),
-            Claim(f"{name}, ten batches against one fit, accuracy", lost, -0.2, True, points),
-            Claim(f"{name}, ten batches against one fit, time", cost, 2, False, times),
+            Claim(f"{name}, ten batches, accuracy", batches, least, True, percent, ("batches",)),
+            Claim(f"{name}, ten batches against one fit, accuracy", lost, -0.2, True, points, ("batches",)),
+            Claim(f"{name}, ten batches against one fit, time", cost, 2, False, times, ("batches",)),
         ]
     return found
 
@@ -235,8 +235,8 @@ def claims(sections: Sections) -> list[Claim | str]:
     found = [
         *row_claims(rows),
         *batch_claims(batches),
-        Claim(f"{done} rows, peak memory", memory.value("peak MB"), MEMORY_LIMIT_MB, False, megabytes),
-        Claim(f"{done} rows, rows/s of the last tenth against the second", rate, 0.8, True, times),
+        Claim(f"{done} rows, peak memory", memory.value("peak MB"), MEMORY_LIMIT_MB, False, megabytes, ("memory",)),
+        Claim(f"{done} rows, rows/s of the last tenth against the second", rate, 0.8, True, times, ("memory",)),
     ]
     stopped = [f"{row[2]} on {row[0]} ({row[3].removesuffix(', stopped')} rows)" for row in rows.rows if "stopped" in row[3]]
     return [*found, f"River was stopped before the last row: {'; '.join(stopped)}."] if stopped else found

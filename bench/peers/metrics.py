@@ -1,4 +1,4 @@
-"""What the peers' programs say about answers: the definitions of `hedgerow_core::metrics`."""
+"""What the peers' programs report of predictions: the definitions of `hedgerow_core::metrics`."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ LEAST_PROBABILITY = 1e-15
 
 
 def metrics(proba: np.ndarray, truth: np.ndarray) -> dict[str, float]:
-    answer = proba.argmax(axis=1)
-    top = proba[np.arange(len(truth)), answer]
-    right = answer == truth
+    prediction = proba.argmax(axis=1)
+    top = proba[np.arange(len(truth)), prediction]
+    right = prediction == truth
     bins = np.minimum((top * N_BINS).astype(int), N_BINS - 1)
     # Rows of a bin × |mean confidence − accuracy| is the absolute value of the bin's sum of differences.
     gaps = np.bincount(bins, weights=top - right, minlength=N_BINS)

@@ -1,12 +1,12 @@
-"""The Informative Vector Machine in numpy: what someone would write who needs one, as there is no library that has it.
+"""The Informative Vector Machine (IVM) in numpy: what one would write who needs one, as no library has it.
 
-One machine a class against the rest; all rows compete for every place; a Gaussian kernel whose parameters are given; no
+One-vs-rest classifiers; all rows compete for every place; a Gaussian kernel whose parameters are given; no
 calibration, no fit to all rows at the end. Prints what it cost and how good it is, as one JSON object.
 
 Usage: numpy_ivm.py ARRAYS_DIR --n-active 100 --length 5 --variance 30 [--noise 1e-3] [--threads 2]
-       numpy_ivm.py --check            # compares itself with the example of the project's specification
+       numpy_ivm.py --check            # compares itself with worked examples
 
-Written to be fast. Machines that are trained together take a step each in turn, so that the kernel columns of all of
+Written to be fast. Classifiers that are trained together take a step each in turn, so that the kernel columns of all of
 them are one matrix product, which is about three times as fast as so many products with a vector. A column is kept, as
 another class often chooses the same row. `--together 1` trains one class after the other, which needs less memory;
 `--cache-gb 0` keeps no columns.
@@ -86,7 +86,7 @@ class Columns:
 
 
 def site(y, mean, variance, bias):
-    """What a label does to a normal belief (spec 000, A15): gain g, shrink ν, and log Z. Of numbers or arrays."""
+    """What a label does to a Gaussian by moment matching (Lawrence et al., 2003): g, ν and log Z. Of numbers or arrays."""
     c = y / np.sqrt(1 + variance)
     u = c * (mean + bias)
     log_z = log_ndtr(u)
@@ -95,8 +95,8 @@ def site(y, mean, variance, bias):
 
 
 @dataclass
-class Machine:
-    """One class against the rest (spec 000, A16)."""
+class BinaryIvm:
+    """A binary classifier: one class against the rest."""
 
     y: np.ndarray
     n_active: int
@@ -157,7 +157,7 @@ class Machine:
         self.lower, self.means, self.precisions = self.lower[:k, :k], self.means[:k], self.precisions[:k]
 
     def latent(self, kernel: Kernel, x: np.ndarray, at: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean and variance at other rows (spec 000, A17)."""
+        """Mean and variance of the latent function at other rows."""
         v = solve_triangular(self.lower, kernel.cross(x[self.active], at), lower=True, check_finite=False)
         weights = solve_triangular(self.lower, self.means, lower=True)
         return weights @ v, np.maximum(kernel.variance - np.einsum("ij,ij->j", v, v), 0)
@@ -168,26 +168,26 @@ class Machine:
         return (mean + self.bias) / np.sqrt(1 + variance)
 
 
-def train(columns: Columns, labels: list[np.ndarray], n_active: int, together: int) -> list[Machine]:
-    """A machine for each vector of ±1."""
+def train(columns: Columns, labels: list[np.ndarray], n_active: int, together: int) -> list[BinaryIvm]:
+    """A classifier for each vector of ±1."""
     prior = columns.kernel.variance + columns.kernel.noise
-    machines: list[Machine] = []
+    classifiers: list[BinaryIvm] = []
     for start in range(0, len(labels), together):
-        group = [Machine(y, min(n_active, len(y)), prior) for y in labels[start : start + together]]
-        while any(not machine.done for machine in group):
-            chosen = [(machine, machine.most_telling()) for machine in group if not machine.done]
-            chosen = [(machine, row) for machine, row in chosen if row is not None]
+        group = [BinaryIvm(y, min(n_active, len(y)), prior) for y in labels[start : start + together]]
+        while any(not classifier.done for classifier in group):
+            chosen = [(classifier, classifier.most_telling()) for classifier in group if not classifier.done]
+            chosen = [(classifier, row) for classifier, row in chosen if row is not None]
             found = columns.of([row for _, row in chosen])
-            for machine, row in chosen:
-                machine.include(row, found[row])
-        for machine in group:
-            machine.finish()
-        machines += group
-    return machines
+            for classifier, row in chosen:
+                classifier.include(row, found[row])
+        for classifier in group:
+            classifier.finish()
+        classifiers += group
+    return classifiers
 
 
 def check() -> None:
-    """The examples of spec 000, section 13."""
+    """Worked examples: three sites, and a model of four rows."""
 
     def same(got, expected) -> None:
         np.testing.assert_allclose(got, expected, atol=2e-6)
@@ -203,25 +203,25 @@ def check() -> None:
     kernel = Kernel(1.0, 1.0, 1e-6)
     for together in (1, 2):
         y = np.array([1.0, 1.0, -1.0, -1.0])
-        machine, mirrored = train(Columns(kernel, x, 1e6), [y, -y], 3, together)
-        assert machine.active == mirrored.active == [0, 2, 1]
-        same(machine.means, [1.772454, -1.737462, 1.669019])
-        same(mirrored.means, -machine.means)
-        same(machine.precisions, [0.466942, 0.480281, 0.496959])
-        same(machine.lower, [[1.772454, 0, 0], [0.076355, 1.753934, 0], [0.342198, 0.330914, 1.669022]])
-        same(machine.log_evidence, -2.123528)
+        classifier, mirrored = train(Columns(kernel, x, 1e6), [y, -y], 3, together)
+        assert classifier.active == mirrored.active == [0, 2, 1]
+        same(classifier.means, [1.772454, -1.737462, 1.669019])
+        same(mirrored.means, -classifier.means)
+        same(classifier.precisions, [0.466942, 0.480281, 0.496959])
+        same(classifier.lower, [[1.772454, 0, 0], [0.076355, 1.753934, 0], [0.342198, 0.330914, 1.669022]])
+        same(classifier.log_evidence, -2.123528)
         at = np.array([[0.5], [1.5], [10.0]])
-        mean, variance = machine.latent(kernel, x, at)
+        mean, variance = classifier.latent(kernel, x, at)
         same(mean, [0.723160, 0.064101, 0])
         same(variance, [0.569948, 0.566786, 1])
-        same(ndtr(machine.score(kernel, x, at)), [0.718082, 0.520421, 0.5])
+        same(ndtr(classifier.score(kernel, x, at)), [0.718082, 0.520421, 0.5])
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("arrays", type=Path, nargs="?")
-    parser.add_argument("--check", action="store_true", help="only compare with the example of the specification")
-    parser.add_argument("--n-active", type=int, default=100, help="rows each machine chooses")
+    parser.add_argument("--check", action="store_true", help="only compare with worked examples")
+    parser.add_argument("--n-active", type=int, default=100, help="active rows of each classifier")
     parser.add_argument("--length", type=float, default=5.0)
     parser.add_argument("--variance", type=float, default=30.0)
     parser.add_argument("--noise", type=float, default=1e-3)
@@ -250,22 +250,22 @@ def main() -> None:
         train_y, test_y = np.minimum(train_y, args.classes - 1), np.minimum(test_y, args.classes - 1)
     read = time.perf_counter() - start
     n_classes = int(max(train_y.max(), test_y.max())) + 1
-    # Of two classes, one machine knows both.
-    n_machines = 1 if n_classes == 2 else n_classes
+    # Of two classes, one classifier knows both.
+    n_classifiers = 1 if n_classes == 2 else n_classes
     kernel = Kernel(args.length, args.variance, args.noise)
 
     with threadpool_limits(args.threads):
         start = time.perf_counter()
         train_x, test_x = prepared(train_x, test_x, categories_of(args.arrays))
         columns = Columns(kernel, train_x, args.cache_gb * 1e9)
-        labels = [np.where(train_y == c, 1.0, -1.0) for c in range(n_machines)]
-        machines = train(columns, labels, args.n_active, args.together or n_machines)
+        labels = [np.where(train_y == c, 1.0, -1.0) for c in range(n_classifiers)]
+        classifiers = train(columns, labels, args.n_active, args.together or n_classifiers)
         fit = time.perf_counter() - start
         start = time.perf_counter()
-        scores = np.column_stack([machine.score(kernel, train_x, test_x) for machine in machines])
+        scores = np.column_stack([classifier.score(kernel, train_x, test_x) for classifier in classifiers])
         predict = time.perf_counter() - start
 
-    if n_machines == 1:
+    if n_classifiers == 1:
         scores = np.column_stack([scores, -scores])
     proba = np.maximum(ndtr(scores), 1e-9)
     result = {
@@ -273,8 +273,8 @@ def main() -> None:
         "rows": len(train_x),
         "features": train_x.shape[1],
         "classes": n_classes,
-        "n_active": [len(machine.active) for machine in machines],
-        "together": args.together or n_machines,
+        "n_active": [len(classifier.active) for classifier in classifiers],
+        "together": args.together or n_classifiers,
         "kernel_columns": {"asked": columns.asked, "computed": columns.computed},
         "seconds": {"read": read, "fit": fit, "predict": predict},
         "peak_memory_bytes": peak_memory_bytes(),

@@ -83,8 +83,8 @@ def main() -> None:
     accuracy = model.score(test_x, test_y)
     alone, together = (max(rows_a_second(model, test_x, n) for _ in range(N_TIMES)) for n in (1, 2))
     endless = OnlineForestClassifier(n_estimators=10_000_000, random_state=0, n_jobs=args.threads)
-    machine = IvmClassifier(n_active=300, random_state=0, n_jobs=args.threads)
-    process = GpClassifier(random_state=0, n_jobs=args.threads)
+    ivm = IvmClassifier(n_active=300, random_state=0, n_jobs=args.threads)
+    gp = GpClassifier(random_state=0, n_jobs=args.threads)
     result = {
         "fit_seconds": fits,
         "predict_seconds": predicts,
@@ -96,8 +96,8 @@ def main() -> None:
         "rows_a_second": [alone, together],
         "seconds_to_stop": {
             "forest": [seconds_to_stop(endless, train_x, train_y, after) for after in (0.3, 1.0, 2.0)],
-            "ivm": [seconds_to_stop(machine, train_x, train_y, after) for after in (0.5, 2.0, 6.0)],
-            "gp": [seconds_to_stop(process, train_x[:7000], train_y[:7000], after) for after in (0.3, 1.0, 2.0)],
+            "ivm": [seconds_to_stop(ivm, train_x, train_y, after) for after in (0.5, 2.0, 6.0)],
+            "gp": [seconds_to_stop(gp, train_x[:7000], train_y[:7000], after) for after in (0.3, 1.0, 2.0)],
             **{
                 name: [seconds_to_stop(model, train_x, train_y, after) for after in (0.5, 1.5, 3.0)]
                 for name, model in (

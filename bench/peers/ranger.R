@@ -56,7 +56,7 @@ fit_seconds <- seconds(forest <- ranger(
   num.threads = threads, seed = seed + 1, verbose = FALSE # seed 0 means a random one to ranger
 ))
 predict_seconds <- seconds(
-  answers <- predict(forest, data = test_x, num.threads = threads, verbose = FALSE)$predictions
+  predicted <- predict(forest, data = test_x, num.threads = threads, verbose = FALSE)$predictions
 )
 peak <- peak_memory_bytes()
 
@@ -68,11 +68,11 @@ single <- vapply(seq_len(min(n_single_rows, nrow(test_x))), function(i) {
 
 # The definitions of hedgerow_core::metrics.
 proba <- matrix(0, nrow(test_x), n_classes)
-proba[, as.integer(colnames(answers)) + 1] <- answers
-answer <- max.col(proba, ties.method = "first")
+proba[, as.integer(colnames(predicted)) + 1] <- predicted
+class <- max.col(proba, ties.method = "first")
 rows <- seq_len(nrow(proba))
-right <- answer == test_y + 1
-top <- proba[cbind(rows, answer)]
+right <- class == test_y + 1
+top <- proba[cbind(rows, class)]
 bins <- pmin(floor(top * n_bins), n_bins - 1)
 ece <- sum(abs(tapply(top - right, bins, sum))) / nrow(proba)
 log_loss <- -mean(log(pmax(proba[cbind(rows, test_y + 1)], least_probability)))

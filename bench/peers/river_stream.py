@@ -1,9 +1,9 @@
-"""Runs one of River's forests over a CSV file, each row first asked and then learnt, and prints what it cost and how
+"""Runs one of River's forests over a CSV file, each row first predicted and then learnt, and prints what it cost and how
 good it was, as one JSON object.
 
 Usage: river_stream.py arf|amf FILE --target class [--test FILE] [--seed 0] [--limit-seconds 90]
 
-Only asking and learning is on the clock. Rows are read, and made the dictionaries that River wants, a chunk at a time
+Only predicting and learning is on the clock. Rows are read, and made the dictionaries that River wants, a chunk at a time
 with the clock stopped, so that the memory counted is that of the model and not of the file.
 """
 
@@ -109,11 +109,11 @@ class Run:
         self.limit = limit
         self.rows = 0
         self.right = 0
-        self.ask = 0.0
+        self.predict = 0.0
         self.learn = 0.0
 
     def seconds(self) -> float:
-        return self.ask + self.learn
+        return self.predict + self.learn
 
     def done(self) -> bool:
         return self.limit > 0 and self.seconds() >= self.limit
@@ -123,14 +123,14 @@ class Run:
             if self.done():
                 return
             start = time.perf_counter()
-            answer = self.model.predict_one(x)
-            asked = time.perf_counter()
+            prediction = self.model.predict_one(x)
+            predicted = time.perf_counter()
             self.model.learn_one(x, y)
             learnt = time.perf_counter()
-            self.ask += asked - start
-            self.learn += learnt - asked
+            self.predict += predicted - start
+            self.learn += learnt - predicted
             self.rows += 1
-            self.right += answer == y
+            self.right += prediction == y
 
 
 def test_accuracy(model, columns: Columns, path: Path) -> float:
@@ -146,9 +146,9 @@ def main() -> None:
     parser.add_argument("kind", choices=["arf", "amf"])
     parser.add_argument("file", type=Path)
     parser.add_argument("--target", required=True)
-    parser.add_argument("--test", type=Path, help="rows to judge the model on after a whole pass")
+    parser.add_argument("--test", type=Path, help="rows to evaluate the model on after a whole pass")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--limit-seconds", type=float, default=0, help="stop asking and learning then; 0: never")
+    parser.add_argument("--limit-seconds", type=float, default=0, help="stop then, with the rows done so far; 0: never")
     parser.add_argument("--nominal", action="store_true", help="all columns hold categories")
     args = parser.parse_args()
 
@@ -167,10 +167,12 @@ def main() -> None:
         "model": type(run.model).__name__,
         "rows": run.rows,
         "features": len(columns.features),
-        "seconds": {"read": read, "learn": run.learn, "ask": run.ask},
+        "seconds": {"read": read, "learn": run.learn, "predict": run.predict},
         "rows_per_second": run.rows / run.seconds(),
         "prequential": {"accuracy": run.right / run.rows},
         "peak_memory_bytes": peak,
+        # Whether the time ended before the rows did.
+        "stopped": run.rows < columns.n_rows,
     }
     if args.test and run.rows == columns.n_rows:
         result["metrics_from"] = "test"

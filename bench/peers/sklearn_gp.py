@@ -3,7 +3,7 @@
 Usage: sklearn_gp.py ARRAYS_DIR --length 4 --variance 25 --threads 2
 
 Two classes. It is Laplace's method with a logistic likelihood. Without a search for the parameters it still finds the
-peak twice, once for the evidence and once for the answers: that is what its users wait for, so both count.
+peak twice, once for the evidence and once for the predictions: that is what its users wait for, so both count.
 """
 
 from __future__ import annotations

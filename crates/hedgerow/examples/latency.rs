@@ -121,7 +121,8 @@ impl Asked {
 /// Whether a model has all of its parts: predictions of a forest alone would tell little of those with IVMs.
 fn is_whole(model: &Model) -> bool {
     let has_ivm = |both: &hedgerow::hybrid::ForestIvm| both.n_machines()[0] > 0;
-    model.as_forest_ivm().is_none_or(has_ivm) && model.as_forest_kernel().is_none_or(|model| model.n_active() > 0)
+    model.as_forest_ivm().is_none_or(has_ivm)
+        && model.as_forest_kernel().is_none_or(|model| model.n_active() > 0)
 }
 
 /// What was measured.
@@ -197,9 +198,11 @@ impl Found {
             println!("training ended before all samples were taken: only those until then count");
         }
         println!("{:<24} {:>10} {:>10} {:>10} {:>10}", "microseconds", "samples", "p50", "p99", "p99.9");
-        for (name, times) in
-            [("idle", &self.idle), ("during training", &self.training), ("taking the snapshot", &self.snapshot)]
-        {
+        for (name, times) in [
+            ("idle", &self.idle),
+            ("during training", &self.training),
+            ("taking the snapshot", &self.snapshot),
+        ] {
             match summary(times.clone()) {
                 Some([p50, p99, p999]) => {
                     println!("{name:<24} {:>10} {p50:>10.1} {p99:>10.1} {p999:>10.1}", times.len());
