@@ -161,7 +161,7 @@ class RvmBench(Bench):
         if SKLEARN_RVM in self.peers and not machine.output(str(self.args.rvm_python), "-c", "import sklearn_rvm; print(1)"):
             self.note("sklearn-rvm left out: the Python of --rvm-python does not have it")
         elif SKLEARN_RVM in self.peers:
-            command = [self.args.rvm_python, PEER_SCRIPTS / "sklearn_rvm_peer.py", folder]
+            command = [self.args.rvm_python, PEER_SCRIPTS / "sklearn_rvm_peer.py", folder, self.args.threads]
             files = folder / "breast569-train.csv", folder / "breast569-test.csv"
             systems = {"hedgerow, same kernel": [f"length_scale={BREAST_LENGTH:.4f}"], "hedgerow, length searched": []}
             rows += self.beside(BREAST, "sklearn-rvm, gamma=auto", command, systems, (files, "label", False), repeats)
