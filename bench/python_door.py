@@ -6,7 +6,6 @@ not count, and the median of the rest does.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -35,14 +34,21 @@ class Times:
 
     result: dict
 
+    @classmethod
+    def from_json(cls, result: dict) -> Times:
+        """Fails if something that the tables need is missing."""
+        found = cls(result)
+        found.fit, found.predict, found.one_row, result["accuracy"]  # noqa: B018
+        return found
+
     def brief(self) -> str:
-        return ", ".join(f"{name} {value}" for name, value in self.result.items())
+        return f"fit {self.fit:.3f} s, predict {self.predict:.4f} s, one row {1e6 * self.one_row:.1f} µs"
 
     def middle(self, name: str, n_times: int) -> float:
         """The median, without the first, which is warm-up. All programs must have measured as often."""
         values = self.result[name]
         if len(values) != n_times:
-            raise ValueError(f"{name}: expected {n_times} times, got {len(values)}")
+            raise Failed(f"{name}: expected {n_times} times, got {len(values)}")
         return median(values[1:])
 
     @property
@@ -76,13 +82,13 @@ class PythonBench(Bench):
     """Runs the same task from Rust, from Python and by scikit-learn."""
 
     def run(self, label: str, command: Sequence[object]) -> Times | None:
-        return self.attempt(label, partial(self.execute, command), Times)
+        return self.attempt(label, partial(self.execute, command), Times.from_json)
 
     def programs(self, arrays: Path) -> list[Times | None]:
         """What each of the systems reports, in their order."""
         threads = ["--threads", self.args.threads]
-        target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-        rust = self.run("rust", [target / "release" / "examples" / "in_memory", arrays, self.args.threads])
+        example = self.args.target / "release" / "examples" / "in_memory"
+        rust = self.run("rust", [example, arrays, self.args.threads])
         python = self.run("python", [sys.executable, PEER_SCRIPTS / "python_hedgerow.py", arrays, *threads])
         peer = None
         if ET in self.peers:

@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import page
 from builds import MEASURES, cells_of, columns_of, differences
+from common import Failed
 from page import Body, Claim, Made, Page, Section, Table, number, origin, percent, table_of, times
 from python_door import Times
 from run import given_options
@@ -96,7 +97,7 @@ class Treatment(unittest.TestCase):
     def test_warm_up_does_not_count_and_all_measure_as_often(self) -> None:
         found = Times({"fit_seconds": [9.0, 1.0, 2.0], "predict_seconds": [1.0]})
         self.assertEqual(found.fit, 1.5)
-        with self.assertRaises(ValueError):
+        with self.assertRaises(Failed):
             found.predict  # noqa: B018
 
     def test_a_pass_that_was_stopped_is_marked(self) -> None:
