@@ -124,7 +124,9 @@ class BuildsBench(Bench):
 
     def one(self, label: str, program: Path, verb: str, kind: str, files: Command, seed: int) -> Run | None:
         command = [program, verb, "--model", kind, *files, "--seed", seed, "--threads", self.args.threads, "--frozen", "--json"]
-        return self.attempt(label, partial(self.execute, command, self.args.builds_seconds))
+        found = self.attempt(label, partial(self.execute, command, self.args.builds_seconds))
+        self.done = self.done and found is not None
+        return found
 
     def fewer_rows(self, name: str) -> Command | None:
         """The first training rows of a set as a file of their own; none where the set is not a table."""

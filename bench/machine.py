@@ -90,6 +90,8 @@ def program(hedgerow: Path, target: Path) -> str:
     """The commit of the program: that of the checkout if it was built there, else only what the file itself tells."""
     if target.resolve() in hedgerow.resolve().parents:
         return commit()
+    if not hedgerow.is_file():
+        return "unknown"
     return f"unknown (a program given by its path, SHA-256 {digest(hedgerow)}; scripts of commit {commit()})"
 
 
