@@ -1,16 +1,18 @@
 //! One error type for the whole project.
 //!
-//! Every message says what was wanted, what came, and where. [`DataError`] carries the place (file, row, line, column)
+//! Every message tells what was wanted, what came, and where. [`DataError`] carries the place (file, row, line, column)
 //! apart from the problem, so that a reader can add what it knows on the way up.
 
 mod data;
 mod model;
+mod nearest;
 mod store;
 
 use std::path::{Path, PathBuf};
 
 pub use data::{DataError, DataProblem};
 pub use model::ModelProblem;
+pub use nearest::nearest;
 pub use store::StoreProblem;
 
 /// The result of anything in Hedgerow that can fail.
@@ -31,7 +33,7 @@ pub enum Error {
         got: String,
     },
     /// A parameter of this name does not exist.
-    #[error("no parameter is called {name:?}; there are: {known}")]
+    #[error("no parameter is called {name:?}{}; there are: {known}", nearest::suggestion(.name, .known))]
     UnknownParam {
         /// The name that was given.
         name: String,
@@ -92,7 +94,7 @@ pub enum Error {
         /// The kinds that can.
         able: String,
     },
-    /// A budget is too small for any answer at all.
+    /// A budget is too small for any model at all.
     #[error("{what} needs at least {needed}, the limit is {limit}")]
     BudgetTooSmall {
         /// What the budget was for.
@@ -110,7 +112,7 @@ pub enum Error {
     Io {
         /// The file concerned.
         path: PathBuf,
-        /// What the system said.
+        /// The system's message.
         source: std::io::Error,
     },
     /// Threads could not be started.
@@ -118,7 +120,7 @@ pub enum Error {
     Threads {
         /// How many were wanted.
         threads: usize,
-        /// What the system said.
+        /// The system's message.
         reason: String,
     },
 }

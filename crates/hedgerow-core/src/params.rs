@@ -73,12 +73,12 @@ impl<P> Checked<P> {
     }
 }
 
-/// One parameter as a person should see it.
+/// One parameter as `--help-params` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ParamInfo {
     /// The field's name.
     pub name: String,
-    /// The value it has when nothing is said.
+    /// The value it has when none is given.
     pub default: String,
     /// Meaning and range.
     pub meaning: String,

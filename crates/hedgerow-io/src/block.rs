@@ -2,6 +2,8 @@
 
 use hedgerow_core::DataProblem;
 
+use crate::delimiter::Decimal;
+
 /// A source of numbers stops filling a block at about this many bytes, whatever number of rows was asked for.
 pub(crate) const BLOCK_BYTES: usize = 8 << 20;
 /// The same for text, of which the first block must hold enough rows to tell the kinds of very many columns.
@@ -118,6 +120,8 @@ pub(crate) struct TextCells {
     data: Vec<u8>,
     ends: Vec<usize>,
     n_columns: usize,
+    /// The mark before the decimals of numbers.
+    pub decimal: Decimal,
 }
 
 impl TextCells {
@@ -130,7 +134,7 @@ impl TextCells {
 
     /// No fields, one a row.
     pub(crate) fn column() -> Self {
-        Self { data: Vec::new(), ends: Vec::new(), n_columns: 1 }
+        Self { data: Vec::new(), ends: Vec::new(), n_columns: 1, decimal: Decimal::Point }
     }
 
     /// Adds a field.

@@ -7,9 +7,10 @@ use hedgerow_core::data::{MAX_CATEGORIES, canonical_label};
 use hedgerow_core::{ClassId, ColumnKind, DataProblem, Error, Result, Schema};
 
 use crate::block::{Block, Cells, ColumnCells, LabelCells, SourceColumn};
+use crate::delimiter::Decimal;
 use crate::labels::{LabelEncoder, number_text};
 use crate::located::located;
-use crate::number::{Parsed, is_missing, is_missing_number, parse, trim};
+use crate::number::{Parsed, is_missing, is_missing_number, parse_as, trim, with_point};
 use crate::plan::{Plan, Role, Target};
 
 /// What becomes of a category that is not in the list.
@@ -155,7 +156,9 @@ impl Encoder {
         if let Target::Column(column) = self.plan.target {
             let width = self.names.len();
             return match &block.cells {
-                Cells::Text(cells) => labels.text(table, cells.field(row, column), n),
+                Cells::Text(cells) => {
+                    labels.text(table, &with_point(cells.field(row, column), cells.decimal), n)
+                }
                 Cells::Bytes(values) => labels.int(table, i64::from(values[row * width + column]), n),
                 Cells::Numbers(values) => labels.number(table, f64::from(values[row * width + column]), n),
                 Cells::Columns(columns) => match &columns[column] {
@@ -207,7 +210,7 @@ impl Encoder {
                 let Role::Feature(k) = *role else { continue };
                 let (codes, kind) = (&mut self.codes[k], &mut self.schema.columns[k].kind);
                 let value = match &block.cells {
-                    Cells::Text(cells) => codes.text(kind, cells.field(row, i)),
+                    Cells::Text(cells) => codes.text(kind, cells.field(row, i), cells.decimal),
                     Cells::Bytes(values) => codes.number(kind, f64::from(values[row * width + i])),
                     Cells::Numbers(values) => codes.number(kind, f64::from(values[row * width + i])),
                     Cells::Columns(_) => Ok(f32::NAN),
@@ -234,7 +237,9 @@ impl Encoder {
             for (row, to) in rows.clone().zip(x.chunks_exact_mut(self.plan.n_features.max(1))) {
                 let value = match &columns[i] {
                     ColumnCells::Numbers(values) => codes.number(kind, values[row]),
-                    ColumnCells::Text(cells, valid) if valid[row] => codes.text(kind, cells.field(row, 0)),
+                    ColumnCells::Text(cells, valid) if valid[row] => {
+                        codes.text(kind, cells.field(row, 0), cells.decimal)
+                    }
                     _ => Ok(f32::NAN),
                 };
                 to[k] = value.map_err(|problem| in_cell(problem.into(), block, row, &self.names[i]))?;
@@ -263,10 +268,10 @@ impl Codes {
     }
 
     /// A field of text as a number.
-    fn text(&mut self, kind: &mut ColumnKind, field: &[u8]) -> Result<f32, DataProblem> {
+    fn text(&mut self, kind: &mut ColumnKind, field: &[u8], decimal: Decimal) -> Result<f32, DataProblem> {
         let field = trim(field);
         match kind {
-            ColumnKind::Numeric => match parse(field) {
+            ColumnKind::Numeric => match parse_as(field, decimal) {
                 Parsed::Number(value) if value.is_finite() => Ok(value),
                 Parsed::Number(_) => Err(DataProblem::Infinite { text: utf8(field)?.to_string() }),
                 Parsed::Missing => Ok(f32::NAN),
@@ -284,11 +289,12 @@ impl Codes {
                     let categories = vec![no.clone(), yes.clone()];
                     *kind = ColumnKind::Categorical { categories };
                     *self = Self::new(kind, self.growth);
-                    self.text(kind, field)
+                    self.text(kind, field, decimal)
                 }
             }
             ColumnKind::Categorical { categories } => {
-                let text = utf8(field)?;
+                let point = with_point(field, decimal);
+                let text = utf8(&point)?;
                 if let Some(&code) = self.of_name.get(text) {
                     return Ok(code as f32);
                 }
@@ -355,7 +361,7 @@ fn weight_at(block: &Block, row: usize, column: usize) -> Result<f32, DataProble
         Cells::Text(cells) => {
             let field = trim(cells.field(row, column));
             let bad = || DataProblem::BadWeight { got: format!("{:?}", String::from_utf8_lossy(field)) };
-            match parse(field) {
+            match parse_as(field, cells.decimal) {
                 Parsed::Number(value) if !is_missing_number(field) => value,
                 _ => return Err(bad()),
             }

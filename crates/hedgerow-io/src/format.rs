@@ -9,11 +9,11 @@ use hedgerow_core::{DataProblem, Error};
 /// A file format that can be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Format {
-    /// Fields between commas, with a header line.
+    /// Fields between commas, or another delimiter where the first lines show one, with a header line.
     Csv,
-    /// Fields between tabs, with a header line.
+    /// Fields between tabs, likewise.
     Tsv,
-    /// Fields between blanks.
+    /// Fields between blanks, likewise.
     Whitespace,
     /// `label index:value …`, also with a leading line that gives the sizes.
     Libsvm,

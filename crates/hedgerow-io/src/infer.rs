@@ -1,11 +1,11 @@
-//! What kind each column is, told from the first rows.
+//! The kind of each column, inferred from the first rows.
 
 use hedgerow_core::data::Column;
 use hedgerow_core::{ColumnKind, DataProblem, Result, Schema};
 
 use crate::block::{Block, Cells, Declared, SourceColumn, TextCells};
 use crate::located::located;
-use crate::number::{Parsed, is_missing, parse, trim};
+use crate::number::{Parsed, is_missing, parse_as, trim};
 use crate::options::ReadOptions;
 use crate::plan::{Plan, Role};
 
@@ -58,7 +58,7 @@ fn infer_text(cells: &TextCells, sample: &Block, column: usize) -> Result<Column
     let mut truth = Truth::default();
     for row in 0..sample.n_rows {
         let field = trim(cells.field(row, column));
-        match parse(field) {
+        match parse_as(field, cells.decimal) {
             Parsed::Number(_) => n_numbers += 1,
             Parsed::Missing => {
                 // `None` is missing among numbers and a word among words.

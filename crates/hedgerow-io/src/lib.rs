@@ -3,15 +3,17 @@
 //! Every format is a small source of typed cells ([`Format`] lists them). One inference stage turns the first rows into
 //! a [`Schema`](hedgerow_core::Schema), one encoding stage turns every row into numbers by that schema, and
 //! [`RowReader`] hands them out in batches, so that memory is bounded by the batch and not by the file.
-//! [`read_dataset`] puts all batches together for training; [`summarize`] looks at a file without training on it.
+//! [`read_dataset`] puts all batches together for training; [`summarize`] describes a file without training on it.
 //!
 //! The rules in short:
 //!
 //! - An empty field, `?`, `NA`, `N/A`, `NaN` and `NULL` are missing values, in labels too; `None` is one among numbers only.
 //!   Missing features are `NaN`.
+//! - In CSV, TSV and whitespace tables the delimiter is inferred from the first lines; a decimal comma is recognised where
+//!   semicolons stand between the fields and no number has a point.
 //! - A column of numbers is numeric, one of two words like yes and no is boolean, one with text is categorical. A column
 //!   of numbers with less than a tenth of text in it is taken for a mistake, which is reported with its row.
-//! - Labels are text; numbers are one label however they are written. Where the file says which labels it has (LIBSVM,
+//! - Labels are text; numbers are one label however they are written. Where the format tells which labels a file has (LIBSVM,
 //!   an IDX label file beside the images, `y` in an NPZ archive, `class` in ARFF) no target need be named.
 //! - `-` is standard input. Gzip is found by the name's `.gz` or by the first bytes.
 //!
@@ -30,6 +32,8 @@
 
 mod block;
 mod dataset;
+mod dates;
+mod delimiter;
 mod encode;
 mod format;
 mod infer;
@@ -40,11 +44,14 @@ mod open;
 mod options;
 mod plan;
 mod reader;
+mod sniff;
 mod source;
 mod summary;
 mod values;
 
 pub use dataset::read_dataset;
+pub use dates::date_notes;
+pub use delimiter::{Decimal, Delimiter};
 pub use format::Format;
 pub use options::{ColumnRef, ReadOptions};
 pub use reader::{Batch, RowReader};

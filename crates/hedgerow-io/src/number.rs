@@ -1,5 +1,9 @@
 //! Numbers and missing values as they stand in text.
 
+use std::borrow::Cow;
+
+use crate::delimiter::Decimal;
+
 /// What a field holds, looked at as a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Parsed {
@@ -46,6 +50,35 @@ pub(crate) fn parse(field: &[u8]) -> Parsed {
         Some(value) => Parsed::Number(value),
         None => Parsed::Text,
     }
+}
+
+/// The same with another decimal mark. Where it is a comma, a number with a point is text: it would mean thousands.
+pub(crate) fn parse_as(field: &[u8], decimal: Decimal) -> Parsed {
+    match decimal {
+        Decimal::Comma if field.contains(&b',') || field.contains(&b'.') => {
+            comma_number(field).map_or(Parsed::Text, |point| parse(&point))
+        }
+        _ => parse(field),
+    }
+}
+
+/// A label or category that is a number with that decimal mark, with a point; any other text as it is.
+pub(crate) fn with_point(field: &[u8], decimal: Decimal) -> Cow<'_, [u8]> {
+    match decimal {
+        Decimal::Comma => comma_number(trim(field)).map_or(Cow::Borrowed(field), Cow::Owned),
+        Decimal::Point => Cow::Borrowed(field),
+    }
+}
+
+/// A trimmed field that is a number with one comma before its decimals, with a point instead.
+pub(crate) fn comma_number(field: &[u8]) -> Option<Vec<u8>> {
+    let at = field.iter().position(|b| *b == b',')?;
+    if !field.get(at + 1).is_some_and(u8::is_ascii_digit) || field.contains(&b'.') {
+        return None;
+    }
+    let mut point = field.to_vec();
+    point[at] = b'.';
+    matches!(parse(&point), Parsed::Number(_)).then_some(point)
 }
 
 /// A short decimal without an exponent. Up to 2^24 the digits are exact in 32 bits, and so are ten to the 0 to 10, so one
@@ -99,6 +132,23 @@ mod tests {
         assert_eq!(parse(b"1."), Parsed::Number(1.0));
         assert_eq!(parse(b".5"), Parsed::Number(0.5));
         assert!(matches!(parse(b"-0"), Parsed::Number(v) if v.is_sign_negative()));
+    }
+
+    #[test]
+    fn decimal_commas() {
+        let comma = |text: &str| parse_as(text.as_bytes(), Decimal::Comma);
+        for (text, value) in [("1,5", 1.5), ("-0,25", -0.25), (",5", 0.5), ("7", 7.0), ("1,5e3", 1500.0)] {
+            assert_eq!(comma(text), Parsed::Number(value), "{text:?}");
+        }
+        for text in ["1.5", "1.234,5", "1,2,3", "1,", "a,5", ",", "x.y"] {
+            assert_eq!(comma(text), Parsed::Text, "{text:?}");
+        }
+        assert_eq!((comma("NA"), comma("")), (Parsed::Missing, Parsed::Missing));
+        assert_eq!(parse_as(b"1.5", Decimal::Point), Parsed::Number(1.5));
+        assert_eq!(parse_as(b"1,5", Decimal::Point), Parsed::Text);
+        assert_eq!(with_point(b" 1,50", Decimal::Comma).as_ref(), b"1.50");
+        assert_eq!(with_point(b"a,5", Decimal::Comma).as_ref(), b"a,5");
+        assert_eq!(with_point(b"1,50", Decimal::Point).as_ref(), b"1,50");
     }
 
     proptest! {

@@ -10,6 +10,9 @@ use hedgerow_core::{DataError, DataProblem, Error, Result};
 
 /// Bytes in a row of reads; large enough that the system calls do not count.
 const BUFFER: usize = 256 * 1024;
+/// How much of a text file is read ahead, to see how it is written: the first of these that is reached.
+const AHEAD_LINES: usize = 1000;
+const AHEAD_BYTES: usize = 1 << 20;
 const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 const BYTE_ORDER_MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 
@@ -54,6 +57,11 @@ impl Place {
     pub(crate) fn open_text(&self) -> Result<Input> {
         let input = self.open()?;
         skip_mark(input).map_err(|e| self.error(e))
+    }
+
+    /// The same with its first bytes, which are read ahead and come again.
+    pub(crate) fn open_text_ahead(&self) -> Result<(Input, Ahead)> {
+        Ok(read_ahead(self.open_text()?))
     }
 
     /// The decoded content as a file that can be sought in. What is compressed or comes from standard input goes to a
@@ -147,6 +155,57 @@ pub(crate) fn io_error(error: io::Error) -> Result<DataError, io::Error> {
     match error.get_ref().and_then(|e| e.downcast_ref::<Damaged>()) {
         Some(Damaged(reason)) => Ok(DataProblem::Compressed { reason: reason.clone() }.into()),
         None => Err(error),
+    }
+}
+
+/// The first bytes of a text file.
+pub(crate) struct Ahead {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Whether more follow.
+    pub is_cut: bool,
+}
+
+/// Reads the first lines. An error on the way comes again at its place, when the rows before it have been read.
+fn read_ahead(mut input: Input) -> (Input, Ahead) {
+    let mut bytes = Vec::new();
+    let mut n_lines = 0;
+    let mut failure = None;
+    let mut is_cut = true;
+    while n_lines < AHEAD_LINES && bytes.len() < AHEAD_BYTES {
+        let n = match input.fill_buf() {
+            Ok(chunk) => {
+                n_lines += chunk.iter().filter(|byte| **byte == b'\n').count();
+                bytes.extend_from_slice(chunk);
+                chunk.len()
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => {
+                failure = Some(error);
+                break;
+            }
+        };
+        if n == 0 {
+            is_cut = false;
+            break;
+        }
+        input.consume(n);
+    }
+    let again = Cursor::new(bytes.clone());
+    let whole: Box<dyn Read + Send> = match failure {
+        Some(error) => Box::new(again.chain(Failing(Some(error)))),
+        None if is_cut => Box::new(again.chain(input)),
+        None => Box::new(again),
+    };
+    (BufReader::with_capacity(BUFFER, whole), Ahead { bytes, is_cut })
+}
+
+/// Fails once, with the error that was met when reading ahead.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }
 

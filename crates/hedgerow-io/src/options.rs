@@ -1,13 +1,15 @@
-//! What a caller can say about a file.
+//! How a file is to be read.
 
 use std::convert::Infallible;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use hedgerow_core::{DataProblem, Result};
+use hedgerow_core::error::nearest;
+use hedgerow_core::{DataError, DataProblem, Result};
 
 use crate::block::SourceColumn;
+use crate::delimiter::{Decimal, Delimiter};
 use crate::format::Format;
 
 /// A column as a user names it.
@@ -38,7 +40,15 @@ impl ColumnRef {
     /// The place of the column meant, or an error that lists the columns there are.
     pub(crate) fn resolve(&self, columns: &[SourceColumn]) -> Result<usize> {
         self.find(columns).ok_or_else(|| {
-            DataProblem::NoSuchColumn { wanted: self.to_string(), available: column_names(columns) }.into()
+            let wanted = self.to_string();
+            let meant = nearest(&wanted, columns.iter().map(|c| c.name.as_str()));
+            let hint = meant.map(|name| format!("did you mean {name:?}?"));
+            let error =
+                DataError::from(DataProblem::NoSuchColumn { wanted, available: column_names(columns) });
+            match hint {
+                Some(hint) => error.with_hint(hint).into(),
+                None => error.into(),
+            }
         })
     }
 }
@@ -71,6 +81,12 @@ pub struct ReadOptions {
     /// it consists of numbers only; in whitespace tables it does if none of its fields is a number while the second
     /// line has one.
     pub header: Option<bool>,
+    /// What stands between the fields of a CSV, TSV or whitespace table. `None`: a comma, semicolon, tab or pipe that parts the first
+    /// lines into equally many fields, and otherwise what the format stands for.
+    pub delimiter: Option<Delimiter>,
+    /// The decimal mark in such a table. `None`: a comma if a semicolon stands between the fields and all numbers with decimals among
+    /// the first lines are written with one, otherwise a point.
+    pub decimal: Option<Decimal>,
     /// A file of labels, in the NPY or IDX format, one for each row.
     pub labels: Option<PathBuf>,
     /// The column that holds the weight of each row.
@@ -79,7 +95,7 @@ pub struct ReadOptions {
     pub categorical: Vec<ColumnRef>,
     /// Columns to leave out.
     pub ignore: Vec<ColumnRef>,
-    /// Height and width where each row is a grey image, for formats that do not say so.
+    /// Height and width where each row is a grey image, for formats that do not tell.
     pub image: Option<[usize; 2]>,
 }
 

@@ -144,7 +144,8 @@ impl RowReader {
             } else {
                 DataProblem::NoTarget { available: column_names(self.source.columns()) }
             };
-            return Err(Error::from(problem).in_file(&self.shown));
+            let error = with_split_hint(problem.into(), &*self.source);
+            return Err(error.in_file(&self.shown));
         }
         self.encoder.require_labels = true;
         Ok(())
@@ -153,7 +154,8 @@ impl RowReader {
     /// The name of a column that a user means.
     pub(crate) fn column_name(&self, column: &crate::options::ColumnRef) -> Result<String> {
         let columns = self.source.columns();
-        let place = column.resolve(columns).map_err(|e| e.in_file(&self.shown))?;
+        let place =
+            column.resolve(columns).map_err(|e| with_split_hint(e, &*self.source).in_file(&self.shown))?;
         Ok(columns[place].name.clone())
     }
 
@@ -199,9 +201,10 @@ impl RowReader {
         }
         let label_name = beside.as_ref().map(LabelStream::name).or(source.label_name()).map(String::from);
         let plan = match by.model() {
-            Some(model) => Plan::enforce(&*source, options, label_name.as_deref(), model)?,
-            None => Plan::infer(&*source, options, label_name.as_deref())?,
+            Some(model) => Plan::enforce(&*source, options, label_name.as_deref(), model),
+            None => Plan::infer(&*source, options, label_name.as_deref()),
         };
+        let plan = plan.map_err(|e| with_split_hint(e, &*source))?;
         let mut block = Block::new();
         source.read(SAMPLE_ROWS, &mut block)?;
         if block.n_rows == 0 {
@@ -328,6 +331,14 @@ impl RowReader {
             self.block.labels = Some(labels);
         }
         Ok(())
+    }
+}
+
+/// An error about columns with how lines were split into fields, where that may be the cause.
+fn with_split_hint(error: Error, source: &dyn Source) -> Error {
+    match (error, source.split_hint()) {
+        (Error::Data(data), Some(hint)) => data.with_hint(hint).into(),
+        (error, _) => error,
     }
 }
 

@@ -4,7 +4,7 @@
 mod files;
 
 use files::{Files, gzip, idx, message, npy, target};
-use hedgerow_io::{ReadOptions, read_dataset};
+use hedgerow_io::{Delimiter, ReadOptions, read_dataset};
 
 /// A table of 40 rows with numbers, in which one row is replaced.
 fn table(bad_row: usize, text: &[u8]) -> Vec<u8> {
@@ -224,6 +224,7 @@ fn files_that_cannot_be_opened() {
     std::fs::create_dir(files.path("folder.csv")).unwrap();
     assert!(message(&files.path("folder.csv"), &target("y")).contains("folder.csv"));
     assert!(message(&files.write("t.xyz", "1"), &target("y")).contains("--format"));
-    check("t.txt", "1,2,3\n4,5,6\n", &target("0"), &["--format csv"]);
+    let blanks = ReadOptions { delimiter: Some(Delimiter::SPACE), ..target("0") };
+    check("t.txt", "1,2,3\n4,5,6\n", &blanks, &["--delimiter comma"]);
     check("t.npz", "not a zip", &target("0"), &["npz"]);
 }

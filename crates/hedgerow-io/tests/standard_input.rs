@@ -47,6 +47,9 @@ fn every_kind_of_reader_takes_standard_input() {
     let csv = b"a,b,y\n1,2,p\n3,4,q\n";
     run_child("csv", csv);
     run_child("csv", &gzip(csv));
+    let semicolons = b"a;b;y\n1,5;2;p\n3;4,5;q\n";
+    run_child("csv", semicolons);
+    run_child("csv", &gzip(semicolons));
     // Read twice, and not sought in.
     run_child("libsvm", b"1 1:2\n0 2:3\n");
     let x = npy("<f4", false, "(2, 2)", &f32_bytes(&[1.0, 2.0, 3.0, 4.0]));

@@ -16,6 +16,8 @@ pub struct DataError {
     pub column: Option<String>,
     /// What is wrong there.
     pub problem: DataProblem,
+    /// What may help, where more is known than the problem: how the file was read, or a column that may have been meant.
+    pub hint: Option<String>,
 }
 
 impl DataError {
@@ -39,11 +41,22 @@ impl DataError {
         self.column = Some(column.into());
         self
     }
+
+    /// The same problem with what may help, after what may help already.
+    #[must_use]
+    pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
+        let hint = hint.into();
+        self.hint = Some(match self.hint {
+            Some(first) => format!("{first}; {hint}"),
+            None => hint,
+        });
+        self
+    }
 }
 
 impl From<DataProblem> for DataError {
     fn from(problem: DataProblem) -> Self {
-        Self { file: None, row: None, line: None, column: None, problem }
+        Self { file: None, row: None, line: None, column: None, problem, hint: None }
     }
 }
 
@@ -65,7 +78,8 @@ impl fmt::Display for DataError {
         if !place.is_empty() {
             write!(f, "{}: ", place.join(", "))?;
         }
-        write!(f, "{}", self.problem)
+        write!(f, "{}", self.problem)?;
+        self.hint.iter().try_for_each(|hint| write!(f, "; {hint}"))
     }
 }
 
@@ -87,7 +101,7 @@ pub enum DataProblem {
         got: usize,
     },
     /// Text where a number should be.
-    #[error("expected a number, got {text:?} (if the column holds categories, name it with --categorical)")]
+    #[error("expected a number, got {text:?} ({})", number_advice(.text))]
     NotANumber {
         /// The text.
         text: String,
@@ -150,7 +164,7 @@ pub enum DataProblem {
     /// A compressed file that ends early or is damaged.
     #[error("the compressed data are damaged or cut off: {reason}")]
     Compressed {
-        /// What the decompressor said.
+        /// The decompressor's message.
         reason: String,
     },
     /// Bytes that are not UTF-8.
@@ -271,4 +285,16 @@ pub enum DataProblem {
         "no labels were found for it: give the file that holds them with --labels, or a column with --target"
     )]
     NoLabelFile,
+}
+
+/// What to do about text among numbers.
+fn number_advice(text: &str) -> &'static str {
+    let digits = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
+    match unsigned.split_once(',') {
+        Some((whole, decimals)) if digits(whole) && digits(decimals) => {
+            "if the decimal mark is a comma, give --decimal ,"
+        }
+        _ => "if the column holds categories, name it with --categorical",
+    }
 }

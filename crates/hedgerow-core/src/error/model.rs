@@ -46,8 +46,8 @@ pub enum ModelProblem {
         /// The kind's name.
         kind: String,
     },
-    /// A model of values where one of classes is wanted.
-    #[error("the model answers with values, where one that answers with classes is wanted")]
+    /// A regression where a classifier is wanted.
+    #[error("the model predicts values, where a classifier is wanted")]
     Values,
     /// A part is missing or of the wrong type.
     #[error("the model file's part {part:?} is missing or malformed: {detail}")]

@@ -32,7 +32,7 @@ pub enum StoreProblem {
          `sqlite3 store.db .recover` and stream the data into a new folder"
     )]
     Damaged {
-        /// What the database said.
+        /// The database's message.
         detail: String,
     },
     /// Nothing more can be written.
@@ -40,13 +40,13 @@ pub enum StoreProblem {
         "no room to write ({detail}); everything acknowledged before is safe: make room and run the same again"
     )]
     Full {
-        /// What the database said.
+        /// The database's message.
         detail: String,
     },
     /// The database could not read or write.
     #[error("the database could not be read or written ({detail}); everything acknowledged before is safe")]
     Database {
-        /// What the database said.
+        /// The database's message.
         detail: String,
     },
     /// An earlier write failed in a way that leaves open what is on the disk.

@@ -1,6 +1,6 @@
-//! Comma- and tab-separated tables.
+//! Tables with one character between the fields, and quotes.
 //!
-//! The first line names the columns unless the caller says otherwise or it consists of numbers only, which no header
+//! The first line names the columns unless the caller tells otherwise or it consists of numbers only, which no header
 //! does and every bare table of numbers does.
 
 use std::io::{self, Read};
@@ -11,12 +11,13 @@ use csv::{ByteRecord, ReaderBuilder};
 use hedgerow_core::{DataError, DataProblem, Error, Result};
 
 use super::Source;
+use super::delimited::Layout;
 use super::lines::{MAX_LINE, malformed, place_io_error};
 use crate::block::{Block, Declared, SourceColumn, TEXT_BLOCK_BYTES};
-use crate::number::{Parsed, parse, trim};
+use crate::number::{Parsed, parse_as, trim};
 use crate::open::{Input, Place};
 
-/// Rows of a CSV or TSV file.
+/// Rows of a CSV or TSV file, or one like them.
 pub(crate) struct CsvSource {
     place: Place,
     reader: csv::Reader<Limited>,
@@ -28,17 +29,17 @@ pub(crate) struct CsvSource {
     pending: bool,
     record: ByteRecord,
     next_row: u64,
-    format: &'static str,
+    layout: Layout,
 }
 
 impl CsvSource {
-    pub(crate) fn open(place: &Place, delimiter: u8, header: Option<bool>) -> Result<Self> {
+    pub(crate) fn new(place: &Place, input: Input, layout: Layout, header: Option<bool>) -> Result<Self> {
         let n_open_bytes = Arc::new(AtomicU64::new(0));
         let reader = ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .delimiter(delimiter)
-            .from_reader(Limited { input: place.open_text()?, n_open_bytes: n_open_bytes.clone() });
+            .delimiter(layout.delimiter.byte())
+            .from_reader(Limited { input, n_open_bytes: n_open_bytes.clone() });
         let mut source = Self {
             place: place.clone(),
             reader,
@@ -48,7 +49,7 @@ impl CsvSource {
             pending: false,
             record: ByteRecord::new(),
             next_row: 1,
-            format: if delimiter == b',' { "csv" } else { "tsv" },
+            layout,
         };
         source.start(header)?;
         Ok(source)
@@ -58,7 +59,8 @@ impl CsvSource {
         if !self.advance()? {
             return Err(DataProblem::Empty.into());
         }
-        let is_number = |field: &[u8]| matches!(parse(trim(field)), Parsed::Number(_));
+        let decimal = self.layout.decimal;
+        let is_number = |field: &[u8]| matches!(parse_as(trim(field), decimal), Parsed::Number(_));
         self.named = header.unwrap_or_else(|| !self.record.iter().all(is_number));
         self.columns = if self.named {
             header_columns(self.record.iter(), self.line())?
@@ -91,10 +93,12 @@ impl CsvSource {
         match error.into_kind() {
             csv::ErrorKind::Io(e) if e.kind() == io::ErrorKind::FileTooLarge => {
                 let got = "a longer one (is a quote left open?)";
-                malformed(self.format, "rows of at most 256 MiB", got).at_row(self.next_row).into()
+                malformed(self.layout.format.name(), "rows of at most 256 MiB", got)
+                    .at_row(self.next_row)
+                    .into()
             }
             csv::ErrorKind::Io(e) => place_io_error(&self.place, e, self.next_row),
-            _ => malformed(self.format, "a table", text).at_row(self.next_row).into(),
+            _ => malformed(self.layout.format.name(), "a table", text).at_row(self.next_row).into(),
         }
     }
 }
@@ -108,16 +112,20 @@ impl Source for CsvSource {
         self.named
     }
 
+    fn split_hint(&self) -> Option<String> {
+        self.layout.hint(self.columns.len())
+    }
+
     fn read(&mut self, max_rows: usize, block: &mut Block) -> Result<()> {
         let n_columns = self.columns.len();
-        block.clear_text(n_columns);
+        block.clear_text(n_columns).decimal = self.layout.decimal;
         while block.n_rows < max_rows {
             if !std::mem::take(&mut self.pending) && !self.advance()? {
                 break;
             }
             if self.record.len() != n_columns {
-                let problem = DataProblem::Ragged { expected: n_columns, got: self.record.len() };
-                return Err(DataError::from(problem).at_row(self.next_row).at_line(self.line()).into());
+                let error = self.layout.ragged(n_columns, self.record.len());
+                return Err(error.at_row(self.next_row).at_line(self.line()).into());
             }
             if push_row(block, self.record.iter(), self.line()) > TEXT_BLOCK_BYTES {
                 self.next_row += 1;

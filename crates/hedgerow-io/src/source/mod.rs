@@ -2,6 +2,7 @@
 
 mod arff;
 mod csv;
+mod delimited;
 mod idx;
 mod libsvm;
 mod lines;
@@ -48,7 +49,7 @@ pub(crate) trait Source: Send {
         None
     }
 
-    /// The column that holds the labels unless the caller says otherwise.
+    /// The column that holds the labels unless the caller names another.
     fn default_target(&self) -> Option<usize> {
         None
     }
@@ -68,8 +69,13 @@ pub(crate) trait Source: Send {
         false
     }
 
-    /// How many rows there will be, where the file says so at its start.
+    /// How many rows there will be, where the file tells at its start.
     fn declared_rows(&self) -> Option<u64> {
+        None
+    }
+
+    /// How lines are split into fields, where that may be why columns are not as expected.
+    fn split_hint(&self) -> Option<String> {
         None
     }
 
@@ -85,9 +91,7 @@ pub(crate) fn open(
     model: Option<&Schema>,
 ) -> Result<Box<dyn Source>> {
     Ok(match format {
-        Format::Csv => Box::new(csv::CsvSource::open(place, b',', options.header)?),
-        Format::Tsv => Box::new(csv::CsvSource::open(place, b'\t', options.header)?),
-        Format::Whitespace => Box::new(whitespace::WhitespaceSource::open(place, options.header)?),
+        Format::Csv | Format::Tsv | Format::Whitespace => delimited::open(place, format, options)?,
         Format::Libsvm => Box::new(libsvm::LibsvmSource::open(place, model)?),
         Format::Idx => Box::new(idx::open(place, options.labels.is_some())?),
         Format::Npy => Box::new(npy::open(place)?),
