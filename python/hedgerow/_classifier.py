@@ -92,17 +92,18 @@ class Classifier(ClassifierMixin, Estimator[_hedgerow.Model]):
             )
         watchers = Watchers(self, self._title, X, y)
         try:
-            fitted = _hedgerow.Model.fit(
-                self._kind,
-                self._engine_settings(),
-                values,
-                codes,
-                _labels.names(classes),
-                columns=reader.json(),
-                weights=checked_weights(weights, len(codes)),
-                watch=watchers.watch(),
-                **self._limits(),
-            )
+            with self._argument_names():
+                fitted = _hedgerow.Model.fit(
+                    self._kind,
+                    self._engine_settings(),
+                    values,
+                    codes,
+                    _labels.names(classes),
+                    columns=reader.json(),
+                    weights=checked_weights(weights, len(codes)),
+                    watch=watchers.watch(),
+                    **self._limits(),
+                )
         finally:
             watchers.close()
         self._reader = reader

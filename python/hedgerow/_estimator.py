@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -137,6 +138,14 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
     def _engine_settings(self) -> list[tuple[str, str]]:
         seed = ("seed", str(_base.seed_of(self.random_state)))
         return [*_settings.settings(self.get_params(deep=False), self._settings), seed]
+
+    def _argument_names(self) -> AbstractContextManager[None]:
+        """Errors of the engine inside of this name the arguments of this class, and of its parts."""
+        names = dict(self._settings)
+        for part in _settings.PARTS:
+            if part in names:
+                names = {**_KINDS[part, _hedgerow.Model]._settings, **names}
+        return _settings.argument_names(names)
 
     def _limits(self) -> dict[str, Any]:
         return {

@@ -121,13 +121,14 @@ class OnlineClassifier(Classifier):
 
     def _begin(self, reader: TableReader, classes: Any) -> None:
         """Make a model that knows nothing yet."""
-        model = _hedgerow.Model(
-            self._kind,
-            self._engine_settings(),
-            reader.n_features or 0,
-            _labels.names(classes),
-            columns=reader.json(),
-        )
+        with self._argument_names():
+            model = _hedgerow.Model(
+                self._kind,
+                self._engine_settings(),
+                reader.n_features or 0,
+                _labels.names(classes),
+                columns=reader.json(),
+            )
         self._reader = reader
         self._take(model, classes)
 

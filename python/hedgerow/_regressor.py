@@ -51,15 +51,16 @@ class Regressor(RegressorMixin, Estimator[_hedgerow.ValueModel]):
             raise ValueError(f"{type(self).__name__} needs more than 1 sample, got n_samples = {len(rows)}")
         watchers = Watchers(self, self._title, X, y)
         try:
-            fitted = _hedgerow.ValueModel.fit(
-                self._kind,
-                self._engine_settings(),
-                rows,
-                values,
-                columns=reader.json(),
-                watch=watchers.watch(),
-                **self._limits(),
-            )
+            with self._argument_names():
+                fitted = _hedgerow.ValueModel.fit(
+                    self._kind,
+                    self._engine_settings(),
+                    rows,
+                    values,
+                    columns=reader.json(),
+                    watch=watchers.watch(),
+                    **self._limits(),
+                )
         finally:
             watchers.close()
         self._reader = reader
@@ -90,7 +91,8 @@ class Regressor(RegressorMixin, Estimator[_hedgerow.ValueModel]):
         check_lengths(rows, values)
         if is_first:
             n_features = reader.n_features or 0
-            model = _hedgerow.ValueModel(self._kind, self._engine_settings(), n_features, columns=reader.json())
+            with self._argument_names():
+                model = _hedgerow.ValueModel(self._kind, self._engine_settings(), n_features, columns=reader.json())
         else:
             model = self._model
         raised = model.learn(rows, values, **self._limits())

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,10 @@ from hedgerow import _labels
 
 # Arguments that are estimators themselves; None leaves their settings to the engine.
 PARTS = ("forest", "ivm")
-# The engine says 0 where scikit-learn says None.
+# The engine has 0 where scikit-learn has None.
 _ZERO_IS_NONE = ("max_depth",)
+# How messages of the engine about a parameter begin.
+_PARAMETER = re.compile(r"^parameter (?:\w+\.)*(\w+)(?=:)")
 
 
 def settings(arguments: Mapping[str, Any], names: Mapping[str, str]) -> list[tuple[str, str]]:
@@ -29,6 +33,25 @@ def settings(arguments: Mapping[str, Any], names: Mapping[str, str]) -> list[tup
 def arguments(settings: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
     """Arguments from settings of the engine."""
     return {argument: _from_engine(argument, settings[name]) for argument, name in names.items() if name in settings}
+
+
+@contextmanager
+def argument_names(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors of the engine inside of this name a parameter as the argument that it came from."""
+    try:
+        yield
+    except ValueError as error:
+        if len(error.args) == 1 and isinstance(error.args[0], str):
+            error.args = (_with_argument(error.args[0], names),)
+        raise
+
+
+def _with_argument(message: str, names: Mapping[str, str]) -> str:
+    found = _PARAMETER.match(message)
+    if found is None:
+        return message
+    argument = next((argument for argument, name in names.items() if name == found[1]), found[1])
+    return f"parameter {argument}{message[found.end() :]}"
 
 
 def _to_engine(argument: str, value: Any) -> Any:
@@ -63,7 +86,7 @@ def _from_engine(argument: str, value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A number of numpy as one of Python; the engine says what is wrong with anything else."""
+    """A number of numpy as one of Python; the engine reports what is wrong with anything else."""
     item: Callable[[], Any] | None = getattr(value, "item", None)
     if callable(item):
         return item()

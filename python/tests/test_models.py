@@ -12,7 +12,7 @@ import pytest
 from conftest import ALL, fresh
 
 import hedgerow
-from hedgerow import ForestIvmClassifier, GpClassifier, IvmClassifier, OnlineForestClassifier, _hedgerow
+from hedgerow import ForestIvmClassifier, ForestKernelClassifier, GpClassifier, IvmClassifier, OnlineForestClassifier, _hedgerow
 
 
 def test_every_setting_of_the_engine_has_its_argument():
@@ -49,7 +49,9 @@ def test_what_the_models_tell(rings):
 
 def test_wrong_arguments_name_themselves(rings):
     for arguments, message in [
-        ({"n_estimators": -3}, "n_trees"),
+        ({"n_estimators": -3}, "parameter n_estimators: "),
+        ({"min_samples_leaf": 0}, "parameter min_samples_leaf: "),
+        ({"max_depth": "deep"}, "parameter max_depth: "),
         ({"max_features": 7.5}, "max_features"),
         ({"splits": "clever"}, "splits"),
         ({"criterion": ["gini"]}, "criterion"),
@@ -61,6 +63,11 @@ def test_wrong_arguments_name_themselves(rings):
     ]:
         with pytest.raises(ValueError, match=message):
             OnlineForestClassifier(**arguments).fit(*rings)
+    with pytest.raises(ValueError, match="parameter n_estimators: ") as caught:
+        OnlineForestClassifier(n_estimators=-3).partial_fit(*rings)
+    assert "n_trees" not in str(caught.value)
+    with pytest.raises(ValueError, match="parameter min_samples_leaf: "):
+        ForestKernelClassifier(forest=OnlineForestClassifier(min_samples_leaf=0)).fit(*rings)
     with pytest.raises(TypeError, match="n_trees"):
         OnlineForestClassifier(n_trees=10)
 

@@ -1,6 +1,6 @@
 //! The command line: arguments in, a command's result out, as text or JSON.
 //!
-//! `args` says what can be typed, `commands` does it and returns a result, `output` shows results. Only `output` prints.
+//! `args` defines what can be typed, `commands` does it and returns a result, `output` shows results. Only `output` prints.
 
 mod args;
 mod commands;
@@ -9,15 +9,19 @@ mod output;
 
 use std::ffi::OsString;
 
-use clap::Parser as _;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{CommandFactory as _, Parser as _};
+use hedgerow::core::error::nearest;
 
 use args::{Cli, Command};
 
-/// Runs the program with its arguments and says how it ended: 0 done, 1 a negative result, 2 an error.
+/// Runs the program with its arguments and returns its exit code: 0 done, 1 a negative result, 2 an error.
 pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
-    let cli = match Cli::try_parse_from(args) {
+    let args: Vec<OsString> = args.into_iter().collect();
+    let cli = match Cli::try_parse_from(&args) {
         Ok(cli) => cli,
         Err(message) => {
+            let message = with_suggestion(message, &args);
             // Help and version go to standard output and are no error; a broken pipe is none either.
             let _ = message.print();
             return if message.use_stderr() { 2 } else { 0 };
@@ -44,4 +48,22 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
             2
         }
     }
+}
+
+/// The same message with the nearest command, where the parser finds none: it misses short names with exchanged letters.
+fn with_suggestion(mut message: clap::Error, args: &[OsString]) -> clap::Error {
+    let wanted = match message.get(ContextKind::InvalidSubcommand) {
+        Some(ContextValue::String(wanted)) if message.kind() == ErrorKind::InvalidSubcommand => {
+            wanted.clone()
+        }
+        _ => return message,
+    };
+    let cli = Cli::command();
+    let within = args.get(1).and_then(|name| cli.find_subcommand(name)).unwrap_or(&cli);
+    let near = nearest(&wanted, within.get_subcommands().map(clap::Command::get_name));
+    if let (Some(name), None) = (near, message.get(ContextKind::SuggestedSubcommand)) {
+        let names = ContextValue::Strings(vec![name.to_string()]);
+        message.insert(ContextKind::SuggestedSubcommand, names);
+    }
+    message
 }

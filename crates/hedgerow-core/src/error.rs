@@ -33,7 +33,7 @@ pub enum Error {
         got: String,
     },
     /// A parameter of this name does not exist.
-    #[error("no parameter is called {name:?}{}; there are: {known}", nearest::suggestion(.name, .known))]
+    #[error("no parameter is called {name:?}; there are: {known}{}", nearest::suggestion(.name, .known))]
     UnknownParam {
         /// The name that was given.
         name: String,

@@ -14,7 +14,7 @@ pub(crate) const TEXT_BLOCK_BYTES: usize = 64 << 20;
 pub(crate) struct SourceColumn {
     /// The name in the file, or the column's number.
     pub name: String,
-    /// What the file itself says about the content.
+    /// What the file itself declares about the content.
     pub declared: Declared,
 }
 
@@ -25,7 +25,7 @@ impl SourceColumn {
     }
 }
 
-/// What a file says about a column's content.
+/// What a file declares about a column's content.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Declared {
     /// Nothing: the content must tell.

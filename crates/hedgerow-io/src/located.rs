@@ -2,7 +2,7 @@
 
 use hedgerow_core::Error;
 
-/// Adds to an error about data what is known of its place and not said yet. Rows count from 1.
+/// Adds to an error about data what is known of its place and not in it yet. Rows count from 1.
 pub(crate) fn located(error: Error, row: Option<u64>, line: Option<u64>, column: Option<&str>) -> Error {
     match error {
         Error::Data(mut data) => {

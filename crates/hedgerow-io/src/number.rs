@@ -7,7 +7,7 @@ use crate::delimiter::Decimal;
 /// What a field holds, looked at as a number.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Parsed {
-    /// A number, infinite where the text says so or where it is too large for 32 bits.
+    /// A number, infinite where the text is infinite or where it is too large for 32 bits.
     Number(f32),
     /// One of the tokens for a missing value.
     Missing,

@@ -103,7 +103,7 @@ impl RowReader {
         self
     }
 
-    /// The same reader with classes and categories that are known beforehand: those of test data, say. Only for a reader of
+    /// The same reader with classes and categories that are known beforehand: for example those of test data. Only for a reader of
     /// which no row has been taken yet.
     pub fn with_schema(mut self, schema: &Schema) -> Result<Self> {
         let keeps_labels = schema.labels.names().starts_with(self.schema().labels.names());

@@ -73,7 +73,7 @@ pub struct ClassCount {
     pub count: u64,
 }
 
-/// Reads a whole file, batch by batch, and says what is in it. A target is not needed.
+/// Reads a whole file, batch by batch, and describes its content. A target is not needed.
 pub fn summarize(path: &Path, options: &ReadOptions) -> Result<Summary> {
     let mut reader = RowReader::open(path, options)?;
     let n_features = reader.schema().n_features();

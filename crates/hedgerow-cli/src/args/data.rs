@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::Args;
-use hedgerow::io::{ColumnRef, Format, ReadOptions};
+use hedgerow::io::{ColumnRef, Decimal, Delimiter, Format, ReadOptions};
 
-/// How the data files are read. The format follows from the name; these say what the name does not.
+/// How the data files are read. The format follows from the name; these options tell what the name does not.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
@@ -16,9 +16,16 @@ pub(crate) struct DataArgs {
     /// File of the labels, for data that come as a bare array (IDX, NPY)
     #[arg(long, value_name = "FILE")]
     pub(crate) labels: Option<PathBuf>,
-    /// Format, where the name does not tell: csv, tsv, txt (blanks between), libsvm, idx, npy, npz, arff, parquet, arrow
+    /// Format, where the name does not tell: csv, tsv, txt (separated by blanks), libsvm, idx, npy, npz, arff, parquet, arrow
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     pub(crate) format: Option<Format>,
+    /// Character between the fields of csv, tsv and txt files: the character itself, or comma, semicolon, tab, pipe, space. Without this, the
+    /// first lines tell it
+    #[arg(long, value_name = "CHAR", value_parser = delimiter)]
+    pub(crate) delimiter: Option<Delimiter>,
+    /// Decimal mark of the numbers in such files: . or , (a comma is also found by itself where semicolons separate the fields)
+    #[arg(long, value_name = "MARK", value_parser = decimal)]
+    pub(crate) decimal: Option<Decimal>,
     /// The first line is data, not names
     #[arg(long, conflicts_with = "header")]
     pub(crate) no_header: bool,
@@ -55,6 +62,8 @@ impl DataArgs {
             format: self.format,
             target: self.target.clone(),
             header,
+            delimiter: self.delimiter,
+            decimal: self.decimal,
             labels: self.labels.clone(),
             weight: self.weight.clone(),
             categorical: self.categorical.clone(),
@@ -66,6 +75,14 @@ impl DataArgs {
 
 fn column(text: &str) -> Result<ColumnRef, Infallible> {
     text.parse()
+}
+
+fn delimiter(text: &str) -> Result<Delimiter, String> {
+    text.parse().map_err(|_| "expected one character, or comma, semicolon, tab, pipe, space".into())
+}
+
+fn decimal(text: &str) -> Result<Decimal, String> {
+    text.parse().map_err(|_| "expected . or ,".into())
 }
 
 fn image(text: &str) -> Result<[usize; 2], String> {

@@ -25,8 +25,8 @@ pub(crate) struct FitArgs {
     /// Kind of model
     #[arg(long, value_parser = kind(), default_value_t = Kind::Forest, value_name = "KIND")]
     pub(crate) model: Kind,
-    /// What the target is: `classification` for labels, or `regression` for values. Without this, classes, unless the kind of model can answer with
-    /// values and the target looks like some: numbers, most of them different
+    /// What the target is: `classification` for labels, or `regression` for values. Without this, classification, unless the kind of model
+    /// can do regression and the target looks like values: numbers, most of them different
     #[arg(long, value_enum, value_name = "TASK")]
     pub(crate) task: Option<Task>,
     /// Set a parameter of the model (may be repeated); --help-params lists them
@@ -41,22 +41,22 @@ pub(crate) struct FitArgs {
     /// Where to save the model
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Labelled data to judge the model on
+    /// Labelled data to evaluate the model on
     #[arg(long, value_name = "DATA")]
     pub(crate) test: Option<PathBuf>,
     /// Labels of the --test data, for data that come as a bare array
     #[arg(long, value_name = "FILE")]
     pub(crate) test_labels: Option<PathBuf>,
-    /// Keep this share of the rows, drawn at random, out of the training and judge the model on them
+    /// Keep this share of the rows, drawn at random, out of the training and evaluate the model on them
     #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "test")]
     pub(crate) holdout: Option<f64>,
-    /// Save the model without the rows it was fitted to: smaller, but it cannot go on learning
+    /// Save the model without its training rows: smaller, but it cannot go on learning
     #[arg(long)]
     pub(crate) frozen: bool,
     /// Write a page about the model: one HTML file that needs no network
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
-    /// Of a forest, save what the trees that had not seen a row say about it: probabilities for the training rows, as CSV
+    /// For a forest: save the out-of-bag probabilities of the training rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) oob: Option<PathBuf>,
     #[command(flatten)]
@@ -67,7 +67,7 @@ pub(crate) struct FitArgs {
     pub(crate) run: RunArgs,
 }
 
-/// What a target is.
+/// The kind of target.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Task {
     /// Labels

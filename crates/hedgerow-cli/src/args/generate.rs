@@ -16,7 +16,7 @@ pub(crate) enum StreamKind {
     Hyperplane,
     /// Numbers and categories, labelled by a random decision tree
     Rtg,
-    /// Digits on a display of seven segments that often fail, among columns that say nothing
+    /// Digits on a display of seven segments that often fail, among irrelevant columns
     Led,
     /// The rows of --data in random order, with labels that are exchanged (--swap)
     LabelSwap,
@@ -42,7 +42,7 @@ pub(crate) enum Drift {
     hedgerow generate led --rows 50000 --drift gradual --at 20000,40000 --width 5000 --out led.csv\n  \
     hedgerow generate rtg --features 30 --set n_categorical=0 --set n_classes=5 --set depth=20\n  \
     hedgerow generate label-swap --data digits.csv --target digit --swap 1:7,3:8 --rows 5000\n\n\
-    The same arguments make the same rows, on every machine. The label is the last column, `class`, or that of --data.\n\
+    The same arguments make the same rows, on every platform. The label is the last column, `class`, or that of --data.\n\
     Rows are counted from 0: with --at 500, row 500 is the first of the new concept (gradual: half of the rows there are).")]
 pub(crate) struct GenerateArgs {
     /// What the rows are

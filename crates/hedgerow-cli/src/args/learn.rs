@@ -1,4 +1,4 @@
-//! Arguments of the commands that teach a model row after row.
+//! Arguments of the commands that train a model row after row.
 
 use std::path::PathBuf;
 
@@ -15,8 +15,8 @@ use super::{DataArgs, RunArgs};
     hedgerow update m.hedgerow today.csv\n  \
     hedgerow update m.hedgerow today.csv --test test.csv --out m2.hedgerow\n  \
     tail -n +2 new.csv | hedgerow update m.hedgerow - --format csv --no-header\n\n\
-    Every row is answered before it is learnt, and those answers are judged. Classes that the model does not know are added.\n\
-    Ctrl-C, --max-seconds and a bad row end it early: what was learnt until then is saved, and it says how many rows that were.")]
+    The figures are prequential: every row is predicted before it is learnt. Classes that the model does not know are added.\n\
+    Ctrl-C, --max-seconds and a bad row end it early: what was learnt until then is saved, and the number of those rows is printed.")]
 pub(crate) struct UpdateArgs {
     /// Model file; it is replaced in one step unless --out is given
     pub(crate) model: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct UpdateArgs {
     /// Where to save the model instead
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Labelled data to judge the model on when it has learnt
+    /// Labelled data to evaluate the updated model on
     #[arg(long, value_name = "DATA")]
     pub(crate) test: Option<PathBuf>,
     /// Labels of the --test data, for data that come as a bare array
@@ -49,7 +49,7 @@ pub(crate) struct UpdateArgs {
     hedgerow stream huge.csv.gz --target label --max-memory 300MB --out m.hedgerow\n  \
     hedgerow stream tuesday.csv --from monday.hedgerow --out tuesday.hedgerow\n  \
     hedgerow stream data.csv --target label --store kept --out m.hedgerow\n\n\
-    Test, then train: every row is answered before it is learnt, and those answers are judged (prequential figures).\n\
+    Test, then train: the figures are prequential, every row is predicted before it is learnt.\n\
     How rows are cut into batches changes what is shown, never what is learnt. Memory does not grow with the data.\n\
     Ctrl-C, --max-seconds and a bad row end it early: the model so far is saved if --out was given.\n\
     With --store nothing that was acknowledged is lost, whatever ends the program: the same command goes on and ends with the same model.")]
@@ -69,7 +69,7 @@ pub(crate) struct StreamArgs {
     /// Go on with this model instead of a new one
     #[arg(long, value_name = "MODEL", conflicts_with_all = ["model", "settings", "seed"])]
     pub(crate) from: Option<PathBuf>,
-    /// Cut the data into this many equal batches and judge the model on --test after each (reads the data twice)
+    /// Cut the data into this many equal batches and evaluate the model on --test after each (reads the data twice)
     #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..=10_000))]
     pub(crate) batches: Option<u64>,
     /// The same with this many rows a batch, for data of unknown length
@@ -89,7 +89,7 @@ pub(crate) struct StreamArgs {
     /// With --store: the name of the learner; several may learn from one store
     #[arg(long, value_name = "NAME", default_value = "stream", requires = "store")]
     pub(crate) learner: String,
-    /// Labelled data to judge the model on: after each batch, or at the end if there are no batches
+    /// Labelled data to evaluate the model on: after each batch, or at the end if there are no batches
     #[arg(long, value_name = "DATA")]
     pub(crate) test: Option<PathBuf>,
     /// Labels of the --test data, for data that come as a bare array

@@ -29,7 +29,7 @@ pub(crate) use train::TrainArgs;
 #[command(
     name = "hedgerow",
     version,
-    about = "A classifier that keeps learning: fit it to a table, ask it, see how far to trust it.",
+    about = "A classifier that keeps learning: fit it to a table, predict new rows, see how far to trust the predictions.",
     after_help = "Start with:\n  hedgerow demo\n  hedgerow fit data.csv --target label --out m.hedgerow\n  \
                   hedgerow predict m.hedgerow new.csv --proba\n  hedgerow update m.hedgerow more.csv\n\n\
                   Exit codes: 0 done, 1 a negative result, 2 an error."
@@ -41,26 +41,26 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Make a model from labelled data
+    /// Fit a model to labelled data
     Fit(FitArgs),
-    /// Make a model in slices, what gains most first, and show how it goes
+    /// Train a model in slices, the part with the largest expected gain first, and show the progress
     Train(TrainArgs),
-    /// Teach a model more
+    /// Update a model with more labelled data
     Update(UpdateArgs),
-    /// Answer new rows: a label each, and probabilities
+    /// Predict labels and probabilities for new rows
     Predict(PredictArgs),
-    /// Judge a model on labelled data
+    /// Evaluate a model on labelled data
     Evaluate(EvaluateArgs),
-    /// Answer rows and learn them, one after the other, and tell how it goes
+    /// Predict, then learn, row after row, with prequential figures
     Stream(StreamArgs),
-    /// Look into a store of rows and labels, give labels to its rows, or take the rows out
+    /// Show a store of rows and labels, set labels, or export the rows
     Store(StoreArgs),
     /// Show what a data file or a model file holds
     Info(InfoArgs),
-    /// Make one model of several that were fitted apart
+    /// Merge models that were fitted separately into one
     Merge(MergeArgs),
-    /// Make rows to try things on, with changes at known places
+    /// Generate data streams with concept drift at known rows
     Generate(GenerateArgs),
-    /// Learn handwritten digits online, show how it goes, and write a report
+    /// Learn handwritten digits online, show the progress, and write a report
     Demo(DemoArgs),
 }

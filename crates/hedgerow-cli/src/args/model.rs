@@ -8,21 +8,21 @@ use super::{DataArgs, RunArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    hedgerow predict m.hedgerow new.csv --out answers.csv\n  \
+    hedgerow predict m.hedgerow new.csv --out predictions.csv\n  \
     zcat new.csv.gz | hedgerow predict m.hedgerow - --format csv --proba\n\n\
-    Rows are read, answered and written in batches: the data may be larger than memory.")]
+    Rows are read, predicted and written in batches: the data may be larger than memory.")]
 pub(crate) struct PredictArgs {
     /// Model file
     pub(crate) model: PathBuf,
-    /// Rows to answer; - is standard input
+    /// Rows to predict; - is standard input
     pub(crate) data: PathBuf,
-    /// Where to write the answers, as CSV; standard output if not given
+    /// Where to write the predictions, as CSV; standard output if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Write the probability of every class too
     #[arg(long)]
     pub(crate) proba: bool,
-    /// Of a model that answers with values, write the ends of the interval that should hold this share of them too, such as 0.9
+    /// For regression: write the bounds of the interval that should hold this share of the values too, such as 0.9
     #[arg(long, value_name = "SHARE", value_parser = inner_share)]
     pub(crate) interval: Option<f64>,
     /// Measure how long one row takes on one thread, on up to 1,000 rows of the first batch
@@ -46,10 +46,10 @@ pub(crate) struct EvaluateArgs {
     /// Exit with 1 if the accuracy is below this
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) at_least: Option<f64>,
-    /// Measure what each column is worth: the accuracy lost when it is shuffled
+    /// Measure the permutation importance of each column: the accuracy lost when it is shuffled
     #[arg(long)]
     pub(crate) importances: bool,
-    /// Write a page about the answers: one HTML file that needs no network
+    /// Write a page about the predictions: one HTML file that needs no network
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) struct InfoArgs {
     /// Show every column, not only the first
     #[arg(long)]
     pub(crate) all: bool,
-    /// Show how the training goes that will save this model file: jobs, accuracies, attraction. The exit code is 1 if nothing is being trained
+    /// Show the progress of the training that will save this model file: jobs, accuracies, attraction. The exit code is 1 if nothing is being trained
     #[arg(long)]
     pub(crate) live: bool,
     #[command(flatten)]

@@ -9,7 +9,7 @@ use hedgerow::core::{Budget, Par, Result};
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Running")]
 pub(crate) struct RunArgs {
-    /// Threads; 0 means one for each core. The answer never depends on it
+    /// Threads; 0 means one for each core. The result never depends on it
     #[arg(long, default_value_t = 0, value_name = "N")]
     pub(crate) threads: usize,
     /// Print one JSON object instead of text
@@ -36,7 +36,7 @@ pub(crate) struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// The deadline of the training itself: some of the time is kept for saving and judging the model.
+    /// The deadline of the training itself: some of the time is kept for saving and evaluating the model.
     pub(crate) fn budget(&self, start: Instant) -> Budget {
         let deadline = self.max_seconds.and_then(|limit| {
             let kept = (0.06 * limit).min(1.0);

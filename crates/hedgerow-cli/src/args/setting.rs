@@ -1,6 +1,6 @@
 //! `--set NAME=VALUE`.
 
-/// A name and a value, as they were typed.
+/// A name and a value as typed.
 pub(super) fn setting(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.trim().is_empty() => {

@@ -12,9 +12,9 @@ pub(crate) struct StoreArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
-    /// Show what a store holds
+    /// Show the content of a store
     Info(StoreInfoArgs),
-    /// Give labels to rows: late ones, and corrections
+    /// Set labels of rows: late ones, and corrections
     Label(StoreLabelArgs),
     /// Write the rows with their current labels as CSV
     Export(StoreExportArgs),
@@ -27,7 +27,7 @@ pub(crate) enum StoreCommand {
 pub(crate) struct StoreInfoArgs {
     /// Folder of the store
     pub(crate) dir: PathBuf,
-    /// Look at every byte of the database for damage, which takes a while
+    /// Check every byte of the database for damage, which takes a while
     #[arg(long)]
     pub(crate) check: bool,
     /// Print one JSON object instead of text
@@ -40,7 +40,7 @@ pub(crate) struct StoreInfoArgs {
     hedgerow store label kept labels.csv\n  \
     echo 17,cat | hedgerow store label kept -\n\n\
     A line is the number of a row, from 1, and its label; a first line of names is skipped. All labels are taken or, if one is wrong, none.\n\
-    Learners hear of them when `hedgerow stream --store DIR` is run next. A label that a row has already changes nothing.")]
+    Learners take them in when `hedgerow stream --store DIR` is run next. A label that a row has already changes nothing.")]
 pub(crate) struct StoreLabelArgs {
     /// Folder of the store
     pub(crate) dir: PathBuf,

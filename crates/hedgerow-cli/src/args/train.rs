@@ -20,7 +20,7 @@ use super::{DataArgs, RunArgs};
     hedgerow info --live m.hedgerow\n  \
     hedgerow train train.csv --target label --model ivm --rounds 200 --threads 4 --out same-for-any-threads.hedgerow\n\n\
     Killed at any moment, it leaves the last model that was saved, whole; with --store every row too, and the same command goes on from both.\n\n\
-    A tenth of the rows, 2,000 at most (of fewer than 1,000 rows a quarter), is not learnt but judges. Ctrl-C ends the training early with the best model so far.")]
+    A tenth of the rows, 2,000 at most (of fewer than 1,000 rows a quarter), are validation rows and not trained on. Ctrl-C ends the training early with the best model so far.")]
 pub(crate) struct TrainArgs {
     /// Labelled data; - is standard input. May be left out with --store: then it learns what is there
     #[arg(required_unless_present = "store")]
@@ -34,8 +34,8 @@ pub(crate) struct TrainArgs {
     /// Seed of all random choices (the same as --set seed=N)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Which job gets the next slice: `weakest` the one that is most often wrong and has least to go by, `gain` the one that should gain most in the same
-    /// time, `round-robin` each in its turn
+    /// Which job gets the next slice: `weakest` the one with the most errors and the fewest rows, `gain` the one with the largest expected gain in the same
+    /// time, `round-robin` each in turn
     #[arg(long, value_parser = policy(), default_value_t = Policy::default(), value_name = "POLICY")]
     pub(crate) policy: Policy,
     /// End after this many rounds, each a slice for each of --lanes jobs: same seed and rounds, same model, whatever the threads and the time
@@ -47,7 +47,7 @@ pub(crate) struct TrainArgs {
     /// How long a job keeps its thread before another may have it, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 200)]
     pub(crate) min_slice: u64,
-    /// Train only where nothing else wants the cores (on Linux)
+    /// Train only when no other program needs the cores (on Linux)
     #[arg(long)]
     pub(crate) give_way: bool,
     /// Keep all rows in this folder, safe from any crash, and learn them from there, while they are still being read. Run again, it goes on from the model that was found
@@ -56,20 +56,20 @@ pub(crate) struct TrainArgs {
     /// With --store: the name of the learner; several may learn from one store
     #[arg(long, value_name = "NAME", default_value = "train", requires = "store")]
     pub(crate) learner: String,
-    /// Where to save the model: the best so far while it is being trained, the last one at the end. `hedgerow info --live FILE` tells how it goes
+    /// Where to save the model: the best so far while it is being trained, the last one at the end. `hedgerow info --live FILE` shows the progress
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Save a better model that was found while training, to --out and in the store, when this many seconds have passed since the last time: what a crash
     /// can take from what was learnt. Large models are saved less often, so that it takes a twentieth of the time at most
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = pause)]
     pub(crate) save_every: f64,
-    /// Labelled data to judge the model on
+    /// Labelled data to evaluate the model on
     #[arg(long, value_name = "DATA")]
     pub(crate) test: Option<PathBuf>,
     /// Labels of the --test data, for data that come as a bare array
     #[arg(long, value_name = "FILE")]
     pub(crate) test_labels: Option<PathBuf>,
-    /// Write how good each snapshot was, on the rows that judge and on the test rows, as CSV
+    /// Write the quality of each snapshot, on the validation rows and on the test rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) curve: Option<PathBuf>,
     /// Save the model without its rows: smaller, but it cannot go on learning

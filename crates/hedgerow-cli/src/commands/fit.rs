@@ -14,7 +14,7 @@ use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::{Deserialize, Serialize};
 
 use super::judge::{Judged, LeftOut, judge, judge_answers, judge_dataset};
-use super::{Made, Verdict, check_room, check_writable, interrupt, page, params, values};
+use super::{Made, Verdict, check_room, check_writable, interrupt, note_dates, page, params, values};
 use crate::args::{FitArgs, Task};
 use crate::machine;
 use crate::output::{self, progress::Bar};
@@ -84,6 +84,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         }
         other => other?,
     };
+    note_dates(&data.schema, &args.data_args.options());
     let held_out = args.holdout.map(|share| HeldOut::take(&mut data, share, params.seed())).transpose()?;
     let read_seconds = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {

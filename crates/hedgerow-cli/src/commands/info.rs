@@ -84,7 +84,9 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
         }
         output::show(&model_info(args)?, args.run.json)?;
     } else {
-        let summary = summarize(&args.file, &args.data_args.options())?;
+        let options = args.data_args.options();
+        let summary = summarize(&args.file, &options)?;
+        super::note_dates(&summary.schema, &options);
         output::show(&DataInfo { summary, show_all: args.all }, args.run.json)?;
     }
     Ok(Verdict::Done)

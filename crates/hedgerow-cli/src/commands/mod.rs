@@ -1,4 +1,4 @@
-//! What each verb does.
+//! What each command does.
 
 pub(crate) mod demo;
 pub(crate) mod evaluate;
@@ -23,7 +23,8 @@ pub(crate) mod values;
 use std::path::Path;
 
 use anyhow::{Context as _, bail};
-use hedgerow::core::Error;
+use hedgerow::core::{Error, Schema};
+use hedgerow::io::{ReadOptions, date_notes};
 use hedgerow::{Kind, ModelParams};
 
 pub(crate) use inside::{Inside, Renewed};
@@ -38,7 +39,7 @@ use crate::{machine, output};
 pub(crate) enum Verdict {
     /// Done.
     Done,
-    /// Done, and the answer is no.
+    /// Done, with a negative result.
     Negative,
 }
 
@@ -97,6 +98,11 @@ fn check_room(limits: &LimitArgs) -> Result<Option<u64>, Error> {
         }
         limit => Ok(limit.map(|limit| limit - in_use)),
     }
+}
+
+/// Tells which columns look like dates, of which a model makes categories.
+fn note_dates(schema: &Schema, options: &ReadOptions) {
+    date_notes(schema, options).iter().for_each(|text| output::note(text));
 }
 
 /// Tells what became of the rows before a bad one.

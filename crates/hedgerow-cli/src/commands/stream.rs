@@ -61,6 +61,7 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
         return Err(problem.into());
     }
     result.batches = std::mem::take(&mut course.windows.all);
+    super::note_dates(&course.model.schema, &options);
     output::show(&text::Streamed(result), args.run.json)?;
     Ok(Verdict::Done)
 }

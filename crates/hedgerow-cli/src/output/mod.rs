@@ -29,7 +29,7 @@ pub(crate) fn show(result: &impl Show, json: bool) -> anyhow::Result<()> {
     Ok(out.flush()?)
 }
 
-/// Says something on standard error.
+/// Prints a message to standard error.
 pub(crate) fn note(message: &str) {
     // Nothing useful can be done if even this fails.
     let _ = writeln!(io::stderr(), "hedgerow: {message}");
@@ -37,10 +37,23 @@ pub(crate) fn note(message: &str) {
 
 /// Reports an error with its causes.
 pub(crate) fn error(error: &anyhow::Error) {
-    note(&format!("error: {error:#}"));
+    note(&format!("error: {}", with_causes(error)));
 }
 
-/// Tells which rows could not be judged.
+/// An error and its causes. A cause that the message before it ends with is not repeated.
+pub(crate) fn with_causes(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for message in error.chain().map(ToString::to_string) {
+        if text.is_empty() {
+            text = message;
+        } else if !text.ends_with(&message) {
+            text = format!("{text}: {message}");
+        }
+    }
+    text
+}
+
+/// Tells which rows could not be evaluated.
 pub(crate) fn left_out(left_out: &LeftOut) {
     for (label, n) in left_out.unknown_labels.iter().take(5) {
         note(&format!("{n} rows with the label {label:?}, which the model does not know, were left out"));
@@ -53,7 +66,7 @@ pub(crate) fn left_out(left_out: &LeftOut) {
     }
 }
 
-/// Whether an error only says that nobody reads our output any more.
+/// Whether an error only means that the reader of our output has gone.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
         let io = cause.downcast_ref::<io::Error>().map(io::Error::kind);
@@ -89,6 +102,16 @@ pub(crate) fn seconds(s: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn causes_are_told_once() {
+        let system = || io::Error::from_raw_os_error(2);
+        let error = anyhow::Error::from(hedgerow::core::Error::io("m.hedgerow", system()));
+        assert_eq!(with_causes(&error), format!("m.hedgerow: {}", system()));
+        let outer = anyhow::Error::from(system()).context("the folder cannot be used");
+        assert_eq!(with_causes(&outer), format!("the folder cannot be used: {}", system()));
+        assert_eq!(with_causes(&error.context("no model")), format!("no model: m.hedgerow: {}", system()));
+    }
 
     #[test]
     fn numbers_for_people() {

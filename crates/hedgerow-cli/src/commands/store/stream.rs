@@ -15,7 +15,7 @@ use crate::commands::learning::{
     new_model,
 };
 use crate::commands::stream::{check_learns, test_options};
-use crate::commands::{Verdict, after_bad_row, check_room, check_writable, interrupt, params};
+use crate::commands::{Verdict, after_bad_row, check_room, check_writable, interrupt, note_dates, params};
 use crate::output::{self, text};
 
 /// The window without `--window`.
@@ -79,6 +79,7 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Verdict> {
     }
     result.batches = std::mem::take(&mut course.windows.all);
     let has_learnt = result.rows > 0;
+    note_dates(&course.model.schema, &args.data_args.options());
     output::show(&text::Streamed(result), args.run.json)?;
     if !has_learnt && store.n_rows() > 0 {
         output::note(
@@ -214,7 +215,8 @@ fn restore(store: &Store, name: &str) -> anyhow::Result<Option<(u64, Model, Cour
             Err(error) => {
                 let cursor = checkpoint.cursor;
                 output::note(&format!(
-                    "warning: the checkpoint at event {cursor} cannot be used ({error:#})"
+                    "warning: the checkpoint at event {cursor} cannot be used ({})",
+                    output::with_causes(&error)
                 ));
                 store.drop_checkpoint(name, cursor)?;
             }

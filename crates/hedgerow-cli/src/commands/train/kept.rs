@@ -132,7 +132,10 @@ impl Kept {
                 Ok(Some((checkpoint.cursor, Earlier { model, evidence, judges })))
             }
             Err(error) => {
-                output::note(&format!("warning: the model in the store cannot be used ({error:#})"));
+                output::note(&format!(
+                    "warning: the model in the store cannot be used ({})",
+                    output::with_causes(&error)
+                ));
                 Ok(None)
             }
         }

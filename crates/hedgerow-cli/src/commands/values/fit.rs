@@ -54,6 +54,7 @@ pub(crate) fn run(
 ) -> anyhow::Result<Verdict> {
     let par = args.run.par()?;
     let mut data = read_values(path, &args.data_args.options(), check_room(&args.limits)?)?;
+    crate::commands::note_dates(&data.schema, &args.data_args.options());
     let held_out = args.holdout.map(|share| take(&mut data, share, params.seed()));
     data.check_trainable()?;
     let read_seconds = start.elapsed().as_secs_f64();

@@ -1,0 +1,92 @@
+//! The help of every command, in the words of the glossary.
+#![allow(clippy::unwrap_used)]
+
+mod program;
+
+use program::{Program, holds};
+
+/// Words that stand for terms of the field elsewhere in the glossary, and must not come back.
+const BANNED: [&str; 19] = [
+    "answer", "answers", "answered", "judge", "judges", "judged", "machine", "machines", "nobody",
+    "somebody", "whoever", "grove", "sapling", "nursery", "verdict", "lesson", "lessons", "helper",
+    "helpers",
+];
+/// Where a banned word is a part of a name or means what it says.
+const ALLOWED: [&str; 4] =
+    ["informative vector machine", "relevance vector machine", "virtual machine", "on this machine"];
+
+/// The first banned word in a text.
+fn banned(text: &str) -> Option<&'static str> {
+    let mut text = text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase();
+    for name in ALLOWED {
+        text = text.replace(&format!("{name}s"), "").replace(name, "");
+    }
+    let words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
+    BANNED.into_iter().find(|word| words.contains(word))
+}
+
+/// The commands that a help text lists.
+fn commands(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let lines = lines.take_while(|line| !line.is_empty());
+    let names = lines.filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    let names = names.filter_map(|line| line.split_whitespace().next());
+    names.filter(|name| *name != "help").map(String::from).collect()
+}
+
+#[test]
+fn no_help_uses_a_word_of_its_own() {
+    let program = Program::new();
+    let mut waiting = vec![String::new()];
+    let mut n_seen = 0;
+    while let Some(command) = waiting.pop() {
+        for flag in ["-h", "--help"] {
+            let help = program.ok(&format!("{command} {flag}"));
+            assert_eq!(banned(&help), None, "hedgerow {command} {flag}");
+            if flag == "--help" {
+                waiting.extend(commands(&help).into_iter().map(|name| format!("{command} {name}")));
+            }
+        }
+        n_seen += 1;
+    }
+    // The program, eleven commands and three below `store`.
+    assert_eq!(n_seen, 15);
+}
+
+#[test]
+fn the_check_finds_what_it_looks_for() {
+    assert_eq!(banned("Where to write the\n  Answers, as CSV"), Some("answers"));
+    assert_eq!(banned("rows that judge"), Some("judge"));
+    assert_eq!(banned("a machine for each class"), Some("machine"));
+    assert_eq!(
+        banned("The Informative Vector\n    Machine, and Relevance Vector Machines, on this machine"),
+        None
+    );
+    assert_eq!(banned("--answers.csv"), Some("answers"));
+    assert_eq!(banned("unanswerable"), None);
+}
+
+#[test]
+fn a_mistyped_command_or_name_is_corrected() {
+    let program = Program::new();
+    for (line, meant) in [
+        ("pedict m t", "'predict'"),
+        ("fti t.csv", "'fit'"),
+        ("store lable", "'label'"),
+        ("store inof", "'info'"),
+        ("fit t.csv --targte y", "'--target'"),
+        ("fit t.csv --model forest_ivm", "'forest-ivm'"),
+    ] {
+        holds(&program.refused(line), &["tip: ", meant]);
+    }
+    assert!(!program.refused("store fti").contains("tip: "));
+    program.write("t.csv", "len,color,kind\n1,red,a\n2,blue,b\n");
+    holds(
+        &program.refused("fit t.csv --target kind --set n_tree=5"),
+        &["\"n_tree\"", "did you mean \"n_trees\"?", "there are: n_trees, "],
+    );
+    holds(&program.refused("generate sea --set nose=0.1"), &["did you mean \"noise\"?"]);
+    assert!(!program.refused("fit t.csv --target kind --set color=5").contains("did you mean"));
+    holds(&program.refused("fit t.csv --target knid"), &["\"knid\"", "did you mean \"kind\"?"]);
+    holds(&program.refused("fit t.csv --target kind --ignore colour"), &["did you mean \"color\"?"]);
+}
