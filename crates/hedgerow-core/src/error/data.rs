@@ -79,7 +79,7 @@ impl fmt::Display for DataError {
             write!(f, "{}: ", place.join(", "))?;
         }
         write!(f, "{}", self.problem)?;
-        self.hint.iter().try_for_each(|hint| write!(f, "; {hint}"))
+        self.hint.iter().try_for_each(|hint| write!(f, " ({hint})"))
     }
 }
 

@@ -36,9 +36,9 @@ pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>) -> Op
     best.map(|(_, name)| name)
 }
 
-/// `; did you mean "n_trees"?` for the end of a message, or nothing.
+/// ` (did you mean "n_trees"?)` for the end of a message, or nothing.
 pub(super) fn suggestion(wanted: &str, known: &str) -> String {
-    nearest(wanted, known.split(", ")).map_or_else(String::new, |name| format!("; did you mean {name:?}?"))
+    nearest(wanted, known.split(", ")).map_or_else(String::new, |name| format!(" (did you mean {name:?}?)"))
 }
 
 /// The characters that count.

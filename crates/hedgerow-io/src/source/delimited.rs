@@ -40,14 +40,14 @@ impl Layout {
     }
 
     /// How lines are split, where the columns that were found give reason to doubt it.
-    pub(crate) fn hint(&self, n_columns: usize) -> Option<String> {
+    pub(crate) fn hint(self, n_columns: usize) -> Option<String> {
         (self.is_unusual || n_columns == 1).then(|| {
-            format!("the lines were split at every {} (--delimiter gives another character)", self.delimiter)
+            format!("the lines were split at every {}; --delimiter gives another character", self.delimiter)
         })
     }
 
     /// The error of a row that has not as many fields as the first.
-    pub(crate) fn ragged(&self, expected: usize, got: usize) -> DataError {
+    pub(crate) fn ragged(self, expected: usize, got: usize) -> DataError {
         let error = DataError::from(DataProblem::Ragged { expected, got });
         match self.hint(expected) {
             Some(hint) => error.with_hint(hint),
