@@ -131,16 +131,14 @@ impl Heuristic {
         (libm::ceil(libm::sqrt(n_rows as f64 * n_features as f64)) as usize).clamp(1, n_rows.max(1))
     }
 
-    /// Candidates added at a time, given how many rows of the probe were relevant. Rounds up.
-    pub fn partition(&self, n_rows: usize, n_features: usize, n_relevant: usize) -> usize {
-        let probe = libm::sqrt(n_rows as f64 * n_features as f64);
-        let share = n_relevant as f64 / probe;
+    /// Candidates added at a time, given the share of the probed rows that were relevant. Rounds up.
+    pub fn partition(&self, n_rows: usize, n_features: usize, share: f64) -> usize {
         let factor = match share {
             share if share <= self.limits[0] => self.factors[0],
             share if share <= self.limits[1] => self.factors[1],
             _ => self.factors[2],
         };
-        (libm::ceil(factor * probe) as usize).max(1)
+        (libm::ceil(factor * libm::sqrt(n_rows as f64 * n_features as f64)) as usize).max(1)
     }
 }
 
@@ -151,9 +149,13 @@ mod tests {
     #[test]
     fn partition_sizes_are_those_published() {
         let heuristic = Heuristic::default();
-        assert_eq!(heuristic.partition(6144, 8, 38), 45);
-        assert_eq!(heuristic.partition(6144, 8, 82), 134);
-        assert_eq!(heuristic.partition(6144, 32, 78), 89);
-        assert_eq!(heuristic.partition(100, 4, 20), 20, "a probe that is not sparse");
+        let partition = |n_rows, n_features, n_relevant: usize| {
+            let share = n_relevant as f64 / Heuristic::probe_rows(n_rows, n_features) as f64;
+            heuristic.partition(n_rows, n_features, share)
+        };
+        assert_eq!(partition(6144, 8, 38), 45);
+        assert_eq!(partition(6144, 8, 82), 134);
+        assert_eq!(partition(6144, 32, 78), 89);
+        assert_eq!(partition(100, 4, 20), 20, "a probe that is not sparse");
     }
 }

@@ -186,10 +186,12 @@ fn partition<T: Task>(
         return Err(Error::Interrupted);
     }
     let n_relevant = model.columns.len();
-    let suggested = options.heuristic.partition(n, d, n_relevant);
+    // Of the rows that were probed: there are fewer than √(N d) of them when that is more than `MOST_PROBED`.
+    let share = n_relevant as f64 / rows.len().max(1) as f64;
+    let suggested = options.heuristic.partition(n, d, share);
     // Twice the relevant rows is the best size; √(N d) knows nothing of them when N is large.
     let bounded = suggested.min((2 * n_relevant).max(LEAST_PARTITION)).max(LEAST_PARTITION.min(n));
-    Ok((bounded, Some(n_relevant as f64 / n_probe as f64)))
+    Ok((bounded, Some(share)))
 }
 
 /// Rows drawn at random, each group in its share, in order.

@@ -181,3 +181,32 @@ fn odd_data_do_not_break_it() {
         }
     }
 }
+
+/// √(N d) is 837 here, but no more than 600 rows are probed: the share of relevant ones is one of those 600.
+#[test]
+fn a_capped_probe_counts_the_rows_it_probed() {
+    let (n, d) = (700, 1000);
+    // Rows far apart, of which 28 % have a value.
+    let x = Array2::from_shape_fn((n, d), |(i, c)| if i == c { 20.0 } else { 0.0 });
+    let t: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 25 < 7))).collect();
+    let kernel = Kernel::rbf(1.0);
+    let options = Options { first_noise: 1e-4, noise_every: 0, bias: false, ..options() };
+    let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let mut log = Log {
+        task: &task,
+        begun: Instant::now(),
+        trace: Vec::new(),
+        profile: Profile::default(),
+        n_tried: 0,
+        largest_run: 0,
+    };
+    let (size, share) = partition(&task, &budget, &par, &mut log).unwrap();
+    let share = share.unwrap();
+    assert!((share - 0.28).abs() < 0.02, "{share}");
+    assert_eq!(
+        size,
+        2 * (share * 600.0).round() as usize,
+        "half sparse: 0.6 √(N d), no more than twice the relevant rows"
+    );
+}
