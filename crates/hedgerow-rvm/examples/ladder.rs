@@ -55,13 +55,13 @@ fn sinc(n: usize, seed: u64, params: RvmParams) -> Result<[f64; 3]> {
     let fitted = RvmRegressor::fit(&data, &params.check()?, &training)?;
     let seconds = start.elapsed().as_secs_f64();
     if seed == 0 {
-        println!("  {:?} {:?} length {:?}", fitted.profile, fitted.notes, fitted.regressor.lengths());
+        println!("  {:?} {:?} length {:?}", fitted.profile, fitted.notes, fitted.rvm.lengths());
         fitted.trace.iter().for_each(|p| println!("  {p:?}"));
     }
     let test = Array2::from_shape_fn((1000, 1), |(i, _)| (20.0 * i as f64 / 999.0 - 10.0) as f32);
-    let answers = fitted.regressor.predict_values(test.view(), &par)?;
+    let answers = fitted.rvm.predict_values(test.view(), &par)?;
     let squares: f64 = test.iter().zip(&answers.mean).map(|(x, y)| (clean(f64::from(*x)) - y).powi(2)).sum();
-    Ok([(squares / 1000.0).sqrt(), fitted.regressor.n_relevant() as f64, seconds])
+    Ok([(squares / 1000.0).sqrt(), fitted.rvm.n_relevant() as f64, seconds])
 }
 
 /// Two classes parted by a bent surface in ten dimensions, a tenth of the labels drawn at random.
@@ -90,10 +90,10 @@ fn classes(n: usize, seed: u64, params: RvmParams) -> Result<[f64; 3]> {
     let fitted = RvmClassifier::fit(&data, &params.check()?, &training)?;
     let seconds = start.elapsed().as_secs_f64();
     if seed == 0 {
-        println!("  {:?} {:?} length {:?}", fitted.profile, fitted.notes, fitted.classifier.lengths());
+        println!("  {:?} {:?} length {:?}", fitted.profile, fitted.notes, fitted.rvm.lengths());
         fitted.trace.iter().for_each(|p| println!("  {p:?}"));
     }
-    let said = fitted.classifier.predict(test.view(), &par)?;
+    let said = fitted.rvm.predict(test.view(), &par)?;
     let wrong = said.iter().zip(&truth).filter(|(a, b)| a != b).count();
-    Ok([wrong as f64 / 5000.0, fitted.classifier.n_relevant() as f64, seconds])
+    Ok([wrong as f64 / 5000.0, fitted.rvm.n_relevant() as f64, seconds])
 }

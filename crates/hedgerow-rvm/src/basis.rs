@@ -7,7 +7,7 @@ use crate::kernels::KernelName;
 
 /// A kernel with its lengths.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Basis {
+pub struct Basis {
     pub(crate) name: KernelName,
     /// One for all columns, or one for each.
     pub(crate) lengths: Vec<f64>,

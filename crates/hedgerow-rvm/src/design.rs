@@ -19,35 +19,13 @@ const MOST_KEPT: usize = 64 << 20;
 /// Rows and the kernel around them.
 #[derive(Clone, Copy)]
 pub(crate) struct Design<'a> {
-    pub(crate) x: ArrayView2<'a, f64>,
+    pub(crate) x: &'a Array2<f64>,
     pub(crate) kernel: &'a Kernel,
-}
-
-/// What rows sum up to.
-pub(crate) struct Sums {
-    /// `ΦᵀBΦ`.
-    pub(crate) gram: Array2<f64>,
-    /// `Φᵀv`.
-    pub(crate) moment: Array1<f64>,
-}
-
-/// What each row counts in a sum, and what is multiplied with the columns.
-#[derive(Clone, Copy)]
-pub(crate) struct RowValues<'a> {
-    /// The diagonal of B; none for ones.
-    pub(crate) weights: Option<&'a [f64]>,
-    /// v.
-    pub(crate) values: &'a [f64],
 }
 
 impl Design<'_> {
     pub(crate) fn n_rows(&self) -> usize {
         self.x.nrows()
-    }
-
-    /// The same for a shorter time.
-    pub(crate) fn borrowed(&self) -> Design<'_> {
-        Design { x: self.x.view(), kernel: self.kernel }
     }
 
     /// The number of the column that is the bias.
@@ -80,7 +58,7 @@ impl Design<'_> {
 
     /// The same to be summed over once: nothing is kept.
     pub(crate) fn passing<'b>(&'b self, columns: &[usize], rows: Option<&'b [usize]>) -> Table<'b> {
-        Table { design: self.borrowed(), centers: self.centers(columns), rows, phi: None }
+        Table { design: *self, centers: self.centers(columns), rows, phi: None }
     }
 
     /// `Φw` for all rows.
@@ -142,19 +120,19 @@ impl<'a> Table<'a> {
             }
             out
         });
-        Table {
-            design: Design { x: self.design.x, kernel: self.design.kernel },
-            centers,
-            rows: self.rows,
-            phi,
-        }
+        Table { design: self.design, centers, rows: self.rows, phi }
     }
 
-    /// `ΦᵀBΦ` and `Φᵀv`.
-    pub(crate) fn sums(&self, of: RowValues<'_>, par: &Par) -> Sums {
-        let values = ArrayView1::from(of.values).insert_axis(Axis(1));
-        let (gram, moments) = self.sums_of(of.weights, values, par);
-        Sums { gram, moment: moments.index_axis_move(Axis(1), 0) }
+    /// `ΦᵀBΦ` and `Φᵀv`. `weights` are the diagonal of B; none for ones.
+    pub(crate) fn sums(
+        &self,
+        weights: Option<&[f64]>,
+        values: &[f64],
+        par: &Par,
+    ) -> (Array2<f64>, Array1<f64>) {
+        let values = ArrayView1::from(values).insert_axis(Axis(1));
+        let (gram, moments) = self.sums_of(weights, values, par);
+        (gram, moments.index_axis_move(Axis(1), 0))
     }
 
     /// `ΦᵀBΦ` and `ΦᵀV`, of several values a row.
@@ -294,42 +272,38 @@ mod tests {
         let mut rng = Rng::new(1, Purpose::Data, 0);
         let x = Array2::from_shape_fn((1100, 3), |_| rng.normal());
         let kernel = Kernel::rbf(1.5);
-        let design = Design { x: x.view(), kernel: &kernel };
+        let design = Design { x: &x, kernel: &kernel };
         let weights: Vec<f64> = (0..1100).map(|_| rng.unit()).collect();
         let values: Vec<f64> = (0..1100).map(|_| rng.normal()).collect();
         for columns in [vec![5, 1100, 17, 3], (0..80).collect::<Vec<_>>(), vec![1100], vec![]] {
             let whole = design.centers(&columns).values(&kernel, x.view(), &Par::sequential());
-            let of = RowValues { weights: Some(&weights), values: &values };
             let table = design.table(&columns, None, &Par::new(2).unwrap());
-            let sums = table.sums(of, &Par::new(3).unwrap());
-            let same = table.sums(of, &Par::sequential());
-            assert_eq!((&sums.gram, &sums.moment), (&same.gram, &same.moment));
+            let sums = table.sums(Some(&weights), &values, &Par::new(3).unwrap());
+            assert_eq!(sums, table.sums(Some(&weights), &values, &Par::sequential()));
             let made = Table { phi: None, ..design.table(&columns, None, &Par::sequential()) };
-            let again = made.sums(of, &Par::sequential());
-            assert_eq!((&sums.gram, &sums.moment), (&again.gram, &again.moment), "kept or made");
+            assert_eq!(sums, made.sums(Some(&weights), &values, &Par::sequential()), "kept or made");
             let weighted = &whole * &Array1::from(weights.clone()).insert_axis(Axis(1));
             let close = |a: &Array2<f64>, b: &Array2<f64>| (a - b).iter().all(|d| d.abs() < 1e-9);
-            assert!(close(&sums.gram, &weighted.t().dot(&whole)));
+            assert!(close(&sums.0, &weighted.t().dot(&whole)));
             let moment = whole.t().dot(&Array1::from(values.clone()));
-            assert!((&sums.moment - &moment).iter().all(|d| d.abs() < 1e-9));
+            assert!((&sums.1 - &moment).iter().all(|d| d.abs() < 1e-9));
             let both = ndarray::stack![Axis(1), moment, &moment * 2.0];
             let products = table.multiply_all(&both, &Par::new(2).unwrap());
             assert!((&products - &whole.dot(&both)).iter().all(|d| d.abs() < 1e-8));
             let two = ndarray::stack![Axis(1), Array1::from(values.clone()), Array1::from(weights.clone())];
             let (gram, moments) = table.sums_of(Some(&weights), two.view(), &Par::new(2).unwrap());
-            assert!(gram == sums.gram && (&moments - &whole.t().dot(&two)).iter().all(|d| d.abs() < 1e-9));
+            assert!(gram == sums.0 && (&moments - &whole.t().dot(&two)).iter().all(|d| d.abs() < 1e-9));
             let product = design.multiply(&columns, &moment, &Par::new(2).unwrap());
             assert!(product.iter().zip(whole.dot(&moment)).all(|(a, b)| (a - b).abs() < 1e-8));
             let some: Vec<usize> = (0..1100).step_by(3).collect();
             let of_some: Vec<f64> = some.iter().map(|&row| values[row]).collect();
-            let of = RowValues { weights: None, values: &of_some };
             let part = whole.select(Axis(0), &some);
             let table = design.table(&columns, Some(&some), &Par::sequential());
-            assert!(close(&table.sums(of, &Par::sequential()).gram, &part.t().dot(&part)));
+            assert!(close(&table.sums(None, &of_some, &Par::sequential()).0, &part.t().dot(&part)));
             let places: Vec<usize> = (0..columns.len()).filter(|p| p % 2 == 1).collect();
             let narrow = part.select(Axis(1), &places);
             assert!(close(
-                &table.narrow(&places).sums(of, &Par::sequential()).gram,
+                &table.narrow(&places).sums(None, &of_some, &Par::sequential()).0,
                 &narrow.t().dot(&narrow)
             ));
         }

@@ -1,8 +1,8 @@
-//! Relevance Vector Machines for values and classes, at any size.
+//! Relevance Vector Machines (Tipping 2001) for numbers and classes, at any size.
 //!
-//! A machine is a sum of kernels around training rows, of which the evidence keeps few: the relevant ones. [`RvmRegressor`] answers with
-//! values and how far they may be off, [`RvmClassifier`] with probabilities of any number of classes. [`RvmParams`] says how they are
-//! trained; [`Trainer`] and [`Solver`] are the choices that matter for time.
+//! An RVM is a sum of kernels around training rows, of which the evidence keeps few: the relevance vectors. [`RvmRegressor`] predicts
+//! numbers with their variance, [`RvmClassifier`] the probabilities of any number of classes. [`RvmParams`] says how they are trained;
+//! [`Trainer`] and [`Solver`] are the choices that matter for time.
 //!
 //! ```
 //! use hedgerow_core::{Budget, Features, Par, Params, Regressor, Schema, Silent, Training, ValueData};
@@ -15,48 +15,54 @@
 //! let (par, budget) = (Par::sequential(), Budget::open());
 //! let training = Training { par: &par, budget: &budget, observer: &Silent };
 //! let fitted = RvmRegressor::fit(&data, &RvmParams::default().check()?, &training)?;
-//! let answer = fitted.regressor.predict_values(array![[2.05_f32]].view(), &par)?;
-//! assert!((answer.mean[0] - 2.05_f64.sin()).abs() < 0.01);
+//! let prediction = fitted.rvm.predict_values(array![[2.05_f32]].view(), &par)?;
+//! assert!((prediction.mean[0] - 2.05_f64.sin()).abs() < 0.01);
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
 mod basis;
+mod binary_rvm;
 mod classifier;
 mod design;
-mod diagnosis;
+mod diagnostics;
 mod evidence;
-mod expert;
 mod kernels;
-mod machine;
-mod memory;
+mod lengths;
 mod options;
 mod params;
 mod regressor;
-mod search;
+mod retained;
+mod rvm;
+mod target;
 mod train;
+mod training_log;
+mod training_rows;
 
 use hedgerow_core::{Budget, Error, Result};
 
-pub use classifier::{ClassifierFacts, FittedRvm, RvmClassifier};
-pub use expert::{Expert, expert};
+use crate::target::Target as _;
+
+pub use binary_rvm::BinaryRvm;
+pub use classifier::{ClassificationModel, RvmClassifier};
 pub use kernels::KernelName;
-pub use machine::Profile;
 pub use options::{Heuristic, RowsUsed, Solver, Trainer, WaterMark};
-pub use params::{MultiClass, RvmParams, Search, Variance};
-pub use regressor::{FittedRegressor, RegressorFacts, RvmRegressor, ValueLesson};
+pub use params::{LengthCriterion, MultiClass, RvmParams, Variance};
+pub use regressor::{RegressionModel, RvmRegressor, ValueLesson};
+pub use rvm::{FittedRvm, Rvm, RvmFacts};
+pub use target::Profile;
 pub use train::TracePoint;
 
-/// Some rows, spread over all: what those get who do not want to wait.
-fn spread(n: usize) -> Vec<usize> {
-    const MOST: usize = 150;
-    (0..n).step_by(n.div_ceil(MOST).max(1)).collect()
-}
-
 /// Fails if a limit on memory leaves no room for training.
-fn room(n_rows: usize, width: usize, n_classes: usize, params: &RvmParams, budget: &Budget) -> Result<()> {
+fn check_memory(
+    n_rows: usize,
+    width: usize,
+    n_classes: usize,
+    params: &RvmParams,
+    budget: &Budget,
+) -> Result<()> {
     let Some(limit) = budget.bytes else { return Ok(()) };
     let is_whole = params.trainer == Trainer::Whole
-        || (params.trainer == Trainer::Auto && n_rows <= train::WHOLE_ROWS[0]);
+        || (params.trainer == Trainer::Auto && n_rows <= target::Regression::WHOLE_ROWS);
     let is_shared = params.multi_class.with(n_rows, n_classes) == MultiClass::Shared;
     let candidates = match (is_shared, is_whole) {
         (true, _) => n_rows.min(params.most_relevant(n_rows, n_classes)),

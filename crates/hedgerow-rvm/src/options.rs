@@ -1,4 +1,4 @@
-//! How machines are trained, below the level of parameters that users set.
+//! The choices among algorithms that parameters name.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub enum Trainer {
     SplitMerge,
 }
 
-/// How the evidence of given candidates is raised.
+/// How the evidence of given candidates is maximised.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Solver {
@@ -31,11 +31,11 @@ pub enum Solver {
     Basic,
 }
 
-/// When a run of the basic solver that is not the last ends early: with fewer candidates left than this.
+/// When a solve of the basic solver that is not the last ends early: with fewer candidates left than this.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaterMark {
-    /// Half of the candidates that the run began with.
+    /// Half of the candidates that the solve began with.
     #[default]
     Current,
     /// Half of the partition size.
@@ -44,7 +44,7 @@ pub enum WaterMark {
     None,
 }
 
-/// Which rows the fit is judged by while candidates are tried.
+/// Which rows the evidence of candidates is taken of.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RowsUsed {
@@ -55,61 +55,11 @@ pub enum RowsUsed {
     All,
     /// Those that are candidates: least work and memory, at the price of accuracy.
     Active,
-    /// A sample, except in the last run.
+    /// A sample, except in the last solve.
     Sample,
 }
 
-/// How machines are trained.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Options {
-    pub(crate) trainer: Trainer,
-    pub(crate) solver: Solver,
-    /// Candidates that are added at a time; 0 finds a number.
-    pub(crate) partition: usize,
-    pub(crate) heuristic: Heuristic,
-    pub(crate) water_mark: WaterMark,
-    pub(crate) rows: RowsUsed,
-    pub(crate) sample_rows: usize,
-    pub(crate) bias: bool,
-    pub(crate) noise_every: usize,
-    pub(crate) alpha_max: f64,
-    pub(crate) tolerance: f64,
-    pub(crate) min_gain: f64,
-    pub(crate) max_iterations: usize,
-    /// Rounds without gain after which no more candidates are tried; 0 tries all.
-    pub(crate) patience: usize,
-    pub(crate) hyper_priors: [f64; 4],
-    /// σ² at the start, in units of the variance of the targets; with `noise_every` 0 for good.
-    pub(crate) first_noise: f64,
-    pub(crate) seed: u64,
-}
-
-impl Options {
-    /// What is done when nothing is asked for.
-    pub(crate) fn plain() -> Self {
-        Self {
-            trainer: Trainer::Auto,
-            solver: Solver::Fast,
-            partition: 0,
-            heuristic: Heuristic::default(),
-            water_mark: WaterMark::Current,
-            rows: RowsUsed::Auto,
-            sample_rows: 8000,
-            bias: true,
-            noise_every: 10,
-            alpha_max: 1e9,
-            tolerance: 1e-3,
-            min_gain: 0.01,
-            max_iterations: 1000,
-            patience: 3,
-            hyper_priors: [0.0; 4],
-            first_noise: 0.1,
-            seed: 0,
-        }
-    }
-}
-
-/// From how sparse a probe is to how many candidates are added at a time (spec 002, A12).
+/// From how sparse a probe is to how many candidates are added at a time (Ben-Shimon and Shmilovici 2006).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Heuristic {

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kernels::KernelName;
-use crate::options::{Heuristic, Options, RowsUsed, Solver, Trainer, WaterMark};
+use crate::options::{Heuristic, RowsUsed, Solver, Trainer, WaterMark};
 
-/// How a Relevance Vector Machine is trained, for values or for classes.
+/// How a Relevance Vector Machine is trained, for numbers or for classes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RvmParams {
@@ -17,11 +17,11 @@ pub struct RvmParams {
     pub length_scale: f64,
     /// Search for a length scale for each column, after one for all was found.
     pub ard: bool,
-    /// What the search looks at: `cv` is the error of rows left out, `evidence` the log evidence of all.
-    pub search: Search,
-    /// Parts that `cv` cuts the rows into.
+    /// What the search maximises: `cv` lowers the out-of-fold error, `evidence` raises the log evidence.
+    pub search: LengthCriterion,
+    /// Folds of `cv`.
     pub folds: usize,
-    /// Rows that the search looks at, drawn at random, at most.
+    /// Rows that the search uses, drawn at random, at most.
     pub search_rows: usize,
     /// Of several classes: `shared` is one sparse regression of all of them, in which a row is relevant to all or to none; `rest` trains
     /// each against the rest, `pairs` each against each other, `softmax` all together. For two classes and for few rows, `shared` is `rest`.
@@ -31,7 +31,7 @@ pub struct RvmParams {
     /// Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order,
     /// `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
     pub trainer: Trainer,
-    /// How the evidence is raised: `fast` a row at a time, `basic` all rows at once, dropping those without use.
+    /// How the evidence is maximised: `fast` a row at a time, `basic` all rows at once, dropping those without use.
     pub solver: Solver,
     /// Rows that are tried at a time, besides relevant ones; 0 finds a number by a probe.
     pub partition_size: usize,
@@ -39,17 +39,17 @@ pub struct RvmParams {
     pub probe_limits: [f64; 2],
     /// What the size of the probe is multiplied with for the partition size: sparse, half sparse, not sparse.
     pub probe_factors: [f64; 3],
-    /// When a run of `basic` that is not the last ends early: with half of the `current` candidates left, or half of the
+    /// When a solve of `basic` that is not the last ends early: with half of the `current` candidates left, or half of the
     /// `partition`, or `none`.
     pub water_mark: WaterMark,
-    /// Rows that candidates are judged by: `all`, a `sample` except in the last run, or the `active` ones only; `auto` is `all` unless
-    /// there are more than `sample_rows`.
+    /// Rows that the evidence of candidates is taken of: `all`, a `sample` except in the last solve, or the `active` ones only; `auto` is
+    /// `all` unless there are more than `sample_rows`.
     pub rows: RowsUsed,
     /// Rows of the `sample`.
     pub sample_rows: usize,
     /// Rounds without gain after which no more rows are tried; 0 tries all.
     pub patience: usize,
-    /// Try rows that were dropped once more at the end, and take those whose evidence speaks for them.
+    /// Try rows that were dropped once more at the end, and take those that raise the evidence.
     pub reinsert: bool,
     /// Whether a constant is offered beside the rows.
     pub bias: bool,
@@ -57,7 +57,7 @@ pub struct RvmParams {
     pub noise_variance: f64,
     /// Iterations from one estimate of the noise to the next; 0 keeps `noise_variance`.
     pub noise_every: usize,
-    /// The variance of answers: `plain` is the machine's own, which shrinks away from the rows; `healed` grows there.
+    /// The variance of predictions: `plain` is the RVM's own, which shrinks away from the rows; `healed` grows there.
     pub variance: Variance,
     /// Shape and rate of the Gamma priors on the precisions of weights and of noise; 0 is flat. The first two need `solver=basic`.
     pub hyper_priors: [f64; 4],
@@ -67,19 +67,19 @@ pub struct RvmParams {
     pub tolerance: f64,
     /// Of `fast`: the gain in log evidence below which nothing is changed.
     pub min_gain: f64,
-    /// Iterations of one run, at most.
+    /// Iterations of one solve, at most.
     pub max_iterations: usize,
-    /// Rows that a model which goes on learning remembers, relevant ones among them.
+    /// Rows that a model which goes on learning retains, relevant ones among them.
     pub max_rows: usize,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
 }
 
-/// What the search for length scales looks at.
+/// What the search for length scales maximises.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Search {
-    /// The error of rows left out.
+pub enum LengthCriterion {
+    /// The quality of out-of-fold predictions.
     #[default]
     Cv,
     /// The log evidence.
@@ -101,56 +101,56 @@ pub enum MultiClass {
     Softmax,
 }
 
-/// What the variance of answers is.
+/// What the variance of predictions is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Variance {
-    /// The machine's own.
+    /// The RVM's own.
     #[default]
     Plain,
-    /// As if the row that is asked about had a column of its own (Rasmussen and Quiñonero-Candela 2005).
+    /// As if the row that is predicted had a column of its own (Rasmussen and Quiñonero-Candela 2005).
     Healed,
 }
 
 impl Default for RvmParams {
     fn default() -> Self {
-        let plain = Options::plain();
+        let heuristic = Heuristic::default();
         Self {
             kernel: KernelName::Rbf,
             length_scale: 0.0,
             ard: false,
-            search: Search::Cv,
+            search: LengthCriterion::Cv,
             folds: 5,
             search_rows: 1000,
             multi_class: MultiClass::Shared,
             max_relevant: 0,
-            trainer: plain.trainer,
-            solver: plain.solver,
-            partition_size: plain.partition,
-            probe_limits: plain.heuristic.limits,
-            probe_factors: plain.heuristic.factors,
-            water_mark: plain.water_mark,
-            rows: plain.rows,
-            sample_rows: plain.sample_rows,
-            patience: plain.patience,
+            trainer: Trainer::Auto,
+            solver: Solver::Fast,
+            partition_size: 0,
+            probe_limits: heuristic.limits,
+            probe_factors: heuristic.factors,
+            water_mark: WaterMark::Current,
+            rows: RowsUsed::Auto,
+            sample_rows: 8000,
+            patience: 3,
             reinsert: false,
-            bias: plain.bias,
-            noise_variance: plain.first_noise,
-            noise_every: plain.noise_every,
+            bias: true,
+            noise_variance: 0.1,
+            noise_every: 10,
             variance: Variance::Plain,
-            hyper_priors: plain.hyper_priors,
-            alpha_max: plain.alpha_max,
-            tolerance: plain.tolerance,
-            min_gain: plain.min_gain,
-            max_iterations: plain.max_iterations,
+            hyper_priors: [0.0; 4],
+            alpha_max: 1e9,
+            tolerance: 1e-3,
+            min_gain: 0.01,
+            max_iterations: 1000,
             max_rows: 2000,
-            seed: plain.seed,
+            seed: 0,
         }
     }
 }
 
 impl MultiClass {
-    /// What is done with so many rows of so many classes: a shared regression needs rows that judge it.
+    /// What is done with so many rows of so many classes: a shared regression needs validation rows.
     pub(crate) fn with(self, n_rows: usize, n_known: usize) -> Self {
         const ROWS_EACH: usize = 10;
         let is_much = n_known >= 3 && n_rows >= ROWS_EACH * n_known;
@@ -168,33 +168,18 @@ impl RvmParams {
         }
     }
 
-    /// The same for machines that only judge lengths: some rows at a time is several times as fast and hardly worse.
-    pub(crate) fn search_options(&self) -> Options {
+    /// The same for fits that only compare lengths: some rows at a time is several times as fast and hardly worse, and one-vs-rest
+    /// classifiers stand for all other ways of several classes.
+    pub(crate) fn of_trial(&self) -> Self {
         let trainer = if self.trainer == Trainer::Auto { Trainer::WorkingSet } else { self.trainer };
-        Options { trainer, ..self.options() }
+        let is_shared = self.multi_class == MultiClass::Shared;
+        let multi_class = if is_shared { MultiClass::Shared } else { MultiClass::Rest };
+        Self { trainer, multi_class, reinsert: false, ..self.clone() }
     }
 
-    /// What each machine needs to know.
-    pub(crate) fn options(&self) -> Options {
-        Options {
-            trainer: self.trainer,
-            solver: self.solver,
-            partition: self.partition_size,
-            heuristic: Heuristic { limits: self.probe_limits, factors: self.probe_factors },
-            water_mark: self.water_mark,
-            rows: self.rows,
-            sample_rows: self.sample_rows,
-            bias: self.bias,
-            noise_every: self.noise_every,
-            alpha_max: self.alpha_max,
-            tolerance: self.tolerance,
-            min_gain: self.min_gain,
-            max_iterations: self.max_iterations,
-            patience: self.patience,
-            hyper_priors: self.hyper_priors,
-            first_noise: self.noise_variance,
-            seed: self.seed,
-        }
+    /// The rule from a probe to a partition size.
+    pub(crate) fn heuristic(&self) -> Heuristic {
+        Heuristic { limits: self.probe_limits, factors: self.probe_factors }
     }
 }
 

@@ -64,7 +64,7 @@ impl ValueModel {
     pub fn fit(data: &ValueData, params: &ModelParams, training: &Training<'_>) -> Result<FittedValues> {
         let fitted = RvmRegressor::fit(data, &of_values(params)?.check()?, training)?;
         Ok(FittedValues {
-            model: Self { schema: data.schema.clone(), regressor: fitted.regressor },
+            model: Self { schema: data.schema.clone(), regressor: fitted.rvm },
             log_evidence: fitted.log_evidence,
             stop: fitted.stop,
             notes: fitted.notes,

@@ -14,7 +14,7 @@ use hedgerow_core::{Budget, Par, Result};
 use hedgerow_gp::ivm::{IvmOptions, train};
 use hedgerow_gp::linalg::Cholesky;
 use hedgerow_gp::{Given, Kernel, Laplace, Likelihood};
-use hedgerow_rvm::{Expert, expert};
+use hedgerow_rvm::BinaryRvm;
 use ndarray::{Array1, Array2, Axis};
 
 use super::params::LeafLearner;
@@ -149,8 +149,8 @@ fn by_ivm(k: &Array2<f64>, noise: f64, y: &[f64], options: &IvmOptions) -> Resul
 fn by_rvm(k: &Array2<f64>, y: &[f64], seed: u64) -> Result<OneClass> {
     let (kernel, rows) = given(k, 0.0)?;
     let is_one: Vec<bool> = y.iter().map(|y| *y > 0.0).collect();
-    let Expert { weights, bias, without_each } = expert(&kernel, rows.view(), &is_one, seed)?;
-    Ok((weights, bias, without_each))
+    let BinaryRvm { weights, bias, leave_one_out } = BinaryRvm::fit(&kernel, &rows, &is_one, seed)?;
+    Ok((weights, bias, leave_one_out))
 }
 
 #[cfg(test)]

@@ -1,10 +1,11 @@
-//! From the scores of machines to probabilities of classes.
+//! From the scores of binary RVMs to probabilities of classes.
 
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::machine::sigmoid;
 use crate::params::MultiClass;
+use crate::target::sigmoid;
+use crate::training_rows::{TrainingRows, counts};
 
 /// Probabilities below this are raised to it.
 const LEAST: f64 = 1e-9;
@@ -13,15 +14,24 @@ const LEAST: f64 = 1e-9;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Combination {
     pub(crate) how: MultiClass,
-    /// The classes that have rows, in order. With two of them there is one machine, for the second.
+    /// The classes that have rows, in order. With two of them there is one binary RVM, for the second.
     pub(crate) known: Vec<usize>,
-    /// The share of a class without rows.
+    /// The probability of a class without rows.
     pub(crate) unknown: f64,
 }
 
 impl Combination {
-    /// Machines that there must be.
-    pub(crate) fn n_machines(&self) -> usize {
+    /// Of the classes of some rows.
+    pub(crate) fn new(rows: &TrainingRows<'_>) -> Self {
+        let counts = counts(rows.targets, rows.n_classes);
+        let known: Vec<usize> = (0..rows.n_classes).filter(|c| counts[*c] > 0).collect();
+        let n = rows.targets.len();
+        let how = rows.params.multi_class.with(n, known.len());
+        Self { how, known, unknown: 1.0 / (n as f64 + 2.0) }
+    }
+
+    /// Binary RVMs that there must be.
+    pub(crate) fn n_binaries(&self) -> usize {
         match (self.known.len(), self.how) {
             (2, _) => 1,
             (0 | 1, _) | (_, MultiClass::Shared) => 0,
@@ -51,7 +61,7 @@ impl Combination {
         out
     }
 
-    /// What the machines say of the classes that have rows.
+    /// Unnormalised probabilities of the classes that have rows.
     fn shares(&self, scores: ArrayView1<'_, f64>) -> Vec<f64> {
         let n = self.known.len();
         if n < 2 {
@@ -71,8 +81,8 @@ impl Combination {
     }
 }
 
-/// Probabilities of classes from those of pairs: `p_k = 1/(Σ_j 1/r_kj − (K − 2))` (Price and others 1995). The machine of a pair
-/// says how likely the second is.
+/// Probabilities of classes from those of pairs: `p_k = 1/(Σ_j 1/r_kj − (K − 2))` (Price and others 1995). The score of a pair
+/// is the log odds of its second class.
 fn coupled(scores: ArrayView1<'_, f64>, n: usize) -> Vec<f64> {
     let mut sums = vec![2.0 - n as f64; n];
     let mut at = 0;
@@ -105,7 +115,7 @@ mod tests {
         assert!((softmax[(0, 3)] - 0.2).abs() < 1e-8 && softmax[(0, 2)] < 1e-8);
         let rest = how(MultiClass::Rest).probabilities(&array![[800.0, -800.0, -800.0]], 4);
         assert!((rest[(0, 0)] - 1.0).abs() < 1e-8 && (rest.sum() - 1.0).abs() < 1e-12);
-        assert_eq!([MultiClass::Rest, MultiClass::Pairs].map(|h| how(h).n_machines()), [3, 3]);
-        assert_eq!(Combination { how: MultiClass::Pairs, known: vec![1, 2], unknown: 0.1 }.n_machines(), 1);
+        assert_eq!([MultiClass::Rest, MultiClass::Pairs].map(|h| how(h).n_binaries()), [3, 3]);
+        assert_eq!(Combination { how: MultiClass::Pairs, known: vec![1, 2], unknown: 0.1 }.n_binaries(), 1);
     }
 }

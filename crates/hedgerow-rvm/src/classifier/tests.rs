@@ -1,17 +1,17 @@
 use std::collections::BTreeMap;
 
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow_core::{Budget, Error, LabelTable, Params as _, Rows, Silent};
+use hedgerow_core::{Budget, LabelTable, Params as _, Silent, StopReason};
 use hedgerow_gp::Saved as _;
 
 use super::*;
-use crate::params::{MultiClass, Search};
-use crate::regressor::malformed;
+use crate::params::{LengthCriterion, MultiClass};
+use crate::rvm::malformed;
 use crate::{Solver, Trainer};
 
 const WAYS: [MultiClass; 4] = [MultiClass::Shared, MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax];
 
-fn fit(data: &Dataset, params: RvmParams, threads: usize) -> FittedRvm {
+fn fit(data: &Dataset, params: RvmParams, threads: usize) -> FittedRvm<ClassificationModel> {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     RvmClassifier::fit(data, &params.check().unwrap(), &training).unwrap()
@@ -28,8 +28,8 @@ fn all_ways_with_several_classes_keep_the_contract() {
     let data = blobs(240, 3, 4, 1);
     for multi_class in WAYS {
         let params = RvmParams { multi_class, length_scale: 1.0, ..Default::default() };
-        let model = fit(&data, params.clone(), 2).classifier;
-        assert!(model == fit(&data, params, 1).classifier, "threads change nothing");
+        let model = fit(&data, params.clone(), 2).rvm;
+        assert!(model == fit(&data, params, 1).rvm, "threads change nothing");
         let x = data.features.to_array(0..240);
         check_distributions(&model, x.view());
         check_prediction_is_pure(&model, x.view());
@@ -37,25 +37,25 @@ fn all_ways_with_several_classes_keep_the_contract() {
         check_distributions(&model, Array2::from_elem((2, 3), 3e38_f32).view());
         check_distributions(&model, Array2::from_elem((2, 3), f32::NAN).view());
         assert!(n_right(&model, &data) > 220, "{multi_class:?}: {}", n_right(&model, &data));
-        let n_machines = match multi_class {
+        let n_binaries = match multi_class {
             MultiClass::Shared => 1,
             MultiClass::Pairs => 6,
             _ => 4,
         };
-        assert_eq!(model.n_relevant_each().len(), n_machines);
+        assert_eq!(model.n_relevant_each().len(), n_binaries);
         assert!(model.n_relevant() < 60 && model.relevant_rows().ncols() == 3);
     }
 }
 
 /// What a regression shared by all classes is for.
 #[test]
-fn shared_scores_are_worth_more_than_those_of_machines() {
+fn shared_scores_are_worth_more_than_those_of_binaries() {
     let (data, fresh) = (blobs(400, 3, 5, 1), blobs(800, 3, 5, 1));
     let later: Vec<usize> = (400..800).collect();
     let fresh = fresh.select(&later);
     let log_loss = |multi_class: MultiClass| {
-        let model = fit(&data, RvmParams { multi_class, ..Default::default() }, 2).classifier;
-        assert_eq!(model.learnt.as_ref().unwrap().shared.is_some(), multi_class == MultiClass::Shared);
+        let model = fit(&data, RvmParams { multi_class, ..Default::default() }, 2).rvm;
+        assert_eq!(model.fit.as_ref().unwrap().model.shared.is_some(), multi_class == MultiClass::Shared);
         assert!(model == copy(&model).unwrap(), "as it was saved");
         let proba = model.predict_proba(fresh.features.to_array(0..400).view(), &Par::sequential()).unwrap();
         let losses = fresh.labels.iter().zip(proba.rows()).map(|(label, p)| -libm::log(p[label.index()]));
@@ -64,9 +64,9 @@ fn shared_scores_are_worth_more_than_those_of_machines() {
     let (shared, machines) = (log_loss(MultiClass::Shared), log_loss(MultiClass::Rest));
     assert!(shared < machines, "{shared} {machines}");
     // Two classes have one machine, and nothing to share; few rows have nobody to judge.
-    let two = fit(&blobs(200, 2, 2, 3), RvmParams::default(), 1).classifier;
-    assert!(two.learnt.unwrap().shared.is_none());
-    let few = fit(&blobs(25, 2, 3, 3), RvmParams::default(), 1).classifier;
+    let two = fit(&blobs(200, 2, 2, 3), RvmParams::default(), 1).rvm;
+    assert!(two.fit.unwrap().model.shared.is_none());
+    let few = fit(&blobs(25, 2, 3, 3), RvmParams::default(), 1).rvm;
     assert_eq!(few.n_relevant_each().len(), 3);
 }
 
@@ -75,7 +75,7 @@ fn searches_and_solvers_agree_on_easy_data() {
     let data = blobs(200, 2, 2, 3);
     for params in [
         RvmParams::default(),
-        RvmParams { search: Search::Evidence, ..Default::default() },
+        RvmParams { search: LengthCriterion::Evidence, ..Default::default() },
         RvmParams { solver: Solver::Basic, length_scale: 1.0, ..Default::default() },
         RvmParams {
             trainer: Trainer::WorkingSet,
@@ -86,14 +86,14 @@ fn searches_and_solvers_agree_on_easy_data() {
         },
     ] {
         let fitted = fit(&data, params.clone(), 2);
-        let right = n_right(&fitted.classifier, &data);
+        let right = n_right(&fitted.rvm, &data);
         assert!(
             right > 175 && fitted.log_evidence.is_finite(),
             "{right} {params:?} {:?} {:?}",
             fitted.notes,
             fitted.trace
         );
-        assert!(fitted.classifier.n_relevant() < 20, "{}", fitted.classifier.n_relevant());
+        assert!(fitted.rvm.n_relevant() < 20, "{}", fitted.rvm.n_relevant());
     }
 }
 
@@ -162,8 +162,7 @@ fn classes_may_come_late_and_one_alone_is_no_trouble() {
     let mut wide = data.clone();
     wide.schema.labels = LabelTable::from(["0", "1", "2", "3"].map(String::from).to_vec());
     for multi_class in WAYS {
-        let model =
-            fit(&wide, RvmParams { multi_class, length_scale: 1.0, ..Default::default() }, 1).classifier;
+        let model = fit(&wide, RvmParams { multi_class, length_scale: 1.0, ..Default::default() }, 1).rvm;
         let proba = model.predict_proba(x.view(), &par).unwrap();
         assert!(proba.column(3).iter().all(|p| *p > 0.0 && *p < 0.02));
         assert_eq!(copy(&model).unwrap(), model);
@@ -185,7 +184,7 @@ fn a_shared_regression_stays_as_small_as_it_must() {
         let rows = start..start + 100;
         let x = x.slice(s![rows.clone(), ..]);
         model.learn(&data.schema, Rows { x, labels: &data.labels[rows], weights: None }, &training).unwrap();
-        let is_shared = model.learnt.as_ref().is_some_and(|learnt| learnt.shared.is_some());
+        let is_shared = model.fit.as_ref().is_some_and(|fit| fit.model.shared.is_some());
         assert!(is_shared && model.n_relevant() <= 12, "{}", model.n_relevant());
     }
     assert!(n_right(&model, &data) > 780, "{}", n_right(&model, &data));
@@ -197,7 +196,7 @@ fn what_does_not_fit_together_is_an_error() {
     let machines = ["rows", "relevant", "machine.1", "memory.features", "memory.rows"];
     let shared = ["rows", "relevant", "shared.weights", "shared.precisions", "memory.rows"];
     for (multi_class, tables) in [(MultiClass::Rest, machines), (MultiClass::Shared, shared)] {
-        let model = fit(&blobs(90, 2, 3, 1), of(multi_class), 1).classifier;
+        let model = fit(&blobs(90, 2, 3, 1), of(multi_class), 1).rvm;
         for (wrong, change) in tables.into_iter().flat_map(|wrong| [(wrong, 0), (wrong, 1), (wrong, 2)]) {
             let restored = RvmClassifier::restore(model.facts(), &mut |name| {
                 let found = model.tables().into_iter().find(|(known, _)| known == name);
@@ -225,5 +224,5 @@ fn a_spent_budget_gives_a_classifier_all_the_same() {
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let fitted = RvmClassifier::fit(&data, &RvmParams::default().check().unwrap(), &training).unwrap();
     assert_eq!(fitted.stop, StopReason::Interrupted);
-    assert!(n_right(&fitted.classifier, &data) > 1200, "{}", n_right(&fitted.classifier, &data));
+    assert!(n_right(&fitted.rvm, &data) > 1200, "{}", n_right(&fitted.rvm, &data));
 }

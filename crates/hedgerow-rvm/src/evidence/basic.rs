@@ -1,8 +1,8 @@
-//! All columns at first; those whose `α` runs away are dropped for good (spec 002, A1).
+//! All columns at first; those whose `α` runs away are dropped for good (Tipping 2001).
 
 use hedgerow_core::{Budget, Par, Result};
 
-use super::{Found, Posterior, Quadratic, Rules, Start};
+use super::{Posterior, Quadratic, Rules, Solution, Start};
 
 /// Iterations in which the evidence must have moved.
 const STALL: usize = 20;
@@ -13,7 +13,7 @@ pub(super) fn solve(
     rules: &Rules,
     budget: &Budget,
     par: &Par,
-) -> Result<Found> {
+) -> Result<Solution> {
     let first = 1.0 / (problem.n_rows * problem.n_rows);
     let mut active: Vec<usize> = (0..problem.n_candidates()).collect();
     let mut alpha: Vec<f64> =
@@ -37,7 +37,7 @@ pub(super) fn solve(
             problem.log_evidence(&active, &alpha, beta, &posterior.mean, posterior.factor.log_det());
         if is_over {
             let covariance = posterior.factor.inverse(par);
-            return Ok(Found {
+            return Ok(Solution {
                 mean: posterior.mean,
                 covariance,
                 is_converged: is_converged || active.is_empty(),

@@ -1,5 +1,5 @@
-//! No columns at first; one at a time is taken in, changed or dropped, the one that raises the evidence most (spec 002, A16;
-//! Tipping and Faul 2003).
+//! No columns at first; one at a time is taken in, changed or dropped, the one that raises the evidence most (Tipping and
+//! Faul 2003).
 //!
 //! For every candidate the sparsity `S` and the quality `Q` are kept up to date, at the cost of one row of the Gram matrix for each
 //! relevant column:
@@ -11,7 +11,7 @@
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2, Axis, s};
 
-use super::{Found, Posterior, Quadratic, Rules, Start};
+use super::{Posterior, Quadratic, Rules, Solution, Start};
 
 /// Changes after which everything is computed anew, so that rounding does not add up.
 const REFRESH: usize = 60;
@@ -48,7 +48,7 @@ pub(super) fn solve(
     rules: &Rules,
     budget: &Budget,
     par: &Par,
-) -> Result<Found> {
+) -> Result<Solution> {
     let active: Vec<usize> =
         (0..problem.n_candidates()).filter(|i| start.alpha[*i] <= rules.alpha_max).collect();
     let n = problem.n_candidates();
@@ -264,7 +264,7 @@ impl State<'_> {
         }
     }
 
-    fn finish(mut self, n_iterations: usize, is_converged: bool, par: &Par) -> Result<Found> {
+    fn finish(mut self, n_iterations: usize, is_converged: bool, par: &Par) -> Result<Solution> {
         let mut order: Vec<usize> = (0..self.active.len()).collect();
         order.sort_by_key(|&i| self.active[i]);
         self.active = order.iter().map(|&i| self.active[i]).collect();
@@ -272,7 +272,7 @@ impl State<'_> {
         self.refresh(par)?;
         let log_evidence =
             self.problem.log_evidence(&self.active, &self.alpha, self.beta, &self.mean, self.log_det);
-        Ok(Found {
+        Ok(Solution {
             active: self.active,
             alpha: self.alpha,
             beta: self.beta,

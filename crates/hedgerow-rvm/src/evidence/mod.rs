@@ -8,12 +8,12 @@
 //! L = −½ [ N log 2π − N log β − Σ log α_i − log|Σ| + β(c − 2μᵀb + μᵀGμ) + μᵀAμ ]
 //! ```
 //!
-//! [`basic`] starts with all columns and drops those whose `α` runs away; [`fast`] starts with none and takes, changes or drops one
-//! at a time, the one that gains most (Tipping and Faul 2003). [`several`] is `basic` for several targets that share their columns.
+//! [`basic`] starts with all columns and drops those whose `α` runs away (Tipping 2001); [`fast`] starts with none and takes, changes or drops one
+//! at a time, the one that gains most (Tipping and Faul 2003). [`multi_target`] is `basic` for several targets that share their columns.
 
 mod basic;
 mod fast;
-mod several;
+mod multi_target;
 #[cfg(test)]
 mod tests;
 
@@ -21,9 +21,9 @@ use hedgerow_core::{Budget, Par, Result};
 use hedgerow_gp::linalg::Cholesky;
 use ndarray::{Array1, Array2};
 
-pub(crate) use several::Several;
+pub(crate) use multi_target::MultiTarget;
 
-/// What all rows say about candidate columns.
+/// What candidate columns and targets sum up to over all rows.
 #[derive(Debug, Clone)]
 pub(crate) struct Quadratic {
     /// `G = ΦᵀBΦ`.
@@ -68,9 +68,9 @@ pub(crate) struct Start {
     pub(crate) beta: f64,
 }
 
-/// What was found.
+/// The relevant columns and the posterior of their weights.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct Solution {
     /// The candidates that are relevant, in order.
     pub(crate) active: Vec<usize>,
     pub(crate) alpha: Vec<f64>,
@@ -93,7 +93,7 @@ pub(crate) fn solve(
     rules: &Rules,
     budget: &Budget,
     par: &Par,
-) -> Result<Found> {
+) -> Result<Solution> {
     if rules.is_fast {
         fast::solve(problem, start, rules, budget, par)
     } else {

@@ -1,12 +1,13 @@
 use std::collections::BTreeMap;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Params as _, Silent};
+use hedgerow_core::{Params as _, StopReason};
 use hedgerow_gp::Saved as _;
-use ndarray::array;
+use ndarray::{Array2, array};
 
 use super::*;
-use crate::{KernelName, Search, Solver, Trainer};
+use crate::rvm::malformed;
+use crate::{KernelName, LengthCriterion, Solver, Trainer, Variance};
 
 fn sinc(n: usize, seed: u64) -> ValueData {
     let mut rng = Rng::new(seed, Purpose::Data, 0);
@@ -20,7 +21,7 @@ fn clean(x: f32) -> f64 {
     if x == 0.0 { 1.0 } else { x.sin() / x }
 }
 
-fn fit(data: &ValueData, params: RvmParams, threads: usize) -> FittedRegressor {
+fn fit(data: &ValueData, params: RvmParams, threads: usize) -> FittedRvm<RegressionModel> {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     RvmRegressor::fit(data, &params.check().unwrap(), &training).unwrap()
@@ -39,11 +40,11 @@ fn error(model: &RvmRegressor) -> f64 {
 #[test]
 fn lengths_are_found_by_either_search() {
     let data = sinc(300, 1);
-    for search in [Search::Cv, Search::Evidence] {
+    for search in [LengthCriterion::Cv, LengthCriterion::Evidence] {
         let params = RvmParams { search, search_rows: 200, ..Default::default() };
         let fitted = fit(&data, params.clone(), 2);
-        assert_eq!(fitted.regressor, fit(&data, params, 1).regressor, "threads change nothing");
-        let model = &fitted.regressor;
+        assert_eq!(fitted.rvm, fit(&data, params, 1).rvm, "threads change nothing");
+        let model = &fitted.rvm;
         assert!(error(model) < 0.04 && model.n_relevant() < 20, "{} {}", error(model), model.n_relevant());
         assert!((model.noise_deviation().unwrap() - 0.1).abs() < 0.03);
         assert!(fitted.notes.is_empty() && fitted.log_evidence.is_finite(), "{:?}", fitted.notes);
@@ -54,8 +55,8 @@ fn lengths_are_found_by_either_search() {
 fn intervals_hold_and_a_healed_variance_grows_away_from_the_rows() {
     let data = sinc(400, 2);
     let params = RvmParams { length_scale: 0.37, ..Default::default() };
-    let plain = fit(&data, params.clone(), 1).regressor;
-    let healed = fit(&data, RvmParams { variance: Variance::Healed, ..params }, 1).regressor;
+    let plain = fit(&data, params.clone(), 1).rvm;
+    let healed = fit(&data, RvmParams { variance: Variance::Healed, ..params }, 1).rvm;
     let par = Par::sequential();
     let fresh = sinc(500, 3);
     for model in [&plain, &healed] {
@@ -89,11 +90,11 @@ fn every_switch_still_gives_a_model() {
         RvmParams { noise_every: 0, noise_variance: 0.1, bias: false, ..base.clone() },
         RvmParams { ard: true, ..base.clone() },
     ] {
-        let model = fit(&data, params.clone(), 2).regressor;
+        let model = fit(&data, params.clone(), 2).rvm;
         let limit = if params.kernel.is_of_products() { 0.4 } else { 0.1 };
         assert!(error(&model) < limit, "{params:?}: {}", error(&model));
     }
-    let gains = fit(&data, base, 1).regressor.reinsertion_gains(&Par::sequential()).unwrap();
+    let gains = fit(&data, base, 1).rvm.reinsertion_gains(&Par::sequential()).unwrap();
     assert!(gains.first().is_none_or(|gain| *gain < 0.05), "nothing is left to gain: {gains:?}");
 }
 
@@ -104,7 +105,7 @@ fn ard_finds_columns_that_do_not_matter() {
     let targets: Vec<f64> =
         x.rows().into_iter().map(|r| f64::from((6.0 * r[1]).sin()) + 0.1 * rng.normal()).collect();
     let data = ValueData::new(Schema::unnamed(3), Features::from_view(x.view()), targets).unwrap();
-    let lengths = fit(&data, RvmParams { ard: true, ..Default::default() }, 2).regressor.lengths();
+    let lengths = fit(&data, RvmParams { ard: true, ..Default::default() }, 2).rvm.lengths();
     assert!(lengths[0] > 1.9 * lengths[1] && lengths[2] > 1.9 * lengths[1], "{lengths:?}");
 }
 
@@ -165,7 +166,7 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     assert!(copy(&frozen).unwrap() == frozen && !frozen.can_learn());
     assert!(matches!(frozen.learn(&data.schema, x.view(), &data.targets, &training), Err(Error::NoRows)));
     let healed = RvmParams { variance: Variance::Healed, length_scale: 0.4, ..Default::default() };
-    let fitted = fit(&data, healed, 1).regressor;
+    let fitted = fit(&data, healed, 1).rvm;
     assert_eq!(copy(&fitted).unwrap(), fitted);
 }
 
@@ -178,7 +179,7 @@ fn a_spent_budget_gives_a_model_all_the_same() {
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let fitted = RvmRegressor::fit(&data, &RvmParams::default().check().unwrap(), &training).unwrap();
     assert_eq!(fitted.stop, StopReason::Interrupted);
-    assert!(fitted.regressor.n_relevant() > 0 && error(&fitted.regressor) < 0.3);
+    assert!(fitted.rvm.n_relevant() > 0 && error(&fitted.rvm) < 0.3);
     let small = Budget::open().with_bytes(1000);
     let training = Training { par: &par, budget: &small, observer: &Silent };
     assert!(RvmRegressor::fit(&data, &RvmParams::default().check().unwrap(), &training).is_err());

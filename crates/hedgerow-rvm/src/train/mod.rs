@@ -1,35 +1,30 @@
-//! Which columns are tried when: all at once, or some at a time.
+//! Which columns are candidates when: all at once, or some at a time.
 //!
-//! A run of a [`Task`] over candidates costs their number squared a row. So few are tried at a time, and those that are relevant
-//! stay: [`working_set`] takes the rows with the largest errors next, [`incremental`] random ones, [`split_merge`] solves parts side by
-//! side. All three give the model of the last run, which goes to convergence.
+//! Maximising the evidence of candidates costs their number squared a row. So few are tried at a time, and those that are relevant
+//! stay: the working set takes the rows with the largest errors next, the incremental trainer random ones, [`split_merge`] solves parts
+//! side by side (Ben-Shimon and Shmilovici 2006). All three give the model of the last solve, which goes to convergence.
 
-mod parts;
 mod reinsert;
 mod split_merge;
 #[cfg(test)]
 mod tests;
+mod working_set;
 
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Error, Par, Result, StopReason};
 
-use crate::machine::{Profile, Run, Sparse, Task};
-pub(crate) use reinsert::{gains, reinsert};
+use crate::options::{Heuristic, Trainer, WaterMark};
+use crate::target::{Candidates, Profile, SparseFit, Target};
+pub(crate) use reinsert::gains;
 
-use crate::options::{Heuristic, Options, Trainer, WaterMark};
-
-/// Up to so many rows all are candidates at once: rows with values, and rows with classes, each pass over which costs more.
-pub(crate) const WHOLE_ROWS: [usize; 2] = [1000, 200];
 /// The least number of candidates that are added at a time.
 const LEAST_PARTITION: usize = 16;
 /// Rows of a probe, at most: more would cost more than a wrong partition size.
 const MOST_PROBED: usize = 600;
-/// What a round must gain for each row, in log evidence, to count as gain.
-const GAIN_PER_ROW: f64 = 1e-4;
-/// And in all.
-const LEAST_GAIN: f64 = 1.0;
+/// Rows of each group that stand for all when there is no time for more.
+const FEW_ROWS: usize = 200;
 
 /// How a training run stands.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,165 +35,214 @@ pub struct TracePoint {
     pub n_tried: usize,
     /// Relevant columns.
     pub n_relevant: usize,
-    /// Root mean square error of the training rows, or the share of wrong answers.
+    /// Root mean square error of the training rows, or the share of wrong predictions.
     pub error: f64,
-    /// Log evidence, as far as rows were looked at.
+    /// Log evidence of the rows that were used.
     pub log_evidence: f64,
 }
 
 /// What a training run gave.
 #[derive(Debug, Clone)]
 pub(crate) struct Trained {
-    pub(crate) model: Sparse,
+    pub(crate) fit: SparseFit,
     pub(crate) trace: Vec<TracePoint>,
     pub(crate) profile: Profile,
     /// Candidates added at a time; 0 where all were tried at once.
     pub(crate) partition: usize,
     /// The share of the probe that was relevant, where there was one.
     pub(crate) probe_share: Option<f64>,
-    /// The most candidates of a run.
-    pub(crate) largest_run: usize,
+    /// The most candidates of a solve.
+    pub(crate) most_candidates: usize,
     pub(crate) stop: StopReason,
 }
 
-impl Trained {
-    /// What a single run gave.
-    pub(crate) fn of_one_run(model: Sparse, profile: Profile, largest_run: usize) -> Self {
-        let (trace, stop) = (Vec::new(), StopReason::Done);
-        Self { model, trace, profile, partition: 0, probe_share: None, largest_run, stop }
-    }
-}
-
-/// What all trainers write down as they go.
-struct Log<'a, T: Task> {
-    task: &'a T,
-    begun: Instant,
-    trace: Vec<TracePoint>,
-    profile: Profile,
-    n_tried: usize,
-    largest_run: usize,
-}
-
-impl<T: Task> Log<'_, T> {
-    fn note(&mut self, model: &Sparse, n_candidates: usize) {
-        self.largest_run = self.largest_run.max(n_candidates);
-        self.trace.push(TracePoint {
-            seconds: self.begun.elapsed().as_secs_f64(),
-            n_tried: self.n_tried,
-            n_relevant: model.columns.len(),
-            error: self.task.error(model),
-            log_evidence: model.log_evidence,
-        });
-    }
-
-    fn finish(self, model: Sparse, partition: usize, stop: StopReason) -> Trained {
-        Trained {
-            model,
-            trace: self.trace,
-            profile: self.profile,
-            partition,
-            probe_share: None,
-            largest_run: self.largest_run,
-            stop,
-        }
-    }
-}
-
-/// Trains a machine.
-pub(crate) fn train<T: Task>(task: &T, from: Option<&Sparse>, budget: &Budget, par: &Par) -> Result<Trained> {
-    let n = task.design().n_rows();
-    let options = task.options();
-    let mut log = Log {
-        task,
-        begun: Instant::now(),
-        trace: Vec::new(),
-        profile: Profile::default(),
-        n_tried: 0,
-        largest_run: 0,
-    };
-    let trainer = match options.trainer {
-        Trainer::Auto if n <= task.whole_rows() => Trainer::Whole,
+/// Trains an RVM from scratch or from a fit, in the way that its parameters name.
+pub(crate) fn train<T: Target>(
+    target: &T,
+    from: Option<&SparseFit>,
+    budget: &Budget,
+    par: &Par,
+) -> Result<Trained> {
+    let n = target.design().n_rows();
+    let mut run = Run::new(target, budget, par);
+    let trainer = match target.params().trainer {
+        Trainer::Auto if n <= T::WHOLE_ROWS => Trainer::Whole,
         Trainer::Auto => Trainer::WorkingSet,
         chosen => chosen,
     };
-    if trainer == Trainer::Whole {
-        return whole(task, from, budget, par, log);
+    if trainer != Trainer::Whole {
+        run.choose_partition()?;
     }
-    let (partition, probe_share) = partition(task, budget, par, &mut log)?;
-    let mut trained = match trainer {
-        _ if partition >= n => whole(task, from, budget, par, log)?,
-        Trainer::SplitMerge => split_merge::train(task, partition, budget, par, log)?,
-        Trainer::Incremental => parts::train(task, partition, false, from, (budget, par), log)?,
-        _ => parts::train(task, partition, true, from, (budget, par), log)?,
+    match trainer {
+        Trainer::Whole => run.whole(from),
+        _ if run.partition >= n => run.whole(from),
+        Trainer::SplitMerge => run.split_merge(),
+        Trainer::Incremental => run.working_set(false, from),
+        _ => run.working_set(true, from),
+    }
+}
+
+/// Maximises the evidence of what is relevant in a fit and of the rows from `first_new` on.
+pub(crate) fn update<T: Target>(
+    target: &T,
+    from: &SparseFit,
+    first_new: usize,
+    budget: &Budget,
+    par: &Par,
+) -> Result<Trained> {
+    let mut run = Run::new(target, budget, par);
+    let new: Vec<usize> = (first_new..target.design().n_rows()).collect();
+    let fit = run.solve(united(&from.columns, &new), from, true)?;
+    Ok(run.finish(fit, StopReason::Done))
+}
+
+/// Trains an RVM, or updates it where `first_new` is given. If the budget was spent before any column was taken in, a few rows stand for
+/// all; rows that were dropped are tried once more if the parameters ask for it.
+pub(crate) fn train_or_update<T: Target>(
+    target: &T,
+    from: Option<&SparseFit>,
+    first_new: Option<usize>,
+    budget: &Budget,
+    par: &Par,
+) -> Result<Trained> {
+    let mut trained = match first_new {
+        Some(first_new) => update(target, from.unwrap_or(&target.empty()), first_new, budget, par)?,
+        None => train(target, from, budget, par)?,
     };
-    trained.probe_share = probe_share;
+    if trained.fit.columns.is_empty() && budget.spent().is_some() {
+        let open = Budget::open();
+        let mut run = Run::new(target, &open, par);
+        let rows = few_rows(target);
+        run.n_tried = rows.len();
+        let fit = run.solve_rows(rows)?;
+        run.trace(&fit);
+        trained = run.finish(fit, StopReason::Time);
+    }
+    if target.params().reinsert {
+        trained.fit = reinsert::reinsert(target, trained.fit, budget, par, &mut trained.profile)?;
+    }
     Ok(trained)
 }
 
-/// All rows are candidates at once.
-fn whole<T: Task>(
-    task: &T,
-    from: Option<&Sparse>,
-    budget: &Budget,
-    par: &Par,
-    mut log: Log<'_, T>,
-) -> Result<Trained> {
-    let n = task.design().n_rows();
-    let candidates: Vec<usize> = (0..n + usize::from(task.options().bias)).collect();
-    let empty = task.empty();
-    let run = Run {
-        candidates: &candidates,
-        from: from.unwrap_or(&empty),
-        water_mark: 0,
-        rows: None,
-        is_last: true,
-    };
-    let model = task.solve(run, budget, par, &mut log.profile)?;
-    if par.is_stopped() {
-        return Err(Error::Interrupted);
-    }
-    log.n_tried = n;
-    log.note(&model, candidates.len());
-    let stop = budget.spent().unwrap_or(StopReason::Done);
-    Ok(log.finish(model, 0, stop))
+/// A training run as it goes on: what is given, and what is written down.
+struct Run<'a, T> {
+    target: &'a T,
+    budget: &'a Budget,
+    par: &'a Par,
+    begun: Instant,
+    trace: Vec<TracePoint>,
+    profile: Profile,
+    partition: usize,
+    probe_share: Option<f64>,
+    n_tried: usize,
+    most_candidates: usize,
 }
 
-/// How many candidates are added at a time: what was asked for, or what a probe suggests.
-fn partition<T: Task>(
-    task: &T,
-    budget: &Budget,
-    par: &Par,
-    log: &mut Log<'_, T>,
-) -> Result<(usize, Option<f64>)> {
-    let options = task.options();
-    if options.partition > 0 {
-        return Ok((options.partition, None));
+impl<'a, T: Target> Run<'a, T> {
+    fn new(target: &'a T, budget: &'a Budget, par: &'a Par) -> Self {
+        Self {
+            target,
+            budget,
+            par,
+            begun: Instant::now(),
+            trace: Vec::new(),
+            profile: Profile::default(),
+            partition: 0,
+            probe_share: None,
+            n_tried: 0,
+            most_candidates: 0,
+        }
     }
-    let (n, d) = task.design().x.dim();
-    let n_probe = Heuristic::probe_rows(n, d).min(MOST_PROBED);
-    let rows = drawn(task, n_probe);
-    let candidates = with_bias(rows.clone(), options, n);
-    let empty = task.empty();
-    // Only rows of the probe count: it is to say how sparse the model will be, not to be good.
-    let run = Run { candidates: &candidates, from: &empty, water_mark: 0, rows: Some(&rows), is_last: true };
-    let model = task.solve(run, budget, par, &mut log.profile)?;
-    if par.is_stopped() {
-        return Err(Error::Interrupted);
+
+    /// Maximises the evidence of some rows and the bias.
+    fn solve(&mut self, rows: Vec<usize>, from: &SparseFit, is_last: bool) -> Result<SparseFit> {
+        let columns = with_bias(self.target, rows);
+        let candidates = self.candidates(&columns, from, is_last);
+        self.most_candidates = self.most_candidates.max(columns.len());
+        self.solve_candidates(candidates)
     }
-    let n_relevant = model.columns.len();
-    // Of the rows that were probed: there are fewer than √(N d) of them when that is more than `MOST_PROBED`.
-    let share = n_relevant as f64 / rows.len().max(1) as f64;
-    let suggested = options.heuristic.partition(n, d, share);
-    // Twice the relevant rows is the best size; √(N d) knows nothing of them when N is large.
-    let bounded = suggested.min((2 * n_relevant).max(LEAST_PARTITION)).max(LEAST_PARTITION.min(n));
-    Ok((bounded, Some(share)))
+
+    /// Maximises the evidence of some rows by these rows alone.
+    fn solve_rows(&mut self, rows: Vec<usize>) -> Result<SparseFit> {
+        let (columns, empty) = (with_bias(self.target, rows.clone()), self.target.empty());
+        let candidates = Candidates { rows: Some(&rows), ..self.candidates(&columns, &empty, true) };
+        self.solve_candidates(candidates)
+    }
+
+    fn solve_candidates(&mut self, candidates: Candidates<'_>) -> Result<SparseFit> {
+        let fit = self.target.solve(candidates, self.budget, self.par, &mut self.profile);
+        if self.par.is_stopped() { Err(Error::Interrupted) } else { fit }
+    }
+
+    fn candidates<'b>(&self, columns: &'b [usize], from: &'b SparseFit, is_last: bool) -> Candidates<'b> {
+        let water_mark = match self.target.params().water_mark {
+            WaterMark::Current => columns.len() / 2,
+            WaterMark::Partition => self.partition / 2,
+            WaterMark::None => 0,
+        };
+        Candidates { columns, from, water_mark, rows: None, is_last }
+    }
+
+    /// Adds a point to the trace.
+    fn trace(&mut self, fit: &SparseFit) {
+        self.trace.push(TracePoint {
+            seconds: self.begun.elapsed().as_secs_f64(),
+            n_tried: self.n_tried,
+            n_relevant: fit.columns.len(),
+            error: self.target.error(fit),
+            log_evidence: fit.log_evidence,
+        });
+    }
+
+    fn finish(self, fit: SparseFit, stop: StopReason) -> Trained {
+        Trained {
+            fit,
+            trace: self.trace,
+            profile: self.profile,
+            partition: self.partition,
+            probe_share: self.probe_share,
+            most_candidates: self.most_candidates,
+            stop: self.budget.spent().unwrap_or(stop),
+        }
+    }
+
+    /// All rows are candidates at once.
+    fn whole(mut self, from: Option<&SparseFit>) -> Result<Trained> {
+        let empty = self.target.empty();
+        self.partition = 0;
+        self.n_tried = self.target.design().n_rows();
+        let fit = self.solve((0..self.n_tried).collect(), from.unwrap_or(&empty), true)?;
+        self.trace(&fit);
+        Ok(self.finish(fit, StopReason::Done))
+    }
+
+    /// How many candidates are added at a time: what the parameters say, or what a probe suggests.
+    fn choose_partition(&mut self) -> Result<()> {
+        let params = self.target.params();
+        self.partition = params.partition_size;
+        if self.partition > 0 {
+            return Ok(());
+        }
+        let (n, d) = self.target.design().x.dim();
+        let rows = drawn(self.target, Heuristic::probe_rows(n, d).min(MOST_PROBED));
+        let n_probed = rows.len().max(1);
+        // By the rows of the probe alone: it is to tell how sparse the model will be, not to be good.
+        let n_relevant = self.solve_rows(rows)?.columns.len();
+        // Of the rows that were probed: there are fewer than √(N d) of them when that is more than `MOST_PROBED`.
+        let share = n_relevant as f64 / n_probed as f64;
+        let suggested = params.heuristic().partition(n, d, share);
+        // Twice the relevant rows is the best size; √(N d) does not depend on them when N is large.
+        self.partition = suggested.min((2 * n_relevant).max(LEAST_PARTITION)).max(LEAST_PARTITION.min(n));
+        self.probe_share = Some(share);
+        Ok(())
+    }
 }
 
 /// Rows drawn at random, each group in its share, in order.
-fn drawn<T: Task>(task: &T, wanted: usize) -> Vec<usize> {
-    let groups = task.groups();
+fn drawn<T: Target>(target: &T, wanted: usize) -> Vec<usize> {
+    let groups = target.groups();
     let n: usize = groups.iter().map(Vec::len).sum();
-    let mut rng = Rng::new(task.options().seed, Purpose::Sample, 12);
+    let mut rng = Rng::new(target.params().seed, Purpose::Sample, 12);
     let mut rows = Vec::new();
     for mut group in groups {
         rng.shuffle(&mut group);
@@ -209,21 +253,26 @@ fn drawn<T: Task>(task: &T, wanted: usize) -> Vec<usize> {
     rows
 }
 
-/// Candidates with the bias after them, where there is one.
-fn with_bias(mut rows: Vec<usize>, options: &Options, n: usize) -> Vec<usize> {
-    if options.bias && rows.last() != Some(&n) {
-        rows.push(n);
-    }
+/// Rows spread evenly over each group, as many of one group as of another.
+fn few_rows<T: Target>(target: &T) -> Vec<usize> {
+    let groups = target.groups();
+    let most = (FEW_ROWS / groups.len().max(1)).max(1);
+    let mut rows: Vec<usize> = groups
+        .iter()
+        .flat_map(|group| group.iter().step_by(group.len().div_ceil(most).max(1)))
+        .copied()
+        .collect();
+    rows.sort_unstable();
     rows
 }
 
-/// The mark below which a run that is not the last ends.
-fn mark(options: &Options, partition: usize, n_candidates: usize) -> usize {
-    match options.water_mark {
-        WaterMark::Current => n_candidates / 2,
-        WaterMark::Partition => partition / 2,
-        WaterMark::None => 0,
+/// Candidates with the bias after them, where there is one.
+fn with_bias<T: Target>(target: &T, mut rows: Vec<usize>) -> Vec<usize> {
+    let bias = target.design().bias();
+    if target.params().bias && rows.last() != Some(&bias) {
+        rows.push(bias);
     }
+    rows
 }
 
 /// Two lists of columns in one, in order and without repetition.

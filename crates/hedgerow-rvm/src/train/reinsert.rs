@@ -1,26 +1,26 @@
-//! A second chance for rows that are not relevant (spec 002, A15, with the formulae of Tipping and Faul).
+//! A second chance for rows that are not relevant, by the gains of Tipping and Faul (2003).
 
 use hedgerow_core::{Budget, Par, Result};
 
-use super::{united, with_bias};
+use super::{Run, united};
 use crate::evidence::Posterior;
-use crate::machine::{Profile, Run, Sparse, Task};
+use crate::target::{Profile, SparseFit, Target};
 
-/// Rows looked at together.
+/// Rows whose gains are computed together.
 const CHUNK: usize = 256;
 
-/// What each row outside a model would gain in log evidence if it were taken in; only those that would gain, the best first.
-pub(crate) fn gains<T: Task>(task: &T, model: &Sparse, par: &Par) -> Result<Vec<(usize, f64)>> {
-    let n = task.design().n_rows();
-    let outside: Vec<usize> = (0..n).filter(|row| model.columns.binary_search(row).is_err()).collect();
-    let beta = 1.0 / model.noise;
+/// What each row outside a fit would gain in log evidence if it were taken in; only those that would gain, the best first.
+pub(crate) fn gains<T: Target>(target: &T, fit: &SparseFit, par: &Par) -> Result<Vec<(usize, f64)>> {
+    let n = target.design().n_rows();
+    let outside: Vec<usize> = (0..n).filter(|row| fit.columns.binary_search(row).is_err()).collect();
+    let beta = 1.0 / fit.noise;
     let mut found = Vec::new();
     for chunk in outside.chunks(CHUNK) {
-        let candidates = united(&model.columns, chunk);
-        let problem = task.problem(&candidates, model, par);
+        let candidates = united(&fit.columns, chunk);
+        let problem = target.problem(&candidates, fit, par);
         let active: Vec<usize> =
-            model.columns.iter().filter_map(|column| candidates.binary_search(column).ok()).collect();
-        let posterior = Posterior::new(&problem, &active, &model.alpha, beta, par)?;
+            fit.columns.iter().filter_map(|column| candidates.binary_search(column).ok()).collect();
+        let posterior = Posterior::new(&problem, &active, &fit.alpha, beta, par)?;
         for row in chunk {
             let Ok(m) = candidates.binary_search(row) else { continue };
             let known: ndarray::Array1<f64> = active.iter().map(|&i| problem.gram[(m, i)]).collect();
@@ -36,31 +36,31 @@ pub(crate) fn gains<T: Task>(task: &T, model: &Sparse, par: &Par) -> Result<Vec<
     Ok(found)
 }
 
-/// The model with those rows that gain enough offered once more.
-pub(crate) fn reinsert<T: Task>(
-    task: &T,
-    model: Sparse,
+/// The fit with those rows that gain enough offered once more.
+pub(super) fn reinsert<T: Target>(
+    target: &T,
+    fit: SparseFit,
     budget: &Budget,
     par: &Par,
     profile: &mut Profile,
-) -> Result<Sparse> {
+) -> Result<SparseFit> {
     if budget.spent().is_some() {
-        return Ok(model);
+        return Ok(fit);
     }
-    let options = task.options();
-    let gains = gains(task, &model, par)?;
+    let gains = gains(target, &fit, par)?;
     // Rows near each other gain the same thing, so not all of them are needed.
-    let most = (2 * model.columns.len()).max(32);
-    let good: Vec<usize> = gains.iter().filter(|g| g.1 >= options.min_gain).take(most).map(|g| g.0).collect();
+    let most = (2 * fit.columns.len()).max(32);
+    let min_gain = target.params().min_gain;
+    let good: Vec<usize> = gains.iter().filter(|g| g.1 >= min_gain).take(most).map(|g| g.0).collect();
     if good.is_empty() || par.is_stopped() {
-        return Ok(model);
+        return Ok(fit);
     }
-    let candidates = with_bias(united(&model.columns, &united(&good, &[])), options, task.design().n_rows());
-    let run = Run { candidates: &candidates, from: &model, water_mark: 0, rows: None, is_last: true };
-    let better = task.solve(run, budget, par, profile);
+    let mut run = Run::new(target, budget, par);
+    let better = run.solve(united(&fit.columns, &good), &fit, true);
+    profile.add(&run.profile);
     if par.is_stopped() {
-        return Ok(model);
+        return Ok(fit);
     }
     let better = better?;
-    Ok(if better.log_evidence > model.log_evidence { better } else { model })
+    Ok(if better.log_evidence > fit.log_evidence { better } else { fit })
 }

@@ -1,12 +1,13 @@
 use hedgerow_gp::Kernel;
-use ndarray::{Array2, ArrayView2};
+use ndarray::Array2;
 
 use super::*;
 use crate::design::Design;
-use crate::machine::{Binary, Values};
 use crate::options::{RowsUsed, Solver};
+use crate::params::RvmParams;
+use crate::target::{Binary, Regression};
 
-/// sin(x)/x with noise of deviation 0.1, at evenly spaced places (spec 002).
+/// sin(x)/x with noise of deviation 0.1, at evenly spaced places.
 fn sinc(n: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
     let mut rng = Rng::new(seed, Purpose::Data, 0);
     let x = Array2::from_shape_fn((n, 1), |(i, _)| 20.0 * i as f64 / (n - 1) as f64 - 10.0);
@@ -18,15 +19,15 @@ fn clean(x: f64) -> f64 {
     if x == 0.0 { 1.0 } else { libm::sin(x) / x }
 }
 
-fn options() -> Options {
-    Options { seed: 1, ..Options::plain() }
+fn params() -> RvmParams {
+    RvmParams { seed: 1, ..RvmParams::default() }
 }
 
-fn clean_error(x: ArrayView2<'_, f64>, kernel: &Kernel, model: &Sparse) -> f64 {
+fn clean_error(x: &Array2<f64>, kernel: &Kernel, fit: &SparseFit) -> f64 {
     let design = Design { x, kernel };
     let grid = Array2::from_shape_fn((500, 1), |(i, _)| f64::from(i as u32) / 25.0 - 9.98);
-    let phi = design.centers(&model.columns).values(kernel, grid.view(), &Par::sequential());
-    let y = phi.dot(&model.mean);
+    let phi = design.centers(&fit.columns).values(kernel, grid.view(), &Par::sequential());
+    let y = phi.dot(&fit.mean);
     let sum: f64 = grid.iter().zip(&y).map(|(x, y)| (clean(*x) - y).powi(2)).sum();
     (sum / 500.0).sqrt()
 }
@@ -40,16 +41,16 @@ fn every_trainer_fits_sinc_with_few_rows() {
             if (solver, trainer) == (Solver::Basic, Trainer::Whole) {
                 continue; // The same path with more candidates, and slow.
             }
-            let options = Options { trainer, solver, partition: 25, patience: 0, ..options() };
-            let task =
-                Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
-            let one = train(&task, None, &Budget::open(), &Par::sequential()).unwrap();
-            let two = train(&task, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
-            assert_eq!(one.model, two.model, "threads change nothing");
-            let error = clean_error(x.view(), &kernel, &one.model);
-            let n = one.model.columns.len();
+            let params = RvmParams { trainer, solver, partition_size: 25, patience: 0, ..params() };
+            let target =
+                Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
+            let one = train(&target, None, &Budget::open(), &Par::sequential()).unwrap();
+            let two = train(&target, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
+            assert_eq!(one.fit, two.fit, "threads change nothing");
+            let error = clean_error(&x, &kernel, &one.fit);
+            let n = one.fit.columns.len();
             assert!(error < 0.03 && n <= 14, "{solver:?} {trainer:?}: {error} with {n}");
-            assert!((one.model.noise.sqrt() - 0.1).abs() < 0.02);
+            assert!((one.fit.noise.sqrt() - 0.1).abs() < 0.02);
             assert!(!one.trace.is_empty() && one.trace.iter().all(|p| p.error.is_finite()));
             assert_eq!(one.trace.last().unwrap().n_tried, 400);
         }
@@ -61,14 +62,15 @@ fn rows_can_be_all_a_sample_or_the_candidates() {
     let (x, t) = sinc(600, 2);
     let kernel = Kernel::rbf(2.0);
     let error = |rows| {
-        let options =
-            Options { trainer: Trainer::WorkingSet, partition: 30, rows, sample_rows: 150, ..options() };
-        let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
-        clean_error(
-            x.view(),
-            &kernel,
-            &train(&task, None, &Budget::open(), &Par::sequential()).unwrap().model,
-        )
+        let params = RvmParams {
+            trainer: Trainer::WorkingSet,
+            partition_size: 30,
+            rows,
+            sample_rows: 150,
+            ..params()
+        };
+        let target = Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
+        clean_error(&x, &kernel, &train(&target, None, &Budget::open(), &Par::sequential()).unwrap().fit)
     };
     let [all, sample, active] = [RowsUsed::All, RowsUsed::Sample, RowsUsed::Active].map(error);
     assert!(all < 0.02 && sample < 0.03, "{all} {sample}");
@@ -80,13 +82,13 @@ fn a_budget_that_is_spent_still_gives_a_model() {
     let (x, t) = sinc(900, 3);
     let kernel = Kernel::rbf(2.0);
     for trainer in [Trainer::Whole, Trainer::WorkingSet, Trainer::Incremental, Trainer::SplitMerge] {
-        let options = Options { trainer, partition: 30, ..options() };
-        let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
+        let params = RvmParams { trainer, partition_size: 30, ..params() };
+        let target = Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
         let budget = Budget::open();
         budget.stop.stop();
-        let trained = train(&task, None, &budget, &Par::sequential()).unwrap();
+        let trained = train(&target, None, &budget, &Par::sequential()).unwrap();
         assert_eq!(trained.stop, StopReason::Interrupted);
-        assert!(trained.model.scores.iter().all(|v| v.is_finite()));
+        assert!(trained.fit.scores.iter().all(|v| v.is_finite()));
     }
 }
 
@@ -110,16 +112,16 @@ fn classifiers_are_sparse_and_near_the_best_possible() {
             if (solver, trainer) == (Solver::Basic, Trainer::Whole) {
                 continue;
             }
-            let options = Options { trainer, solver, partition: 40, ..options() };
-            let design = Design { x: x.view(), kernel: &kernel };
-            let task = Binary { design, is_one: &is_one, offsets: None, options: &options };
-            let trained = train(&task, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
-            let same = train(&task, None, &Budget::open(), &Par::sequential()).unwrap();
-            assert_eq!(trained.model, same.model, "threads change nothing");
-            let centers = design.centers(&trained.model.columns);
-            let y = centers.values(&kernel, fresh.view(), &Par::sequential()).dot(&trained.model.mean);
+            let params = RvmParams { trainer, solver, partition_size: 40, ..params() };
+            let design = Design { x: &x, kernel: &kernel };
+            let target = Binary { design, is_one: &is_one, offsets: None, params: &params };
+            let trained = train(&target, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
+            let same = train(&target, None, &Budget::open(), &Par::sequential()).unwrap();
+            assert_eq!(trained.fit, same.fit, "threads change nothing");
+            let centers = design.centers(&trained.fit.columns);
+            let y = centers.values(&kernel, fresh.view(), &Par::sequential()).dot(&trained.fit.mean);
             let wrong = y.iter().zip(&truth).filter(|(y, one)| (**y > 0.0) != **one).count();
-            let n = trained.model.columns.len();
+            let n = trained.fit.columns.len();
             assert!(wrong < 240 && n <= 12, "{solver:?} {trainer:?}: {wrong} of 2000 with {n}");
         }
     }
@@ -129,32 +131,32 @@ fn classifiers_are_sparse_and_near_the_best_possible() {
 fn the_mode_is_where_the_posterior_is_flat() {
     let (x, is_one) = ripley(200, 4);
     let kernel = Kernel::rbf(0.4);
-    let options = options();
-    let design = Design { x: x.view(), kernel: &kernel };
-    let task = Binary { design, is_one: &is_one, offsets: None, options: &options };
-    let model = train(&task, None, &Budget::open(), &Par::sequential()).unwrap().model;
-    let phi = design.centers(&model.columns).values(&kernel, x.view(), &Par::sequential());
+    let params = params();
+    let design = Design { x: &x, kernel: &kernel };
+    let target = Binary { design, is_one: &is_one, offsets: None, params: &params };
+    let fit = train(&target, None, &Budget::open(), &Par::sequential()).unwrap().fit;
+    let phi = design.centers(&fit.columns).values(&kernel, x.view(), &Par::sequential());
     // ∇J = Aw + Φᵀ(s − t), to be 0 at the mode; Σ⁻¹ = ΦᵀBΦ + A.
-    let s = phi.dot(&model.mean).mapv(|z| 1.0 / (1.0 + (-z).exp()));
+    let s = phi.dot(&fit.mean).mapv(|z| 1.0 / (1.0 + (-z).exp()));
     let t = ndarray::Array1::from_iter(is_one.iter().map(|one| f64::from(u8::from(*one))));
-    let alpha = ndarray::Array1::from(model.alpha.clone());
-    let gradient = &alpha * &model.mean + phi.t().dot(&(&s - &t));
+    let alpha = ndarray::Array1::from(fit.alpha.clone());
+    let gradient = &alpha * &fit.mean + phi.t().dot(&(&s - &t));
     assert!(gradient.iter().all(|g| g.abs() < 1e-2), "{gradient}");
     let curvature = s.mapv(|p| p * (1.0 - p)).insert_axis(ndarray::Axis(1));
     let precision = phi.t().dot(&(&phi * &curvature)) + Array2::from_diag(&alpha);
-    let product = precision.dot(&model.covariance);
+    let product = precision.dot(&fit.covariance);
     assert!((product - Array2::<f64>::eye(alpha.len())).iter().all(|v| v.abs() < 1e-3));
     // Laplace's evidence by the definition.
     let log_p: f64 = s.iter().zip(&is_one).map(|(p, one)| if *one { p.ln() } else { (1.0 - p).ln() }).sum();
     let factor = hedgerow_gp::linalg::Cholesky::new(precision, &Par::sequential()).unwrap();
-    let expected = log_p - 0.5 * (&alpha * &model.mean).dot(&model.mean) + 0.5 * alpha.mapv(f64::ln).sum()
+    let expected = log_p - 0.5 * (&alpha * &fit.mean).dot(&fit.mean) + 0.5 * alpha.mapv(f64::ln).sum()
         - 0.5 * factor.log_det();
-    assert!((model.log_evidence - expected).abs() < 1e-3, "{} {expected}", model.log_evidence);
+    assert!((fit.log_evidence - expected).abs() < 1e-3, "{} {expected}", fit.log_evidence);
 }
 
 #[test]
 fn odd_data_do_not_break_it() {
-    let options = options();
+    let params = params();
     let kernel = Kernel::rbf(1.0);
     let par = Par::sequential();
     // Equal rows, equal targets, two rows, huge and tiny numbers.
@@ -168,16 +170,15 @@ fn odd_data_do_not_break_it() {
         ),
         (Array2::from_shape_fn((50, 1), |(i, _)| i as f64), vec![1e12; 50]),
     ] {
-        let design = Design { x: x.view(), kernel: &kernel };
-        let task = Values { design: design.borrowed(), targets: &t, options: &options };
-        let model = train(&task, None, &Budget::open(), &par).unwrap().model;
-        assert!(model.scores.iter().all(|v| v.is_finite()) && model.noise.is_finite());
+        let design = Design { x: &x, kernel: &kernel };
+        let target = Regression { design: design, targets: &t, params: &params };
+        let fit = train(&target, None, &Budget::open(), &par).unwrap().fit;
+        assert!(fit.scores.iter().all(|v| v.is_finite()) && fit.noise.is_finite());
         let is_one: Vec<bool> = (0..t.len()).map(|i| i % 3 == 0).collect();
         for is_one in [is_one, vec![true; t.len()]] {
-            let task =
-                Binary { design: design.borrowed(), is_one: &is_one, offsets: None, options: &options };
-            let model = train(&task, None, &Budget::open(), &par).unwrap().model;
-            assert!(model.scores.iter().all(|v| v.is_finite()));
+            let target = Binary { design: design, is_one: &is_one, offsets: None, params: &params };
+            let fit = train(&target, None, &Budget::open(), &par).unwrap().fit;
+            assert!(fit.scores.iter().all(|v| v.is_finite()));
         }
     }
 }
@@ -190,19 +191,12 @@ fn a_capped_probe_counts_the_rows_it_probed() {
     let x = Array2::from_shape_fn((n, d), |(i, c)| if i == c { 20.0 } else { 0.0 });
     let t: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 25 < 7))).collect();
     let kernel = Kernel::rbf(1.0);
-    let options = Options { first_noise: 1e-4, noise_every: 0, bias: false, ..options() };
-    let task = Values { design: Design { x: x.view(), kernel: &kernel }, targets: &t, options: &options };
+    let params = RvmParams { noise_variance: 1e-4, noise_every: 0, bias: false, ..params() };
+    let target = Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
     let (par, budget) = (Par::sequential(), Budget::open());
-    let mut log = Log {
-        task: &task,
-        begun: Instant::now(),
-        trace: Vec::new(),
-        profile: Profile::default(),
-        n_tried: 0,
-        largest_run: 0,
-    };
-    let (size, share) = partition(&task, &budget, &par, &mut log).unwrap();
-    let share = share.unwrap();
+    let mut run = Run::new(&target, &budget, &par);
+    run.choose_partition().unwrap();
+    let (size, share) = (run.partition, run.probe_share.unwrap());
     assert!((share - 0.28).abs() < 0.02, "{share}");
     assert_eq!(
         size,

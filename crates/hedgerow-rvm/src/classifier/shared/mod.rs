@@ -1,40 +1,50 @@
 //! One sparse regression of all classes: a row is relevant to all of them or to none.
 //!
-//! Machines that each tell one class from the rest keep few rows each, and their scores are coarse beside each other. Here the labels of all
-//! classes, as ±1, are targets of one machine with one precision a row ([`Several`](crate::evidence::Several)); rows that it did not learn
-//! decide how many rows it keeps, and turn its scores into probabilities ([`grow`]).
+//! One-vs-rest classifiers keep few rows each, and their scores are coarse beside each other. Here the labels of all classes, as ±1, are
+//! the targets of one regression with one precision a row ([`MultiTarget`](crate::evidence::MultiTarget)); validation rows decide how many
+//! rows it keeps, and calibrate its scores ([`train`]).
 
-mod grow;
+mod train;
 
-use hedgerow_core::{ClassId, Par};
+use hedgerow_core::Par;
 use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::refit::Refit;
 use ndarray::{Array2, ArrayView2};
 
+use super::combine::Combination;
 use crate::basis::Basis;
-pub(super) use grow::{Grower, Grown};
+use crate::training_rows::TrainingRows;
+pub(super) use train::{SharedTrained, SharedTrainer};
 
-/// Scores of all classes, and what they are worth.
+/// How much longer or shorter a length is that is tried on all rows, and how often.
+const STEP: f64 = 0.82;
+const MOST_STEPS: usize = 3;
+/// The part of the relevant rows that decides about it.
+const PART: usize = 4;
+/// Relevant rows of a trial, at most, unless it has many rows: fewer tell lengths apart as well.
+const MOST_OF_TRIAL: usize = 100;
+
+/// Scores of all classes, and how they are calibrated.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Shared {
+pub(crate) struct Shared {
     /// The weights, a column a class.
-    pub(super) scores: Refit,
+    pub(crate) scores: Refit,
     /// The precision of each row's weights.
-    pub(super) alpha: Vec<f64>,
-    pub(super) calibration: Calibration,
+    pub(crate) alpha: Vec<f64>,
+    pub(crate) calibration: Calibration,
 }
 
 impl Shared {
     /// The probabilities of rows as the kernel sees them.
-    pub(super) fn answers(
+    pub(super) fn predict(
         &self,
-        x: ArrayView2<'_, f64>,
-        relevant: ArrayView2<'_, f64>,
         basis: &Basis,
+        x: ArrayView2<'_, f64>,
+        centers: ArrayView2<'_, f64>,
         n_classes: usize,
         known: &[usize],
     ) -> Array2<f64> {
-        let covariances = basis.kernel.cross(x, relevant, &Par::sequential());
+        let covariances = basis.kernel.cross(x, centers, &Par::sequential());
         let is_known = |class: usize| known.binary_search(&class).is_ok();
         self.scores.answers(&covariances, &self.calibration, n_classes, is_known)
     }
@@ -45,9 +55,38 @@ impl Shared {
     }
 }
 
-/// How many rows each class has.
-pub(super) fn counts(labels: &[ClassId], n_classes: usize) -> Vec<usize> {
-    let mut counts = vec![0; n_classes];
-    labels.iter().for_each(|label| counts[label.index()] += 1);
-    counts
+/// A regression with the length that suits all rows best: those of the search may have been too few to see the differences that all rows
+/// show. Smaller regressions decide about that.
+pub(super) fn train_shared(
+    rows: &TrainingRows<'_>,
+    basis: &Basis,
+    par: &Par,
+) -> hedgerow_core::Result<(Basis, SharedTrained)> {
+    let n = rows.targets.len();
+    let most = rows.params.most_relevant(n, Combination::new(rows).known.len());
+    let of = |basis: &Basis, most: usize| SharedTrainer::new(rows, basis, most, par).train();
+    let mut best = basis.clone();
+    if rows.is_trial {
+        let trained = of(&best, most.min((n / 4).max(MOST_OF_TRIAL)))?;
+        return Ok((best, trained));
+    }
+    if rows.params.length_scale == 0.0 && !best.name.is_of_products() {
+        let mut least = of(&best, most / PART)?.loss;
+        for factor in [STEP, 1.0 / STEP] {
+            let from = best.lengths[0];
+            for _ in 0..MOST_STEPS {
+                let next = best.of_length(best.lengths[0] * factor);
+                let Ok(SharedTrained { loss, .. }) = of(&next, most / PART) else { break };
+                if loss >= least || rows.budget.spent().is_some() {
+                    break;
+                }
+                (best, least) = (next, loss);
+            }
+            if best.lengths[0] != from {
+                break;
+            }
+        }
+    }
+    let trained = of(&best, most)?;
+    Ok((best, trained))
 }

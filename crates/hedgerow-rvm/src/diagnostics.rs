@@ -1,4 +1,4 @@
-//! What is wrong with a training run, in words that say what to do.
+//! Diagnostics: what is wrong with a training run, and what to do about it.
 
 use crate::train::Trained;
 
@@ -9,23 +9,20 @@ const MUCH_JITTER: f64 = 1e-10;
 /// The ratio of precisions at which double precision ends.
 const MOST_RATIO: f64 = 1e15;
 
-/// What a user should know about a regression that all classes share.
-pub(crate) fn of_shared(n: usize, n_rows: usize, is_cut: bool) -> Vec<String> {
-    let mut notes = Vec::new();
-    if is_cut {
-        notes.push(format!(
-            "{n} of {n_rows} rows are relevant, as many as may be, and the last ones still helped: max_relevant={} would \
-             probably answer better, and take longer",
-            2 * n
-        ));
-    }
-    notes
+/// What a user should know about a regression that all classes share. `is_cut`: the last rows still helped.
+pub(crate) fn notes_of_shared(n_relevant: usize, n_rows: usize, is_cut: bool) -> Vec<String> {
+    let note = format!(
+        "{n_relevant} of {n_rows} rows are relevant, as many as may be, and the last ones still helped: max_relevant={} would \
+         probably predict better, and take longer",
+        2 * n_relevant
+    );
+    if is_cut { vec![note] } else { Vec::new() }
 }
 
 /// What a user should know about a run over `n_rows` rows.
 pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
     let mut notes = Vec::new();
-    let n = trained.model.columns.len();
+    let n = trained.fit.columns.len();
     let share = n as f64 / n_rows.max(1) as f64;
     let of_probe = trained.probe_share.filter(|share| *share > 0.9);
     if n > 20 && (share > NOT_SPARSE || of_probe.is_some()) {
@@ -44,25 +41,22 @@ pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
                 .into(),
         );
     }
-    if !trained.model.is_converged && trained.stop != hedgerow_core::StopReason::Time {
+    if !trained.fit.is_converged && trained.stop != hedgerow_core::StopReason::Time {
         notes.push(format!(
-            "the last run ended after {} iterations without convergence. Compactly supported and very narrow kernels do \
+            "the last solve ended after {} iterations without convergence. Compactly supported and very narrow kernels do \
              that; otherwise raise max_iterations or tolerance",
-            trained.model.n_iterations
+            trained.fit.n_iterations
         ));
     }
-    if trained.model.jitter > MUCH_JITTER {
+    if trained.fit.jitter > MUCH_JITTER {
         notes.push(
             "the matrix of the candidates is nearly singular: the kernel is probably too wide. Try a smaller \
              length_scale"
                 .into(),
         );
     }
-    let [low, high] = trained
-        .model
-        .alpha
-        .iter()
-        .fold([f64::INFINITY, 0.0_f64], |[low, high], a| [low.min(*a), high.max(*a)]);
+    let [low, high] =
+        trained.fit.alpha.iter().fold([f64::INFINITY, 0.0_f64], |[low, high], a| [low.min(*a), high.max(*a)]);
     if n > 0 && high / low > MOST_RATIO {
         notes.push(format!(
             "precisions of weights range from {low:.1e} to {high:.1e}, more than numbers can tell apart: the kernel is \
@@ -70,11 +64,11 @@ pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
         ));
     }
     let partition = trained.partition;
-    if partition > 0 && trained.largest_run > 3 * partition {
+    if partition > 0 && trained.most_candidates > 3 * partition {
         notes.push(format!(
-            "{} candidates had to be looked at together, more than three times the partition size: set \
+            "{} candidates had to be solved together, more than three times the partition size: set \
              partition_size={}, about twice the number of relevant rows",
-            trained.largest_run,
+            trained.most_candidates,
             2 * n.max(1)
         ));
     }

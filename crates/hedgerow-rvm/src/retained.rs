@@ -1,46 +1,49 @@
-//! The rows that a machine remembers so that it can go on learning.
+//! The rows that an RVM retains so that it can go on learning, and when it is updated.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Error, Features, ModelProblem, Result};
+use hedgerow_core::{Features, Result};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-/// Rows between two times that a machine looks at what has come, at least and at most.
+use crate::rvm::malformed;
+
+/// Rows between two updates, at least and at most.
 const PAUSE: [u64; 2] = [16, 128];
 
-/// A bounded number of rows: those that are relevant, and others that stand for all that was seen.
+/// A bounded number of rows: those that are relevant, and others that stand for all that were learnt.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Memory {
+pub struct RetainedRows {
     pub(crate) features: Features,
-    /// The value of each row, or the number of its class.
+    /// The number of each row, or that of its class.
     pub(crate) targets: Vec<f64>,
     pub(crate) is_relevant: Vec<bool>,
-    /// Rows that no machine has been offered yet: the last ones.
+    /// Rows that were no candidates yet: the last ones.
     pub(crate) n_new: usize,
-    pub(crate) facts: MemoryFacts,
+    pub(crate) facts: RetainedFacts,
 }
 
-/// What is not a table of a memory.
+/// What is not a table of retained rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct MemoryFacts {
+pub(crate) struct RetainedFacts {
     /// Rows learnt so far.
     pub(crate) n_seen: u64,
-    /// When to look again, in rows learnt.
-    pub(crate) look_at: u64,
+    /// When the next update is due, in rows learnt.
+    #[serde(rename = "look_at")]
+    pub(crate) next_update: u64,
     /// Rows learnt when columns were last prepared and lengths searched for.
     pub(crate) tuned_at: u64,
-    /// What was seen of each class when machines were last looked at; empty for values.
+    /// Rows of each class at the last update; empty for numbers.
     pub(crate) counts: Vec<u64>,
 }
 
-impl Memory {
+impl RetainedRows {
     pub(crate) fn new(n_features: usize) -> Self {
         Self {
             features: Features::new(n_features),
             targets: Vec::new(),
             is_relevant: Vec::new(),
             n_new: 0,
-            facts: MemoryFacts { n_seen: 0, look_at: PAUSE[0], tuned_at: 0, counts: Vec::new() },
+            facts: RetainedFacts { n_seen: 0, next_update: PAUSE[0], tuned_at: 0, counts: Vec::new() },
         }
     }
 
@@ -55,16 +58,16 @@ impl Memory {
         let mut is_relevant = vec![false; n];
         relevant.iter().for_each(|&row| is_relevant[row] = true);
         let n_seen = n as u64;
-        let facts = MemoryFacts { n_seen, look_at: 0, tuned_at: n_seen, counts: Vec::new() };
+        let facts = RetainedFacts { n_seen, next_update: 0, tuned_at: n_seen, counts: Vec::new() };
         let nothing = Features::new(features.n_features());
-        let mut memory = Self { features: nothing, targets, is_relevant, n_new: 0, facts };
-        memory.facts.look_at = n_seen + memory.pause();
+        let mut retained = Self { features: nothing, targets, is_relevant, n_new: 0, facts };
+        retained.facts.next_update = n_seen + retained.pause();
         // Rows that will be forgotten are never copied.
-        memory.features = match memory.keep(most, by_class, seed) {
+        retained.features = match retained.keep(most, by_class, seed) {
             Some(kept) => features.select(&kept),
             None => features.clone(),
         };
-        memory
+        retained
     }
 
     pub(crate) fn n_rows(&self) -> usize {
@@ -81,19 +84,23 @@ impl Memory {
         rows.iter().for_each(|&row| self.is_relevant[row] = true);
     }
 
-    /// How long until the next look: the less is known, the sooner.
+    /// Rows from one update to the next: the fewer were learnt, the sooner.
     pub(crate) fn pause(&self) -> u64 {
         (self.facts.n_seen / 8).clamp(PAUSE[0], PAUSE[1])
     }
 
-    /// Rows until the next look, at least 1.
+    /// Rows until the next update, at least 1.
     pub(crate) fn room(&self) -> usize {
-        usize::try_from(self.facts.look_at.saturating_sub(self.facts.n_seen)).unwrap_or(usize::MAX).max(1)
+        usize::try_from(self.facts.next_update.saturating_sub(self.facts.n_seen)).unwrap_or(usize::MAX).max(1)
     }
 
-    pub(crate) fn add(&mut self, x: ArrayView2<'_, f32>, targets: impl Iterator<Item = f64>) {
+    pub(crate) fn is_due(&self) -> bool {
+        self.facts.n_seen >= self.facts.next_update
+    }
+
+    pub(crate) fn add(&mut self, x: ArrayView2<'_, f32>, targets: &[f64]) {
         self.features.extend(x);
-        self.targets.extend(targets);
+        self.targets.extend_from_slice(targets);
         self.is_relevant.resize(self.targets.len(), false);
         self.n_new += x.nrows();
         self.facts.n_seen += x.nrows() as u64;
@@ -165,10 +172,10 @@ impl Memory {
         [("memory.features", features), ("memory.rows", Array2::from_shape_fn((3, n), value))]
     }
 
-    /// The memory again, if its parts fit together. `n_relevant` rows must be relevant; classes are below `n_classes`, if there
+    /// The rows again, if their parts fit together. `n_relevant` rows must be relevant; classes are below `n_classes`, if there
     /// are any.
     pub(crate) fn restore(
-        facts: MemoryFacts,
+        facts: RetainedFacts,
         table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
         n_features: usize,
         n_classes: Option<usize>,
@@ -186,23 +193,21 @@ impl Memory {
             && rows.row(0).iter().all(is_target)
             && rows.row(1).iter().chain(rows.row(2)).all(is_flag)
             && features.iter().all(|v| !v.is_infinite() && !(*v as f32).is_infinite())
-            && facts.look_at > facts.n_seen
-            && facts.look_at - facts.n_seen <= 1 << 20
+            && facts.next_update > facts.n_seen
+            && facts.next_update - facts.n_seen <= 1 << 20
             && facts.n_seen < 1 << 60
             && facts.tuned_at <= facts.n_seen
             && facts.n_seen >= n as u64
             && facts.counts.len() <= n_classes.unwrap_or(0)
             && facts.counts.iter().all(|count| *count <= facts.n_seen);
-        let malformed =
-            |detail: &str| Error::model(ModelProblem::Part { part: "memory".into(), detail: detail.into() });
         if !fits {
-            return Err(malformed("rows, targets and counts do not fit together"));
+            return Err(malformed("memory", "rows, targets and counts do not fit together"));
         }
         let is_relevant: Vec<bool> = rows.row(1).iter().map(|v| *v == 1.0).collect();
         let n_new = rows.row(2).iter().filter(|v| **v == 1.0).count();
         let are_last = rows.row(2).iter().rev().take(n_new).all(|v| *v == 1.0);
         if is_relevant.iter().filter(|v| **v).count() != n_relevant || !are_last {
-            return Err(malformed("the relevant rows are others than those of the machine"));
+            return Err(malformed("memory", "the relevant rows are others than those of the model"));
         }
         Ok(Self {
             features: Features::from_view(features.mapv(|v| v as f32).view()),
@@ -220,19 +225,19 @@ mod tests {
 
     #[test]
     fn relevant_and_new_rows_stay_longest() {
-        let mut memory = Memory::new(1);
-        memory
-            .add(Array2::from_shape_fn((50, 1), |(i, _)| i as f32).view(), (0..50).map(|i| f64::from(i % 2)));
-        memory.n_new = 0;
-        memory.set_relevant(&[3, 7]);
-        memory.add(Array2::from_elem((5, 1), 99.0).view(), [0.0; 5].into_iter());
-        assert_eq!((memory.forget(20, true, 1), memory.n_rows(), memory.n_new), (35, 20, 5));
-        assert_eq!(memory.relevant().len(), 2);
-        assert_eq!(memory.features.value(memory.relevant()[0], 0), 3.0);
-        assert_eq!(memory.forget(4, true, 1), 16);
-        assert_eq!(memory.relevant().len(), 2, "new rows go before relevant ones");
-        assert_eq!(memory.forget(100, false, 1), 0);
-        memory.forget(1, false, 1);
-        assert_eq!(memory.n_rows(), 1);
+        let mut retained = RetainedRows::new(1);
+        let classes: Vec<f64> = (0..50).map(|i| f64::from(i % 2)).collect();
+        retained.add(Array2::from_shape_fn((50, 1), |(i, _)| i as f32).view(), &classes);
+        retained.n_new = 0;
+        retained.set_relevant(&[3, 7]);
+        retained.add(Array2::from_elem((5, 1), 99.0).view(), &[0.0; 5]);
+        assert_eq!((retained.forget(20, true, 1), retained.n_rows(), retained.n_new), (35, 20, 5));
+        assert_eq!(retained.relevant().len(), 2);
+        assert_eq!(retained.features.value(retained.relevant()[0], 0), 3.0);
+        assert_eq!(retained.forget(4, true, 1), 16);
+        assert_eq!(retained.relevant().len(), 2, "new rows go before relevant ones");
+        assert_eq!(retained.forget(100, false, 1), 0);
+        retained.forget(1, false, 1);
+        assert_eq!(retained.n_rows(), 1);
     }
 }

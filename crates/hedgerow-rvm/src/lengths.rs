@@ -1,51 +1,61 @@
-//! Which length scales are good: by the error of rows left out, or by the evidence.
+//! The search for length scales: by out-of-fold predictions, or by the evidence.
 
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Observer, Par, Progress};
+use hedgerow_core::{Budget, Observer, Par, Progress, Training};
 use ndarray::{Array2, Axis};
 
-use crate::params::{RvmParams, Search};
+use crate::basis::Basis;
+use crate::params::{LengthCriterion, RvmParams};
+use crate::rvm::{FittedModel, Outcome};
+use crate::training_rows::TrainingRows;
 
 /// Lengths tried at first, as powers of 2 of the median distance of rows.
 const POWERS: std::ops::RangeInclusive<i32> = -4..=2;
-/// Rows whose distances are looked at.
+/// Rows whose distances are taken.
 const MOST_ROWS: usize = 300;
 /// Rounds over all columns in which each length may be halved or doubled.
 const ARD_ROUNDS: usize = 3;
 
-/// How lengths are judged: the higher, the better; none if they cannot be.
-pub(crate) trait Judge: Sync {
-    /// Trains on some rows and answers others: the sum of their scores.
-    fn left_out(&self, lengths: &[f64], train: &[usize], test: &[usize]) -> Option<f64>;
-
-    /// The log evidence of some rows.
-    fn evidence(&self, lengths: &[f64], rows: &[usize]) -> Option<f64>;
-
-    /// Groups of rows that every part must hold its share of.
-    fn groups(&self) -> Vec<Vec<usize>>;
+/// The best lengths for prepared rows: one for all columns, or one for each. Uses half of the time that is left.
+pub(crate) fn best_lengths<M: FittedModel>(rows: &TrainingRows<'_>, training: &Training<'_>) -> Vec<f64> {
+    let (params, budget) = (rows.params.of_trial(), half_of(training.budget));
+    let rows = TrainingRows { params: &params, budget: &budget, is_trial: true, ..*rows };
+    let search = LengthSearch::<M> {
+        rows,
+        observer: training.observer,
+        par: training.par,
+        of_trial: &training.par.alone(),
+        model: std::marker::PhantomData,
+    };
+    search.find()
 }
 
 /// A search over lengths.
-pub(crate) struct LengthSearch<'a, J: Judge> {
-    pub(crate) judge: &'a J,
-    pub(crate) params: &'a RvmParams,
-    pub(crate) budget: &'a Budget,
-    pub(crate) observer: &'a dyn Observer,
-    pub(crate) par: &'a Par,
+struct LengthSearch<'a, M> {
+    /// As they are prepared.
+    rows: TrainingRows<'a>,
+    observer: &'a dyn Observer,
+    par: &'a Par,
+    /// The one thread of a trial.
+    of_trial: &'a Par,
+    model: std::marker::PhantomData<fn() -> M>,
 }
 
-impl<J: Judge> LengthSearch<'_, J> {
-    /// The best lengths for prepared rows: one for all columns, or one for each.
-    pub(crate) fn find(&self, x: &Array2<f64>) -> Vec<f64> {
-        let width = x.ncols();
-        if self.params.length_scale > 0.0 {
-            let given = vec![self.params.length_scale];
-            return if self.params.ard { self.each(&given, width, &self.folds()) } else { given };
+impl<M: FittedModel> LengthSearch<'_, M> {
+    fn params(&self) -> &RvmParams {
+        self.rows.params
+    }
+
+    fn find(&self) -> Vec<f64> {
+        let width = self.rows.x.ncols();
+        if self.params().length_scale > 0.0 {
+            let given = vec![self.params().length_scale];
+            return if self.params().ard { self.each(&given, width, &self.folds()) } else { given };
         }
         let folds = self.folds();
-        let base = median_distance(x, self.params.seed);
+        let base = median_distance(self.rows.x, self.params().seed);
         let mut tried: Vec<(f64, f64)> = Vec::new();
         let total = POWERS.count() + 2;
         let at = |power: f64, tried: &mut Vec<(f64, f64)>| {
@@ -63,11 +73,11 @@ impl<J: Judge> LengthSearch<'_, J> {
         let best = best(&tried);
         [best - 0.5, best + 0.5].iter().for_each(|&power| at(power, &mut tried));
         let lengths = vec![base * libm::exp2(self::best(&tried))];
-        if self.params.ard { self.each(&lengths, width, &folds) } else { lengths }
+        if self.params().ard { self.each(&lengths, width, &folds) } else { lengths }
     }
 
     fn is_over(&self) -> bool {
-        self.budget.spent().is_some()
+        self.rows.budget.spent().is_some()
     }
 
     /// A length for each column: one after the other is halved or doubled for as long as that helps.
@@ -100,29 +110,45 @@ impl<J: Judge> LengthSearch<'_, J> {
         lengths
     }
 
-    /// How good lengths are.
+    /// How good lengths are: the higher, the better.
     fn score(&self, lengths: &[f64], folds: &[Vec<usize>]) -> f64 {
-        if self.params.search == Search::Evidence {
-            let rows: Vec<usize> = sorted(folds.concat());
-            return self.judge.evidence(lengths, &rows).unwrap_or(f64::NEG_INFINITY);
+        let basis = Basis::new(self.params().kernel, lengths.to_vec());
+        if self.params().search == LengthCriterion::Evidence {
+            return finite(self.fit(&basis, &sorted(folds.concat())).map(|fit| fit.log_evidence));
         }
         let parts = self.par.map(folds.len(), |test| {
             let train: Vec<usize> =
                 folds.iter().enumerate().filter(|(i, _)| *i != test).flat_map(|(_, f)| f).copied().collect();
-            self.judge.left_out(lengths, &sorted(train), &folds[test]).unwrap_or(f64::NEG_INFINITY)
+            let fit = self.fit(&basis, &sorted(train));
+            finite(fit.map(|fit| {
+                let (x, targets) = self.part(&basis, &folds[test]);
+                fit.model.score(&basis, x.view(), &targets, self.rows.n_classes)
+            }))
         });
         parts.iter().sum()
     }
 
-    /// The rows looked at, in parts.
+    /// A model of some rows.
+    fn fit(&self, basis: &Basis, rows: &[usize]) -> Option<Outcome<M>> {
+        let (x, targets) = self.part(basis, rows);
+        let part = TrainingRows { x: &x, targets: &targets, ..self.rows };
+        M::fit(&part, basis, self.of_trial).ok()
+    }
+
+    /// Some rows as the kernel sees them, and their targets.
+    fn part(&self, basis: &Basis, rows: &[usize]) -> (Array2<f64>, Vec<f64>) {
+        let targets = rows.iter().map(|&row| self.rows.targets[row]).collect();
+        (basis.map(self.rows.x.select(Axis(0), rows)), targets)
+    }
+
+    /// The rows that are used, in folds that hold each class in its share.
     fn folds(&self) -> Vec<Vec<usize>> {
-        let groups = self.judge.groups();
-        let n: usize = groups.iter().map(Vec::len).sum();
-        let wanted = self.params.search_rows.min(n);
-        let mut rng = Rng::new(self.params.seed, Purpose::Sample, 15);
-        let mut folds = vec![Vec::new(); self.params.folds.min(n.max(1))];
+        let n = self.rows.targets.len();
+        let wanted = self.params().search_rows.min(n);
+        let mut rng = Rng::new(self.params().seed, Purpose::Sample, 15);
+        let mut folds = vec![Vec::new(); self.params().folds.min(n.max(1))];
         let mut next = 0;
-        for mut group in groups {
+        for mut group in self.rows.groups() {
             rng.shuffle(&mut group);
             for row in group.iter().take((wanted * group.len()).div_ceil(n.max(1))) {
                 let place = next % folds.len();
@@ -132,6 +158,11 @@ impl<J: Judge> LengthSearch<'_, J> {
         }
         folds.into_iter().map(sorted).collect()
     }
+}
+
+/// A score; minus infinity if there is none.
+fn finite(score: Option<f64>) -> f64 {
+    score.filter(|score| score.is_finite()).unwrap_or(f64::NEG_INFINITY)
 }
 
 fn best(tried: &[(f64, f64)]) -> f64 {
@@ -164,7 +195,7 @@ fn median_distance(x: &Array2<f64>, seed: u64) -> f64 {
 }
 
 /// A budget of which a search may use half, so that training has the rest.
-pub(crate) fn half_of(budget: &Budget) -> Budget {
+fn half_of(budget: &Budget) -> Budget {
     let half = |end: Instant| {
         let now = Instant::now();
         now + end.saturating_duration_since(now) / 2

@@ -7,7 +7,7 @@
 //! α_i = Kγ_i / Σ_k M_ik²,      β = K(N − Σγ) / ‖T − ΦM‖²
 //! ```
 //!
-//! With one target these are the steps of [`super::basic`]. The cost of K targets is hardly more than that of one: all have the same Σ.
+//! With one target these are the steps of [`super::basic`] (Tipping 2001). The cost of K targets is hardly more than that of one: all have the same Σ.
 
 use hedgerow_core::{Budget, Par, Result};
 use hedgerow_gp::linalg::Cholesky;
@@ -18,9 +18,9 @@ use super::{Start, precision_factor};
 /// A column whose weights explain less than this share of the targets' energy is dropped.
 const LEAST_SHARE: f64 = 1e-6;
 
-/// What all rows say about candidate columns and several targets.
+/// What candidate columns and several targets sum up to over all rows.
 #[derive(Debug, Clone)]
-pub(crate) struct Several {
+pub(crate) struct MultiTarget {
     /// `G = ΦᵀΦ`.
     pub(crate) gram: Array2<f64>,
     /// `B = ΦᵀT`: a column a target.
@@ -33,8 +33,8 @@ pub(crate) struct Several {
     pub(crate) n_targets: f64,
 }
 
-/// What was found.
-pub(crate) struct FoundSeveral {
+/// The relevant columns and their weights.
+pub(crate) struct MultiTargetSolution {
     /// The candidates that are relevant, in order.
     pub(crate) active: Vec<usize>,
     pub(crate) alpha: Vec<f64>,
@@ -44,7 +44,7 @@ pub(crate) struct FoundSeveral {
     pub(crate) log_evidence: f64,
 }
 
-impl Several {
+impl MultiTarget {
     /// Raises the evidence by so many steps, dropping columns on the way. An `α` that is infinite starts from the median of the others.
     pub(crate) fn solve(
         &self,
@@ -52,7 +52,7 @@ impl Several {
         n_steps: usize,
         alpha_max: f64,
         (budget, par): (&Budget, &Par),
-    ) -> Result<FoundSeveral> {
+    ) -> Result<MultiTargetSolution> {
         let mut alpha = filled(&start.alpha);
         let mut beta = start.beta;
         let mut active: Vec<usize> = (0..alpha.len()).collect();
@@ -63,7 +63,7 @@ impl Several {
             let error = part.squared_error(&weights);
             if step >= n_steps || active.is_empty() || budget.spent().is_some() {
                 let log_evidence = part.log_evidence(&alpha, beta, &weights, (error, factor.log_det()));
-                return Ok(FoundSeveral { active, alpha, beta, weights, log_evidence });
+                return Ok(MultiTargetSolution { active, alpha, beta, weights, log_evidence });
             }
             step += 1;
             let mut determined = 0.0;
@@ -88,7 +88,7 @@ impl Several {
     }
 
     /// Places of the columns that explain most, in order, so many at most.
-    pub(crate) fn strongest(&self, found: &FoundSeveral, most: usize) -> Vec<usize> {
+    pub(crate) fn strongest(&self, found: &MultiTargetSolution, most: usize) -> Vec<usize> {
         let of = |(&column, row): (&usize, ndarray::ArrayView1<'_, f64>)| {
             (self.gram[(column, column)] * row.dot(&row), column)
         };
@@ -118,7 +118,7 @@ impl Several {
         }
     }
 
-    /// Adds what other rows say about the same columns.
+    /// Adds the sums of other rows over the same columns.
     pub(crate) fn add(&mut self, other: &Self) {
         self.gram += &other.gram;
         self.moments += &other.moments;
@@ -172,8 +172,8 @@ mod tests {
         (phi, rng)
     }
 
-    fn several(phi: &Array2<f64>, targets: &Array2<f64>) -> Several {
-        Several {
+    fn problem(phi: &Array2<f64>, targets: &Array2<f64>) -> MultiTarget {
+        MultiTarget {
             gram: phi.t().dot(phi),
             moments: phi.t().dot(targets),
             energy: targets.iter().map(|t| t * t).sum(),
@@ -203,7 +203,7 @@ mod tests {
         };
         let expected = basic::solve(&one, &start, &rules, &budget, &par).unwrap();
         let targets = t.insert_axis(Axis(1));
-        let found = several(&phi, &targets).solve(&start, 7, 1e4, (&budget, &par)).unwrap();
+        let found = problem(&phi, &targets).solve(&start, 7, 1e4, (&budget, &par)).unwrap();
         assert_eq!(found.active, expected.active);
         assert!((found.log_evidence - expected.log_evidence).abs() < 1e-8 * expected.log_evidence.abs());
         assert!((found.beta - expected.beta).abs() < 1e-8 * expected.beta);
@@ -217,7 +217,7 @@ mod tests {
         let (phi, mut rng) = design(60, 8, 2);
         let weights = Array2::from_shape_fn((8, 3), |(i, _)| if i < 3 { rng.normal() } else { 0.0 });
         let targets = phi.dot(&weights) + Array2::from_shape_fn((60, 3), |_| 0.1 * rng.normal());
-        let all = several(&phi, &targets);
+        let all = problem(&phi, &targets);
         let (par, budget) = (Par::sequential(), Budget::open());
         let start = Start { alpha: vec![1.0; 8], beta: 20.0 };
         let of = |n| all.solve(&start, n, 1e9, (&budget, &par)).unwrap();
@@ -247,9 +247,9 @@ mod tests {
             found.active
         );
         assert!((found.beta / 100.0).ln().abs() < 0.3, "{}", found.beta);
-        // Rows in two parts say the same.
-        let mut parts = several(&phi.slice(s![..25, ..]).to_owned(), &targets.slice(s![..25, ..]).to_owned());
-        parts.add(&several(&phi.slice(s![25.., ..]).to_owned(), &targets.slice(s![25.., ..]).to_owned()));
+        // Rows in two parts give the same.
+        let mut parts = problem(&phi.slice(s![..25, ..]).to_owned(), &targets.slice(s![..25, ..]).to_owned());
+        parts.add(&problem(&phi.slice(s![25.., ..]).to_owned(), &targets.slice(s![25.., ..]).to_owned()));
         let (a, b) =
             (parts.weights(&[1.0; 8], 5.0, &par).unwrap().0, all.weights(&[1.0; 8], 5.0, &par).unwrap().0);
         assert!((&a - &b).iter().all(|d| d.abs() < 1e-9));

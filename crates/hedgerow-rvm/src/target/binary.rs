@@ -1,8 +1,8 @@
-//! Two classes: the mode of the posterior by damped Newton steps, and around it the quadratic problem whose evidence is raised
-//! (spec 002, A5 and A6).
+//! Two classes: the mode of the posterior by damped Newton steps, and around it the quadratic problem whose evidence is maximised
+//! (Laplace's approximation; Tipping 2001, section 3).
 //!
 //! ```text
-//! p = s(Φw + o),  B = p(1 − p),  t̃ = Φw + B⁻¹(t − p)     (o: what is known beforehand of each row, mostly 0)
+//! p = s(Φw + o),  B = p(1 − p),  t̃ = Φw + B⁻¹(t − p)     (o: an offset of each row, mostly 0)
 //! G = ΦᵀBΦ,  b = ΦᵀBt̃ = ΦᵀB(Φw) + Φᵀ(t − p)
 //! J(w) = ½ wᵀAw − Σ log P(t_n)
 //! ```
@@ -10,15 +10,15 @@
 use hedgerow_core::{Budget, Error, Par, Result};
 use ndarray::Array1;
 
-use super::values::rows_of;
-use super::{Profile, Run, Sparse, Task, timed};
-use crate::design::{Design, RowValues, Table};
+use super::regression::rows_of;
+use super::{Candidates, Profile, SparseFit, Target, timed};
+use crate::design::{Design, Table};
 use crate::evidence::{Posterior, Quadratic, Start, solve};
-use crate::options::Options;
+use crate::params::RvmParams;
 
-/// Times that all candidates are looked at, linearised anew, when nothing is known yet.
+/// Passes over all candidates, linearised anew each time, when there are no weights to start from.
 const FIRST_PASSES: usize = 3;
-/// Times that the relevant ones are, in a run that is not the last, and in the last.
+/// Passes over the relevant ones, in a solve that is not the last, and in the last.
 const PASSES: [usize; 2] = [3, 25];
 /// Newton steps for the mode at the end.
 const MOST_STEPS: usize = 25;
@@ -35,16 +35,16 @@ pub(crate) struct Binary<'a> {
     pub(crate) is_one: &'a [bool],
     /// What is added to the score of each row.
     pub(crate) offsets: Option<&'a [f64]>,
-    pub(crate) options: &'a Options,
+    pub(crate) params: &'a RvmParams,
 }
 
-/// The rows that a run looks at: their classes, and what is added to their scores.
-struct Seen<'a> {
+/// The rows that a solve uses: their classes, and what is added to their scores.
+struct UsedRows<'a> {
     is_one: std::borrow::Cow<'a, [bool]>,
     offsets: Option<std::borrow::Cow<'a, [f64]>>,
 }
 
-/// Weights in training: those of columns, and what they make of each row that is seen.
+/// Weights in training: those of columns, and the score of each row that is used.
 struct Weights {
     columns: Vec<usize>,
     values: Array1<f64>,
@@ -52,10 +52,10 @@ struct Weights {
 }
 
 impl<'a> Binary<'a> {
-    fn seen(&self, rows: Option<&[usize]>) -> Seen<'a> {
+    fn used(&self, rows: Option<&[usize]>) -> UsedRows<'a> {
         match rows {
-            None => Seen { is_one: self.is_one.into(), offsets: self.offsets.map(Into::into) },
-            Some(rows) => Seen {
+            None => UsedRows { is_one: self.is_one.into(), offsets: self.offsets.map(Into::into) },
+            Some(rows) => UsedRows {
                 is_one: rows.iter().map(|&row| self.is_one[row]).collect(),
                 offsets: self.offsets.map(|all| rows.iter().map(|&row| all[row]).collect()),
             },
@@ -69,7 +69,7 @@ fn narrowed<'t>(table: &Table<'t>, candidates: &[usize], columns: &[usize]) -> T
     table.narrow(&places)
 }
 
-impl Seen<'_> {
+impl UsedRows<'_> {
     fn offset(&self, row: usize) -> f64 {
         self.offsets.as_ref().map_or(0.0, |offsets| offsets[row])
     }
@@ -97,8 +97,8 @@ impl Seen<'_> {
         let (slopes, curvatures) = self.slopes(scores);
         let values: Vec<f64> =
             slopes.iter().zip(&curvatures).zip(scores).map(|((g, b), f)| b * f + g).collect();
-        let sums = table.sums(RowValues { weights: Some(&curvatures), values: &values }, par);
-        Quadratic { gram: sums.gram, moment: sums.moment, energy: 0.0, n_rows: scores.len() as f64 }
+        let (gram, moment) = table.sums(Some(&curvatures), &values, par);
+        Quadratic { gram, moment, energy: 0.0, n_rows: scores.len() as f64 }
     }
 
     /// Goes from one set of weights towards another until the posterior no longer falls; returns how far scores moved.
@@ -159,42 +159,52 @@ impl Seen<'_> {
     }
 }
 
-impl Task for Binary<'_> {
+impl Target for Binary<'_> {
+    /// Fewer than for numbers, since a solve passes over the rows many times.
+    const WHOLE_ROWS: usize = 200;
+
     fn design(&self) -> Design<'_> {
-        self.design.borrowed()
+        self.design
     }
 
-    fn options(&self) -> &Options {
-        self.options
+    fn params(&self) -> &RvmParams {
+        self.params
     }
 
-    fn problem(&self, candidates: &[usize], model: &Sparse, par: &Par) -> Quadratic {
-        self.seen(None).linearized(&self.design.passing(candidates, None), &model.scores, par)
+    fn problem(&self, candidates: &[usize], fit: &SparseFit, par: &Par) -> Quadratic {
+        self.used(None).linearized(&self.design.passing(candidates, None), &fit.scores, par)
     }
 
-    fn empty(&self) -> Sparse {
-        Sparse::empty(self.design.n_rows(), 1.0)
+    fn empty(&self) -> SparseFit {
+        SparseFit::empty(self.design.n_rows(), 1.0)
     }
 
-    fn solve(&self, run: Run<'_>, budget: &Budget, par: &Par, profile: &mut Profile) -> Result<Sparse> {
-        let rows = rows_of(&self.design, &run, self.options);
+    fn solve(
+        &self,
+        candidates: Candidates<'_>,
+        budget: &Budget,
+        par: &Par,
+        profile: &mut Profile,
+    ) -> Result<SparseFit> {
+        let Candidates { columns: all, from, is_last, .. } = candidates;
+        let rows = rows_of(self.design, &candidates, self.params);
         let rows = rows.as_deref();
-        let seen = self.seen(rows);
-        let rules = self.rules(&run, false);
+        let used = self.used(rows);
+        let rules = self.rules(&candidates, false);
         let mut at = Weights {
-            columns: run.from.columns.clone(),
-            values: run.from.mean.clone(),
+            columns: from.columns.clone(),
+            values: from.mean.clone(),
             scores: match rows {
-                Some(rows) => rows.iter().map(|&row| run.from.scores[row]).collect(),
-                None => run.from.scores.clone(),
+                Some(rows) => rows.iter().map(|&row| from.scores[row]).collect(),
+                None => from.scores.clone(),
             },
         };
-        let wide = timed(&mut profile.sums, || self.design.table(run.candidates, rows, par));
+        let wide = timed(&mut profile.sums, || self.design.table(all, rows, par));
         let mut narrow: Option<(Vec<usize>, Table<'_>)> = None;
-        let mut model = run.from.clone();
-        let n_wide = if run.from.columns.is_empty() { FIRST_PASSES } else { 1 };
-        let n_passes = n_wide + PASSES[usize::from(run.is_last)];
-        let still = if run.is_last { STILL.max(0.01) } else { 0.05 };
+        let mut fit = from.clone();
+        let n_wide = if from.columns.is_empty() { FIRST_PASSES } else { 1 };
+        let n_passes = n_wide + PASSES[usize::from(is_last)];
+        let still = if is_last { STILL.max(0.01) } else { 0.05 };
         let mut is_converged = false;
         let mut n_iterations = 0;
         let mut jitter = 0.0_f64;
@@ -202,35 +212,34 @@ impl Task for Binary<'_> {
         for pass in 0..n_passes {
             interrupted()?;
             // All candidates at first, then those that were found relevant.
-            if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != model.columns) {
-                let table = narrowed(&wide, run.candidates, &model.columns);
-                narrow = Some((model.columns.clone(), table));
+            if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != fit.columns) {
+                let table = narrowed(&wide, all, &fit.columns);
+                narrow = Some((fit.columns.clone(), table));
             }
-            let (candidates, table) = narrow
-                .as_ref()
-                .map_or((run.candidates, &wide), |(columns, table)| (columns.as_slice(), table));
-            let problem = timed(&mut profile.sums, || seen.linearized(table, &at.scores, par));
-            let start = Start { alpha: model.alpha_of(candidates), beta: 1.0 };
+            let (columns, table) =
+                narrow.as_ref().map_or((all, &wide), |(columns, table)| (columns.as_slice(), table));
+            let problem = timed(&mut profile.sums, || used.linearized(table, &at.scores, par));
+            let start = Start { alpha: fit.alpha_of(columns), beta: 1.0 };
             interrupted()?;
-            let found = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
-            n_iterations += found.n_iterations;
-            let has_converged = found.is_converged;
-            let places = found.active.clone();
-            let next = Sparse::from_found(found, candidates);
+            let solution = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
+            n_iterations += solution.n_iterations;
+            let has_converged = solution.is_converged;
+            let places = solution.active.clone();
+            let next = SparseFit::from_solution(solution, columns);
             jitter = jitter.max(next.jitter);
-            let has_same = next.columns == model.columns;
-            let change = if has_same { largest_change(&next.alpha, &model.alpha) } else { f64::INFINITY };
+            let has_same = next.columns == fit.columns;
+            let change = if has_same { largest_change(&next.alpha, &fit.alpha) } else { f64::INFINITY };
             let furthest = timed(&mut profile.mode, || {
-                let mut weights = Array1::zeros(candidates.len());
+                let mut weights = Array1::zeros(columns.len());
                 places.iter().zip(&next.mean).for_each(|(&place, w)| weights[place] = *w);
                 let scores = table.multiply(&weights, par);
                 let to = Weights { columns: next.columns.clone(), values: next.mean.clone(), scores };
-                let (moved, furthest) = seen.go(&at, to, &next.alpha);
+                let (moved, furthest) = used.go(&at, to, &next.alpha);
                 at = moved;
                 furthest
             });
-            model = next;
-            let is_still = has_same && furthest < still && (change < 0.02 || !run.is_last);
+            fit = next;
+            let is_still = has_same && furthest < still && (change < 0.02 || !is_last);
             if is_still && has_converged && pass >= n_wide {
                 is_converged = true;
                 break;
@@ -240,38 +249,34 @@ impl Task for Binary<'_> {
             }
         }
         interrupted()?;
-        let steps = if run.is_last { MOST_STEPS } else { 1 };
+        let steps = if is_last { MOST_STEPS } else { 1 };
         let (at, posterior) = timed(&mut profile.mode, || {
-            let table = narrowed(&wide, run.candidates, &model.columns);
-            seen.mode(&table, at, &model.alpha, steps, par)
+            let table = narrowed(&wide, all, &fit.columns);
+            used.mode(&table, at, &fit.alpha, steps, par)
         })?;
-        model.log_evidence = seen.log_likelihood(&at.scores)
-            - 0.5 * model.alpha.iter().zip(&at.values).map(|(a, w)| a * w * w).sum::<f64>()
-            + 0.5 * model.alpha.iter().map(|a| libm::log(*a)).sum::<f64>()
+        fit.log_evidence = used.log_likelihood(&at.scores)
+            - 0.5 * fit.alpha.iter().zip(&at.values).map(|(a, w)| a * w * w).sum::<f64>()
+            + 0.5 * fit.alpha.iter().map(|a| libm::log(*a)).sum::<f64>()
             - 0.5 * posterior.factor.log_det();
-        if run.is_last {
-            model.covariance = posterior.factor.inverse(par);
+        if is_last {
+            fit.covariance = posterior.factor.inverse(par);
         }
-        model.mean = at.values;
-        model.scores = match rows {
-            Some(_) => timed(&mut profile.errors, || self.design.multiply(&model.columns, &model.mean, par)),
+        fit.mean = at.values;
+        fit.scores = match rows {
+            Some(_) => timed(&mut profile.errors, || self.design.multiply(&fit.columns, &fit.mean, par)),
             None => at.scores,
         };
-        (model.is_converged, model.n_iterations, model.jitter) = (is_converged, n_iterations, jitter);
-        Ok(model)
+        (fit.is_converged, fit.n_iterations, fit.jitter) = (is_converged, n_iterations, jitter);
+        Ok(fit)
     }
 
-    fn errors(&self, model: &Sparse) -> Vec<f64> {
-        self.seen(None).slopes(&model.scores).0.iter().map(|g| g.abs()).collect()
+    fn errors(&self, fit: &SparseFit) -> Vec<f64> {
+        self.used(None).slopes(&fit.scores).0.iter().map(|g| g.abs()).collect()
     }
 
-    fn error(&self, model: &Sparse) -> f64 {
-        let wrong = self.seen(None).slopes(&model.scores).0.iter().filter(|g| g.abs() > 0.5).count();
-        wrong as f64 / model.scores.len().max(1) as f64
-    }
-
-    fn whole_rows(&self) -> usize {
-        crate::train::WHOLE_ROWS[1]
+    fn error(&self, fit: &SparseFit) -> f64 {
+        let wrong = self.errors(fit).iter().filter(|error| **error > 0.5).count();
+        wrong as f64 / fit.scores.len().max(1) as f64
     }
 
     fn groups(&self) -> Vec<Vec<usize>> {

@@ -1,0 +1,247 @@
+//! A fitted RVM of numbers.
+
+use hedgerow_core::{Normals, Par, Result};
+use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray};
+use serde::{Deserialize, Serialize};
+
+use crate::basis::Basis;
+use crate::design::Centers;
+use crate::params::Variance;
+use crate::rvm::{FittedModel, NamedTable, Outcome, Tables, finite, is_positive, malformed};
+use crate::target::{Regression, SparseFit, sample};
+use crate::train::{Trained, train_or_update, update};
+use crate::training_log::TrainingLog;
+use crate::training_rows::TrainingRows;
+
+/// Rows that a healed variance takes for all training rows, at most.
+const MOST_SAMPLED: usize = 500;
+
+/// A fitted RVM of numbers. All but `scale` is in units of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RegressionModel {
+    centers: Centers,
+    alpha: Vec<f64>,
+    mean: Array1<f64>,
+    covariance: Array2<f64>,
+    noise: f64,
+    scale: f64,
+    /// The variance of the targets.
+    spread: f64,
+    /// Training rows that stand for all, and how many each stands for; none unless the variance is to be healed.
+    sampled: Array2<f64>,
+    weight: f64,
+}
+
+/// What is not a table.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct RegressionFacts {
+    bias: Option<usize>,
+    noise: f64,
+    scale: f64,
+    spread: f64,
+    weight: f64,
+}
+
+impl RegressionModel {
+    fn new(rows: &TrainingRows<'_>, target: &Regression<'_>, fit: &SparseFit) -> Self {
+        let n = target.design.n_rows();
+        let sampled = if rows.params.variance == Variance::Healed {
+            rows.x.select(Axis(0), &sample(n, MOST_SAMPLED, rows.params.seed))
+        } else {
+            Array2::zeros((0, rows.x.ncols()))
+        };
+        Self {
+            centers: target.design.centers(&fit.columns),
+            alpha: fit.alpha.clone(),
+            mean: fit.mean.clone(),
+            covariance: fit.covariance.clone(),
+            noise: fit.noise,
+            scale: rows.scale,
+            spread: target.variance(),
+            weight: n as f64 / sampled.nrows().max(1) as f64,
+            sampled,
+        }
+    }
+
+    fn outcome(
+        rows: &TrainingRows<'_>,
+        basis: &Basis,
+        target: &Regression<'_>,
+        trained: Trained,
+    ) -> Outcome<Self> {
+        let n = target.design.n_rows();
+        Outcome {
+            model: Self::new(rows, target, &trained.fit),
+            basis: basis.clone(),
+            relevant: trained.fit.columns.iter().copied().filter(|&c| c < n).collect(),
+            log_evidence: trained.fit.log_evidence,
+            log: TrainingLog::new(&[trained], n),
+        }
+    }
+
+    /// The target, and the model as a fit to it whose relevance vectors are at given places.
+    pub(super) fn start<'a>(
+        &self,
+        rows: &TrainingRows<'a>,
+        basis: &'a Basis,
+        relevant: &[usize],
+        par: &Par,
+    ) -> (Regression<'a>, SparseFit) {
+        let target = target(rows, basis);
+        let bias = self.centers.bias.map(|_| target.design.bias());
+        let columns = relevant.iter().copied().chain(bias).collect();
+        let known = SparseFit::known(target.design, columns, &self.alpha, self.mean.clone(), par);
+        (target, SparseFit { noise: self.noise, ..known })
+    }
+
+    /// The standard deviation of the noise.
+    pub(super) fn noise_deviation(&self) -> f64 {
+        self.scale * libm::sqrt(self.noise)
+    }
+
+    /// Means and variances of rows as the kernel sees them.
+    pub(super) fn predict(&self, basis: &Basis, x: ArrayView2<'_, f64>) -> Normals {
+        let phi = self.centers.values(&basis.kernel, x, &Par::sequential());
+        let known = phi.dot(&self.covariance);
+        let own: Array1<f64> = phi.rows().into_iter().zip(known.rows()).map(|(a, b)| a.dot(&b)).collect();
+        let mut variance = own.mapv(|v| v.max(0.0) + self.noise);
+        if self.sampled.nrows() > 0 {
+            variance += &self.healing(basis, x, &phi);
+        }
+        Normals {
+            mean: phi.dot(&self.mean).iter().map(|m| m * self.scale).collect(),
+            variance: variance.iter().map(|v| v * self.scale * self.scale).collect(),
+        }
+    }
+
+    /// What a column around each row itself would add to its variance: `(k** − φᵀv)²/(α* + S)`, with `v = βΣΦᵀφ*` (Rasmussen and
+    /// Quiñonero-Candela 2005).
+    fn healing(&self, basis: &Basis, x: ArrayView2<'_, f64>, phi: &Array2<f64>) -> Array1<f64> {
+        let (par, kernel) = (Par::sequential(), &basis.kernel);
+        let weight = self.weight / self.noise;
+        let own = kernel.cross(x, self.sampled.view(), &par);
+        let at_sampled = self.centers.values(kernel, self.sampled.view(), &par);
+        let moments = own.dot(&at_sampled) * weight;
+        let v = moments.dot(&self.covariance);
+        let diagonal = kernel.diagonal(x);
+        let signal = (self.spread - self.noise).max(1e-6 * self.spread);
+        (0..x.nrows())
+            .map(|i| {
+                let explained = moments.row(i).dot(&v.row(i));
+                let sparsity = (weight * own.row(i).dot(&own.row(i)) - explained).max(0.0);
+                let rest = diagonal[i] - phi.row(i).dot(&v.row(i));
+                // Far from all rows the variance is that of the targets.
+                let alpha = diagonal[i] * diagonal[i] / signal;
+                rest * rest / (alpha + sparsity)
+            })
+            .collect()
+    }
+}
+
+fn target<'a>(rows: &TrainingRows<'a>, basis: &'a Basis) -> Regression<'a> {
+    Regression { design: rows.design(&basis.kernel), targets: rows.targets, params: rows.params }
+}
+
+impl FittedModel for RegressionModel {
+    type Facts = RegressionFacts;
+    const IS_OF_CLASSES: bool = false;
+    const CENTERS: &'static str = "centers";
+
+    /// The standard deviation of the targets, or their size if they do not vary.
+    fn unit(targets: &[f64]) -> f64 {
+        let n = targets.len().max(1) as f64;
+        let mean = targets.iter().sum::<f64>() / n;
+        let variance = targets.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / n;
+        let largest = targets.iter().fold(0.0_f64, |most, t| most.max(t.abs()));
+        match libm::sqrt(variance) {
+            deviation if deviation > 1e-12 * largest && deviation > 0.0 => deviation,
+            _ if largest > 0.0 => largest,
+            _ => 1.0,
+        }
+    }
+
+    fn scale(&self) -> f64 {
+        self.scale
+    }
+
+    fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
+        let target = target(rows, basis);
+        let trained = train_or_update(&target, None, None, rows.budget, par)?;
+        Ok(Self::outcome(rows, basis, &target, trained))
+    }
+
+    fn update(
+        &self,
+        rows: &TrainingRows<'_>,
+        basis: &Basis,
+        relevant: &[usize],
+        first_new: usize,
+        par: &Par,
+    ) -> Result<Outcome<Self>> {
+        let (target, from) = self.start(rows, basis, relevant, par);
+        let trained = update(&target, &from, first_new, rows.budget, par)?;
+        Ok(Self::outcome(rows, basis, &target, trained))
+    }
+
+    /// Minus the squared error.
+    fn score(&self, basis: &Basis, x: ArrayView2<'_, f64>, targets: &[f64], _: usize) -> f64 {
+        let mean = self.centers.values(&basis.kernel, x, &Par::sequential()).dot(&self.mean);
+        -targets.iter().zip(&mean).map(|(t, y)| (t - y).powi(2)).sum::<f64>()
+    }
+
+    fn centers(&self) -> &Array2<f64> {
+        &self.centers.rows
+    }
+
+    fn bytes(&self) -> usize {
+        8 * (self.covariance.len() + self.sampled.len() + 2 * self.mean.len())
+    }
+
+    fn facts(&self) -> RegressionFacts {
+        RegressionFacts {
+            bias: self.centers.bias,
+            noise: self.noise,
+            scale: self.scale,
+            spread: self.spread,
+            weight: self.weight,
+        }
+    }
+
+    fn tables(&self) -> Vec<NamedTable<'_>> {
+        let value = |(part, i): (usize, usize)| [self.alpha[i], self.mean[i]][part];
+        let weights = Array2::from_shape_fn((2, self.mean.len()), value);
+        vec![
+            ("weights".into(), CowArray::from(weights)),
+            ("covariance".into(), CowArray::from(self.covariance.view())),
+            ("witnesses".into(), CowArray::from(self.sampled.view())),
+        ]
+    }
+
+    fn restore(facts: RegressionFacts, centers: Array2<f64>, tables: Tables<'_>, _: usize) -> Result<Self> {
+        let RegressionFacts { bias, noise, scale, spread, weight } = facts;
+        let weights = finite(tables, "weights")?;
+        let covariance = finite(tables, "covariance")?;
+        let sampled = finite(tables, "witnesses")?;
+        let n = centers.nrows() + usize::from(bias.is_some());
+        let fits = [noise, scale, spread, weight].iter().all(is_positive)
+            && weights.dim() == (2, n)
+            && weights.row(0).iter().all(|a| *a > 0.0)
+            && covariance.dim() == (n, n)
+            && sampled.ncols() == centers.ncols()
+            && bias.is_none_or(|place| place + 1 == n);
+        if !fits {
+            return Err(malformed("centers", "rows, weights, variances and covariances do not fit together"));
+        }
+        Ok(Self {
+            centers: Centers { rows: centers, bias },
+            alpha: weights.row(0).to_vec(),
+            mean: weights.row(1).to_owned(),
+            covariance,
+            noise,
+            scale,
+            spread,
+            sampled,
+            weight,
+        })
+    }
+}

@@ -1,0 +1,110 @@
+//! Learning more: rows come, are predicted, and become candidates.
+//!
+//! A bounded number of rows is retained. Every 16 to 128 rows there is an update: the new rows become candidates beside those that are
+//! relevant, by the evidence of the retained rows, and what no longer helps is dropped. The cost of an update depends on the rows that are
+//! retained, never on how many were learnt.
+
+use std::ops::Range;
+
+use hedgerow_core::{Error, Result, Schema, Training};
+use hedgerow_gp::prepare::Preparation;
+use ndarray::{ArrayView2, s};
+
+use super::{FittedModel, Rvm};
+use crate::retained::RetainedRows;
+use crate::training_rows::counts;
+
+/// What came of learning some rows.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Learnt {
+    pub(crate) n_learnt: usize,
+    /// Rows that became candidates.
+    pub(crate) n_tried: usize,
+    /// Those of them that became relevant.
+    pub(crate) n_taken: usize,
+    pub(crate) n_forgotten: usize,
+}
+
+impl<M: FittedModel> Rvm<M> {
+    /// Predicts rows and learns them, one after the other. `predict` is called with rows before they are learnt.
+    pub(crate) fn learn_rows(
+        &mut self,
+        schema: &Schema,
+        x: ArrayView2<'_, f32>,
+        targets: &[f64],
+        training: &Training<'_>,
+        mut predict: impl FnMut(&Self, Range<usize>),
+    ) -> Result<Learnt> {
+        let mut learnt = Learnt::default();
+        while learnt.n_learnt < targets.len() {
+            let Some(retained) = &self.retained else { return Err(Error::NoRows) };
+            let range = learnt.n_learnt..targets.len().min(learnt.n_learnt.saturating_add(retained.room()));
+            predict(self, range.clone());
+            learnt.n_learnt = range.end;
+            if let Some(mut retained) = self.retained.take() {
+                retained.add(x.slice(s![range.clone(), ..]), &targets[range]);
+                let result = if retained.is_due() {
+                    self.update(&mut retained, schema, training, &mut learnt)
+                } else {
+                    Ok(())
+                };
+                self.retained = Some(retained);
+                result?;
+            }
+            if training.budget.stop.is_stopped() {
+                break;
+            }
+        }
+        Ok(learnt)
+    }
+
+    /// Makes the new rows candidates.
+    fn update(
+        &mut self,
+        retained: &mut RetainedRows,
+        schema: &Schema,
+        training: &Training<'_>,
+        learnt: &mut Learnt,
+    ) -> Result<()> {
+        let most = self.params.max_rows;
+        let n_before = retained.relevant().len();
+        learnt.n_forgotten += retained.forget(most, M::IS_OF_CLASSES, self.params.seed);
+        let has_lost = retained.relevant().len() < n_before;
+        retained.facts.next_update = retained.facts.n_seen + retained.pause();
+        retained.facts.counts = counts(&retained.targets, self.n_classes);
+        if M::IS_OF_CLASSES && retained.targets.iter().all(|class| *class == retained.targets[0]) {
+            retained.n_new = 0;
+            return Ok(());
+        }
+        // Columns are prepared and lengths searched for again whenever twice as many rows were learnt, until no more are retained.
+        let has_grown = retained.facts.n_seen >= 2 * retained.facts.tuned_at && retained.n_rows() < most;
+        let is_stale = self.fit.as_ref().is_none_or(|fit| fit.model.must_refit(retained, &self.params));
+        let first_new = retained.n_rows() - retained.n_new;
+        let preparation =
+            (is_stale || has_grown || has_lost).then(|| Preparation::of(schema, &retained.features));
+        let updated = match &preparation {
+            Some(preparation) => self.train(preparation, &retained.features, &retained.targets, training),
+            None => {
+                let updated = self.with_retained(retained, training, |fit, rows| {
+                    fit.model.update(rows, &fit.basis, &retained.relevant(), first_new, training.par)
+                });
+                updated.unwrap_or(Err(Error::NoRows))
+            }
+        };
+        let outcome = updated?;
+        // Cut short, the model before is better, and new rows become candidates next time.
+        if training.budget.spent().is_some() && self.fit.is_some() {
+            return Ok(());
+        }
+        if let Some(preparation) = preparation {
+            self.preparation = preparation;
+            retained.facts.tuned_at = retained.facts.n_seen;
+        }
+        learnt.n_tried += retained.n_new;
+        learnt.n_taken += outcome.relevant.iter().filter(|&&row| row >= first_new).count();
+        retained.set_relevant(&outcome.relevant);
+        retained.n_new = 0;
+        self.set_fit(outcome, &retained.features);
+        Ok(())
+    }
+}

@@ -1,0 +1,334 @@
+//! What RVMs of numbers and of classes have in common: prepared columns, a fitted model, and retained rows.
+
+mod learn;
+mod saved;
+
+use hedgerow_core::{Checked, Error, Features, Par, Result, Schema, StopReason, Training};
+use hedgerow_gp::prepare::Preparation;
+use ndarray::{Array2, ArrayView2, CowArray, Ix2, s};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::basis::Basis;
+use crate::lengths::best_lengths;
+use crate::params::RvmParams;
+use crate::retained::RetainedRows;
+use crate::target::Profile;
+use crate::train::TracePoint;
+use crate::training_log::TrainingLog;
+use crate::training_rows::{TrainingRows, counts};
+
+pub use saved::RvmFacts;
+pub(crate) use saved::{finite, is_positive, malformed};
+
+/// Rows that are predicted together.
+const BLOCK: usize = 256;
+/// Rows that a model is fitted to when training was interrupted, at most.
+const FEW_ROWS: usize = 150;
+
+/// A Relevance Vector Machine: of numbers ([`RvmRegressor`](crate::RvmRegressor)) or of any number of classes
+/// ([`RvmClassifier`](crate::RvmClassifier)).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rvm<M> {
+    pub(crate) params: RvmParams,
+    /// 0 unless targets are classes.
+    pub(crate) n_classes: usize,
+    pub(crate) preparation: Preparation,
+    /// None before anything was learnt.
+    pub(crate) fit: Option<Fit<M>>,
+    /// What learning more needs; none if it was left out.
+    pub(crate) retained: Option<RetainedRows>,
+}
+
+/// A fitted model and its kernel.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Fit<M> {
+    pub(crate) basis: Basis,
+    /// The relevance vectors, in the columns of the table.
+    pub(crate) raw: Array2<f32>,
+    pub(crate) model: M,
+    pub(crate) log_evidence: f64,
+}
+
+/// A fitted RVM and how it came about.
+#[derive(Debug, Clone)]
+pub struct FittedRvm<M> {
+    /// The RVM.
+    pub rvm: Rvm<M>,
+    /// Why fitting ended.
+    pub stop: StopReason,
+    /// The log evidence, summed over binary RVMs.
+    pub log_evidence: f64,
+    /// What is wrong, in words; empty if nothing is.
+    pub notes: Vec<String>,
+    /// How training went; of several binary RVMs, one after the other.
+    pub trace: Vec<TracePoint>,
+    /// Where the time went.
+    pub profile: Profile,
+    /// Rows tried at a time, in the first of several binary RVMs; 0 for all at once.
+    pub partition_size: usize,
+}
+
+/// What a fit gives.
+pub struct Outcome<M> {
+    pub(crate) model: M,
+    pub(crate) basis: Basis,
+    /// The relevance vectors, by their places among the training rows, in order.
+    pub(crate) relevant: Vec<usize>,
+    pub(crate) log_evidence: f64,
+    pub(crate) log: TrainingLog,
+}
+
+/// Tables of a file by their names.
+pub(crate) type Tables<'a> = &'a mut dyn FnMut(&str) -> Result<Array2<f64>>;
+pub(crate) type NamedTable<'a> = (String, CowArray<'a, f64, Ix2>);
+
+/// What differs between numbers and classes.
+pub trait FittedModel: Clone + Sized {
+    /// What a file holds of it beside tables.
+    type Facts: Serialize + DeserializeOwned;
+    /// Whether targets are classes.
+    const IS_OF_CLASSES: bool;
+    /// The table that holds the relevance vectors as the kernel sees them.
+    const CENTERS: &'static str;
+
+    /// The unit that targets are divided by before training.
+    fn unit(_targets: &[f64]) -> f64 {
+        1.0
+    }
+
+    /// The unit of the targets that it was fitted to.
+    fn scale(&self) -> f64 {
+        1.0
+    }
+
+    /// Fits rows as the kernel sees them.
+    fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>>;
+
+    /// Fits retained rows again, of which those that were relevant and those from `first_new` on are candidates.
+    fn update(
+        &self,
+        rows: &TrainingRows<'_>,
+        basis: &Basis,
+        relevant: &[usize],
+        first_new: usize,
+        par: &Par,
+    ) -> Result<Outcome<Self>>;
+
+    /// Whether rows have come that an update cannot take in.
+    fn must_refit(&self, _rows: &RetainedRows, _params: &RvmParams) -> bool {
+        false
+    }
+
+    /// How well rows are predicted, summed over them: the higher, the better.
+    fn score(&self, basis: &Basis, x: ArrayView2<'_, f64>, targets: &[f64], n_classes: usize) -> f64;
+
+    /// The relevance vectors as the kernel sees them.
+    fn centers(&self) -> &Array2<f64>;
+
+    /// Bytes in memory beside the relevance vectors.
+    fn bytes(&self) -> usize;
+
+    /// What is not a table.
+    fn facts(&self) -> Self::Facts;
+
+    /// The tables beside the relevance vectors.
+    fn tables(&self) -> Vec<NamedTable<'_>>;
+
+    /// The model again, if its parts fit together.
+    fn restore(
+        facts: Self::Facts,
+        centers: Array2<f64>,
+        tables: Tables<'_>,
+        n_classes: usize,
+    ) -> Result<Self>;
+}
+
+impl<M: FittedModel> Rvm<M> {
+    /// An RVM that was fitted to nothing yet, and learns what it is given.
+    pub fn new(schema: &Schema, params: &Checked<RvmParams>) -> Result<Self> {
+        schema.check_sizes()?;
+        Ok(Self {
+            params: params.get().clone(),
+            n_classes: if M::IS_OF_CLASSES { schema.n_classes() } else { 0 },
+            preparation: Preparation::of(schema, &Features::new(schema.n_features())),
+            fit: None,
+            retained: Some(RetainedRows::new(schema.n_features())),
+        })
+    }
+
+    /// The same without what learning more needs.
+    #[must_use]
+    pub fn frozen(self) -> Self {
+        Self { retained: None, ..self }
+    }
+
+    /// Whether it can learn more.
+    pub fn can_learn(&self) -> bool {
+        self.retained.is_some()
+    }
+
+    /// Rows learnt so far; 0 if it cannot learn more.
+    pub fn n_seen(&self) -> u64 {
+        self.retained.as_ref().map_or(0, |retained| retained.facts.n_seen)
+    }
+
+    /// Retained rows.
+    pub fn n_remembered(&self) -> usize {
+        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
+    }
+
+    /// How it is trained.
+    pub fn params(&self) -> &RvmParams {
+        &self.params
+    }
+
+    /// Relevance vectors, of any class; the bias is not one.
+    pub fn n_relevant(&self) -> usize {
+        self.fit.as_ref().map_or(0, |fit| fit.raw.nrows())
+    }
+
+    /// The relevance vectors, in the columns of the table.
+    pub fn relevant_rows(&self) -> Array2<f32> {
+        let none = || Array2::zeros((0, self.preparation.n_features()));
+        self.fit.as_ref().map_or_else(none, |fit| fit.raw.clone())
+    }
+
+    /// The kernel's lengths, on prepared columns: one for all, or one for each; none before anything was learnt.
+    pub fn lengths(&self) -> Vec<f64> {
+        self.fit.as_ref().map(|fit| fit.basis.lengths.clone()).unwrap_or_default()
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        let of = |fit: &Fit<M>| 8 * fit.model.centers().len() + 4 * fit.raw.len() + fit.model.bytes();
+        let of_retained = self.retained.as_ref().map_or(0, RetainedRows::bytes);
+        size_of::<Self>() + self.fit.as_ref().map_or(0, of) + of_retained
+    }
+
+    /// Fits rows.
+    pub(crate) fn fit_rows(
+        schema: &Schema,
+        features: &Features,
+        targets: Vec<f64>,
+        params: &Checked<RvmParams>,
+        training: &Training<'_>,
+    ) -> Result<FittedRvm<M>> {
+        let preparation = Preparation::until(&training.budget.stop, schema, features);
+        let mut rvm = Self { preparation, retained: None, ..Self::new(schema, params)? };
+        let (params, n_classes) = (&rvm.params, rvm.n_classes);
+        let width = rvm.preparation.width();
+        crate::check_memory(targets.len(), width, n_classes.max(1), params, training.budget)?;
+        let outcome = rvm.train(&rvm.preparation, features, &targets, training)?;
+        let limits = (params.max_rows, M::IS_OF_CLASSES, params.seed);
+        let counts = counts(&targets, n_classes);
+        let mut retained = RetainedRows::of(features, targets, &outcome.relevant, limits);
+        retained.facts.counts = counts;
+        rvm.retained = Some(retained);
+        let log = rvm.set_fit(outcome, features);
+        Ok(FittedRvm {
+            stop: training.budget.spent().or(log.stop).unwrap_or(StopReason::Done),
+            log_evidence: rvm.fit.as_ref().map_or(f64::NAN, |fit| fit.log_evidence),
+            notes: log.notes,
+            trace: log.trace,
+            profile: log.profile,
+            partition_size: log.partition,
+            rvm,
+        })
+    }
+
+    /// Takes over the outcome of a fit to rows.
+    fn set_fit(&mut self, outcome: Outcome<M>, features: &Features) -> TrainingLog {
+        let Outcome { model, basis, relevant, log_evidence, log } = outcome;
+        let raw = features.select(&relevant).to_array(0..relevant.len());
+        self.fit = Some(Fit { basis, raw, model, log_evidence });
+        log
+    }
+
+    /// Searches for lengths where the parameters give none, and fits rows from scratch. If it is interrupted, the model is what there is, or
+    /// one of a few rows.
+    fn train(
+        &self,
+        preparation: &Preparation,
+        features: &Features,
+        targets: &[f64],
+        training: &Training<'_>,
+    ) -> Result<Outcome<M>> {
+        let stop = &training.budget.stop;
+        let until_stopped = Training { par: &training.par.until(stop), ..*training };
+        let found = self.train_on(preparation, features, targets, &until_stopped);
+        if !stop.is_stopped() || found.is_ok() {
+            return found;
+        }
+        let step = targets.len().div_ceil(FEW_ROWS).max(1);
+        let rows: Vec<usize> = (0..targets.len()).step_by(step).collect();
+        let some: Vec<f64> = rows.iter().map(|&row| targets[row]).collect();
+        let mut outcome = self.train_on(preparation, &features.select(&rows), &some, training)?;
+        outcome.relevant.iter_mut().for_each(|place| *place = rows[*place]);
+        Ok(outcome)
+    }
+
+    fn train_on(
+        &self,
+        preparation: &Preparation,
+        features: &Features,
+        targets: &[f64],
+        training: &Training<'_>,
+    ) -> Result<Outcome<M>> {
+        let interrupted = || if training.par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
+        let prepared = preparation.map_all(features, training.par);
+        interrupted()?;
+        let scale = M::unit(targets);
+        let targets: Vec<f64> = targets.iter().map(|t| t / scale).collect();
+        let lengths = best_lengths::<M>(&self.training_rows(&prepared, &targets, scale, training), training);
+        interrupted()?;
+        let basis = Basis::new(self.params.kernel, lengths);
+        let x = basis.map(prepared);
+        M::fit(&self.training_rows(&x, &targets, scale, training), &basis, training.par)
+    }
+
+    fn training_rows<'a>(
+        &'a self,
+        x: &'a Array2<f64>,
+        targets: &'a [f64],
+        scale: f64,
+        training: &Training<'a>,
+    ) -> TrainingRows<'a> {
+        let (params, n_classes) = (&self.params, self.n_classes);
+        TrainingRows { x, targets, n_classes, scale, params, budget: training.budget, is_trial: false }
+    }
+
+    /// Calls `with` with the retained rows as the kernel sees them; none if there are none, or no kernel yet.
+    pub(crate) fn with_retained<R>(
+        &self,
+        retained: &RetainedRows,
+        training: &Training<'_>,
+        with: impl FnOnce(&Fit<M>, &TrainingRows<'_>) -> Result<R>,
+    ) -> Option<Result<R>> {
+        let fit = self.fit.as_ref()?;
+        let all = retained.features.to_array(0..retained.n_rows());
+        let x = fit.basis.map(self.preparation.map(all.view()));
+        let scale = fit.model.scale();
+        let targets: Vec<f64> = retained.targets.iter().map(|t| t / scale).collect();
+        Some(with(fit, &self.training_rows(&x, &targets, scale, training)))
+    }
+
+    /// Predicts rows in blocks of one size, so that a prediction does not depend on the other rows.
+    pub(crate) fn predict_blocks<R: Send>(
+        &self,
+        fit: &Fit<M>,
+        x: ArrayView2<'_, f32>,
+        par: &Par,
+        predict: impl Fn(&M, &Basis, ArrayView2<'_, f64>) -> R + Send + Sync,
+    ) -> Vec<R>
+    where
+        M: Sync,
+    {
+        let n = x.nrows();
+        par.map(n.div_ceil(BLOCK), |block| {
+            let rows = s![block * BLOCK..((block + 1) * BLOCK).min(n), ..];
+            let prepared = fit.basis.map(self.preparation.map(x.slice(rows)));
+            predict(&fit.model, &fit.basis, prepared.view())
+        })
+    }
+}

@@ -1,0 +1,58 @@
+//! Rows to train on, with everything that a fit needs beside the kernel.
+
+use hedgerow_core::{Budget, ClassId};
+use hedgerow_gp::Kernel;
+use ndarray::Array2;
+
+use crate::design::Design;
+use crate::params::RvmParams;
+
+/// Rows to train on.
+#[derive(Clone, Copy)]
+pub struct TrainingRows<'a> {
+    /// As they are prepared, or as the kernel sees them.
+    pub(crate) x: &'a Array2<f64>,
+    /// The numbers in units of `scale`, or the numbers of the classes.
+    pub(crate) targets: &'a [f64],
+    /// 0 unless targets are classes.
+    pub(crate) n_classes: usize,
+    pub(crate) scale: f64,
+    pub(crate) params: &'a RvmParams,
+    pub(crate) budget: &'a Budget,
+    /// Whether the fit only compares lengths.
+    pub(crate) is_trial: bool,
+}
+
+impl<'a> TrainingRows<'a> {
+    pub(crate) fn design(&self, kernel: &'a Kernel) -> Design<'a> {
+        Design { x: self.x, kernel }
+    }
+
+    /// The rows of each class that has any, or all rows where there are no classes.
+    pub(crate) fn groups(&self) -> Vec<Vec<usize>> {
+        let class = |row: usize| if self.n_classes > 0 { self.targets[row] as usize } else { 0 };
+        let mut groups = vec![Vec::new(); self.n_classes.max(1)];
+        (0..self.targets.len()).for_each(|row| groups[class(row)].push(row));
+        groups.retain(|group| !group.is_empty());
+        groups
+    }
+
+    /// The classes of the rows.
+    pub(crate) fn labels(&self) -> Vec<ClassId> {
+        labels(self.targets)
+    }
+}
+
+/// Targets as classes.
+pub(crate) fn labels(targets: &[f64]) -> Vec<ClassId> {
+    targets.iter().map(|t| ClassId(*t as u32)).collect()
+}
+
+/// How many rows each class has.
+pub(crate) fn counts(targets: &[f64], n_classes: usize) -> Vec<u64> {
+    let mut counts = vec![0; n_classes];
+    if n_classes > 0 {
+        targets.iter().for_each(|class| counts[*class as usize] += 1);
+    }
+    counts
+}
