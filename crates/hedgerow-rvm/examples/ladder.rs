@@ -55,8 +55,8 @@ fn sinc(n: usize, seed: u64, params: RvmParams) -> Result<[f64; 3]> {
     let fitted = RvmRegressor::fit(&data, &params.check()?, &training)?;
     let seconds = start.elapsed().as_secs_f64();
     if seed == 0 {
-        println!("  {:?} {:?} length {:?}", fitted.profile, fitted.notes, fitted.rvm.lengths());
-        fitted.trace.iter().for_each(|p| println!("  {p:?}"));
+        println!("  {:?} {:?} length {:?}", fitted.log.profile, fitted.log.notes, fitted.rvm.lengths());
+        fitted.log.trace.iter().for_each(|p| println!("  {p:?}"));
     }
     let test = Array2::from_shape_fn((1000, 1), |(i, _)| (20.0 * i as f64 / 999.0 - 10.0) as f32);
     let answers = fitted.rvm.predict_values(test.view(), &par)?;
@@ -90,8 +90,8 @@ fn classes(n: usize, seed: u64, params: RvmParams) -> Result<[f64; 3]> {
     let fitted = RvmClassifier::fit(&data, &params.check()?, &training)?;
     let seconds = start.elapsed().as_secs_f64();
     if seed == 0 {
-        println!("  {:?} {:?} length {:?}", fitted.profile, fitted.notes, fitted.rvm.lengths());
-        fitted.trace.iter().for_each(|p| println!("  {p:?}"));
+        println!("  {:?} {:?} length {:?}", fitted.log.profile, fitted.log.notes, fitted.rvm.lengths());
+        fitted.log.trace.iter().for_each(|p| println!("  {p:?}"));
     }
     let said = fitted.rvm.predict(test.view(), &par)?;
     let wrong = said.iter().zip(&truth).filter(|(a, b)| a != b).count();

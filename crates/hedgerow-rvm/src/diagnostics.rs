@@ -24,7 +24,7 @@ pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
     let mut notes = Vec::new();
     let n = trained.fit.columns.len();
     let share = n as f64 / n_rows.max(1) as f64;
-    let of_probe = trained.probe_share.filter(|share| *share > 0.9);
+    let of_probe = trained.log.probe_share.filter(|share| *share > 0.9);
     if n > 20 && (share > NOT_SPARSE || of_probe.is_some()) {
         let what = match of_probe {
             Some(share) => format!("{:.0} % of the rows of a probe are relevant", 100.0 * share),
@@ -55,20 +55,20 @@ pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
                 .into(),
         );
     }
-    let [low, high] =
-        trained.fit.alpha.iter().fold([f64::INFINITY, 0.0_f64], |[low, high], a| [low.min(*a), high.max(*a)]);
+    let low = trained.fit.alpha.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = trained.fit.alpha.iter().copied().fold(0.0, f64::max);
     if n > 0 && high / low > MOST_RATIO {
         notes.push(format!(
             "precisions of weights range from {low:.1e} to {high:.1e}, more than numbers can tell apart: the kernel is \
              probably too wide. Try a smaller length_scale or alpha_max"
         ));
     }
-    let partition = trained.partition;
-    if partition > 0 && trained.most_candidates > 3 * partition {
+    let partition = trained.log.partition_size;
+    if partition > 0 && trained.log.most_candidates > 3 * partition {
         notes.push(format!(
             "{} candidates had to be solved together, more than three times the partition size: set \
              partition_size={}, about twice the number of relevant rows",
-            trained.most_candidates,
+            trained.log.most_candidates,
             2 * n.max(1)
         ));
     }

@@ -4,8 +4,7 @@ use hedgerow_gp::{Kernel, Metric, Shape};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A family of kernels. Lengths are those of [`Shape`]: the widths of Tipping's programs, exp(−r²/w²), and of the thesis's Matérn
-/// kernels are √2 times as long.
+/// A family of kernels. Lengths are those of [`Shape`]: the widths of Tipping's programs, exp(−r²/w²), are √2 times as long.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KernelName {
@@ -35,17 +34,6 @@ pub enum KernelName {
 }
 
 impl KernelName {
-    /// The order of a Matérn kernel.
-    fn order(self) -> Option<f64> {
-        match self {
-            Self::Matern1 => Some(1.0),
-            Self::Matern2 => Some(2.0),
-            Self::Matern3 => Some(3.0),
-            Self::Matern4 => Some(4.0),
-            _ => None,
-        }
-    }
-
     /// The kernel with a length for all columns, or one for each.
     pub(crate) fn kernel(self, lengths: &[f64]) -> Kernel {
         let metric = |factor: f64| match lengths {
@@ -53,18 +41,19 @@ impl KernelName {
             each => Metric::Each(each.iter().map(|l| factor * l).collect()),
         };
         let stationary = |shape| Kernel::Stationary { shape, metric: metric(1.0) };
+        let matern = |nu| stationary(Shape::Matern { nu });
         match self {
             Self::Rbf => stationary(Shape::Rbf),
             Self::Exponential => stationary(Shape::Exponential),
             Self::InverseMultiquadric => stationary(Shape::InverseMultiquadric),
             Self::Compact => {
                 let factor = Shape::Compact { power: 5.0 };
-                stationary(Shape::Matern { nu: 5.0 })
-                    * Kernel::Stationary { shape: factor, metric: metric(4.0) }
+                matern(5.0) * Kernel::Stationary { shape: factor, metric: metric(4.0) }
             }
-            Self::Matern1 | Self::Matern2 | Self::Matern3 | Self::Matern4 => {
-                stationary(Shape::Matern { nu: self.order().unwrap_or(3.0) })
-            }
+            Self::Matern1 => matern(1.0),
+            Self::Matern2 => matern(2.0),
+            Self::Matern3 => matern(3.0),
+            Self::Matern4 => matern(4.0),
             // Rows are divided by their lengths before they come here.
             Self::Polynomial => Kernel::Polynomial { degree: 3, offset: 1.0 },
             Self::Linear => Kernel::linear(1.0),

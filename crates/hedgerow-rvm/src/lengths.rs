@@ -26,7 +26,6 @@ pub(crate) fn best_lengths<M: FittedModel>(rows: &TrainingRows<'_>, training: &T
         rows,
         observer: training.observer,
         par: training.par,
-        of_trial: &training.par.alone(),
         model: std::marker::PhantomData,
     };
     search.find()
@@ -38,8 +37,6 @@ struct LengthSearch<'a, M> {
     rows: TrainingRows<'a>,
     observer: &'a dyn Observer,
     par: &'a Par,
-    /// The one thread of a trial.
-    of_trial: &'a Par,
     model: std::marker::PhantomData<fn() -> M>,
 }
 
@@ -132,7 +129,7 @@ impl<M: FittedModel> LengthSearch<'_, M> {
     fn fit(&self, basis: &Basis, rows: &[usize]) -> Option<Outcome<M>> {
         let (x, targets) = self.part(basis, rows);
         let part = TrainingRows { x: &x, targets: &targets, ..self.rows };
-        M::fit(&part, basis, self.of_trial).ok()
+        M::fit(&part, basis, &self.par.alone()).ok()
     }
 
     /// Some rows as the kernel sees them, and their targets.

@@ -45,12 +45,13 @@ use crate::target::Target as _;
 pub use binary_rvm::BinaryRvm;
 pub use classifier::{ClassificationModel, RvmClassifier};
 pub use kernels::KernelName;
-pub use options::{Heuristic, RowsUsed, Solver, Trainer, WaterMark};
+pub use options::{RowsUsed, Solver, Trainer, WaterMark};
 pub use params::{LengthCriterion, MultiClass, RvmParams, Variance};
 pub use regressor::{RegressionModel, RvmRegressor, ValueLesson};
 pub use rvm::{FittedRvm, Rvm, RvmFacts};
 pub use target::Profile;
 pub use train::TracePoint;
+pub use training_log::TrainingLog;
 
 /// Fails if a limit on memory leaves no room for training.
 fn check_memory(

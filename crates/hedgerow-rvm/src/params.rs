@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::kernels::KernelName;
-use crate::options::{Heuristic, RowsUsed, Solver, Trainer, WaterMark};
+use crate::options::{RowsUsed, Solver, Trainer, WaterMark};
 
 /// How a Relevance Vector Machine is trained, for numbers or for classes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -114,7 +114,6 @@ pub enum Variance {
 
 impl Default for RvmParams {
     fn default() -> Self {
-        let heuristic = Heuristic::default();
         Self {
             kernel: KernelName::Rbf,
             length_scale: 0.0,
@@ -127,8 +126,8 @@ impl Default for RvmParams {
             trainer: Trainer::Auto,
             solver: Solver::Fast,
             partition_size: 0,
-            probe_limits: heuristic.limits,
-            probe_factors: heuristic.factors,
+            probe_limits: [0.25, 0.75],
+            probe_factors: [0.2, 0.6, 1.0],
             water_mark: WaterMark::Current,
             rows: RowsUsed::Auto,
             sample_rows: 8000,
@@ -177,10 +176,16 @@ impl RvmParams {
         Self { trainer, multi_class, reinsert: false, ..self.clone() }
     }
 
-    /// The rule from a probe to a partition size.
-    pub(crate) fn heuristic(&self) -> Heuristic {
-        Heuristic { limits: self.probe_limits, factors: self.probe_factors }
+    /// Candidates added at a time, given the share of the probed rows that were relevant (Ben-Shimon and Shmilovici 2006). Rounds up.
+    pub(crate) fn partition(&self, n_rows: usize, n_features: usize, share: f64) -> usize {
+        let branch = self.probe_limits.iter().filter(|limit| share > **limit).count();
+        (libm::ceil(self.probe_factors[branch] * probe_size(n_rows, n_features)) as usize).max(1)
     }
+}
+
+/// √(N d): how many rows a probe has.
+pub(crate) fn probe_size(n_rows: usize, n_features: usize) -> f64 {
+    libm::sqrt(n_rows as f64 * n_features as f64)
 }
 
 impl Params for RvmParams {
@@ -232,5 +237,22 @@ impl Params for RvmParams {
             return Err(Error::param("ard", "false for a kernel of inner products", true));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn partition_sizes_are_those_published() {
+        let partition = |n_rows, n_features, n_relevant: usize| {
+            let share = n_relevant as f64 / probe_size(n_rows, n_features);
+            RvmParams::default().partition(n_rows, n_features, share)
+        };
+        assert_eq!(partition(6144, 8, 38), 45);
+        assert_eq!(partition(6144, 8, 82), 134);
+        assert_eq!(partition(6144, 32, 78), 89);
+        assert_eq!(partition(100, 4, 20), 20, "a probe that is not sparse");
     }
 }

@@ -1,7 +1,5 @@
 //! What is told about a training run, whatever the model is made of.
 
-use hedgerow_core::StopReason;
-
 use crate::diagnostics;
 use crate::target::Profile;
 use crate::train::{TracePoint, Trained};
@@ -10,33 +8,36 @@ use crate::train::{TracePoint, Trained};
 const MOST_NOTES: usize = 3;
 
 /// How training went.
-#[derive(Default)]
-pub(crate) struct TrainingLog {
-    pub(crate) stop: Option<StopReason>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) trace: Vec<TracePoint>,
-    pub(crate) profile: Profile,
-    /// Candidates added at a time in the first RVM; 0 for all at once.
-    pub(crate) partition: usize,
+#[derive(Debug, Clone, Default)]
+pub struct TrainingLog {
+    /// What is wrong, in words; empty if nothing is.
+    pub notes: Vec<String>,
+    /// The course of the training; of several binary RVMs, one after the other.
+    pub trace: Vec<TracePoint>,
+    /// Where the time went.
+    pub profile: Profile,
+    /// Rows tried at a time, in the first of several binary RVMs; 0 for all at once.
+    pub partition_size: usize,
+    /// The share of a probe that was relevant, where there was one.
+    pub(crate) probe_share: Option<f64>,
+    /// The most candidates of a solve.
+    pub(crate) most_candidates: usize,
 }
 
 impl TrainingLog {
     /// Of RVMs, one after the other, that were fitted to `n_rows` rows.
     pub(crate) fn new(trained: &[Trained], n_rows: usize) -> Self {
-        let mut log = Self {
-            stop: trained.first().map(|trained| trained.stop),
-            partition: trained.first().map_or(0, |trained| trained.partition),
-            ..Self::default()
-        };
+        let mut log = Self::default();
         for trained in trained {
             for note in diagnostics::notes(trained, n_rows) {
                 if log.notes.len() < MOST_NOTES && !log.notes.contains(&note) {
                     log.notes.push(note);
                 }
             }
-            log.profile.add(&trained.profile);
-            log.trace.extend(&trained.trace);
+            log.profile.add(&trained.log.profile);
+            log.trace.extend(&trained.log.trace);
         }
+        log.partition_size = trained.first().map_or(0, |trained| trained.log.partition_size);
         log
     }
 }

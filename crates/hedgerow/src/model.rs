@@ -91,7 +91,7 @@ impl Model {
             }
             ModelParams::Rvm(params) => {
                 let fitted = RvmClassifier::fit(data, &params.clone().check()?, training)?;
-                let (log_evidence, notes) = (Some(fitted.log_evidence), fitted.notes);
+                let (log_evidence, notes) = (Some(fitted.log_evidence), fitted.log.notes);
                 let model = Self::fitted(data, Learner::Rvm(Box::new(fitted.rvm)), fitted.stop);
                 Ok(Fitted { log_evidence, notes, ..model })
             }

@@ -67,8 +67,8 @@ impl ValueModel {
             model: Self { schema: data.schema.clone(), regressor: fitted.rvm },
             log_evidence: fitted.log_evidence,
             stop: fitted.stop,
-            notes: fitted.notes,
-            trace: fitted.trace,
+            notes: fitted.log.notes,
+            trace: fitted.log.trace,
         })
     }
 

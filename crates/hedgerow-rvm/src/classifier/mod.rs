@@ -40,18 +40,11 @@ impl Rvm<ClassificationModel> {
         self.n_classes = schema.n_classes();
         let targets: Vec<f64> = rows.labels.iter().map(|label| f64::from(label.0)).collect();
         let mut answers = Array2::zeros((targets.len(), self.n_classes));
-        let learnt = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
+        let lesson = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
             let part = s![range, ..];
-            rvm.predict_proba_impl(rows.x.slice(part.clone()), training.par, answers.slice_mut(part));
+            rvm.predict_proba_impl(rows.x.slice(part), training.par, answers.slice_mut(part));
         })?;
-        Ok(Lesson {
-            answers,
-            n_learnt: learnt.n_learnt,
-            n_tried: learnt.n_tried,
-            n_replaced: learnt.n_taken,
-            n_forgotten: learnt.n_forgotten,
-            ..Lesson::default()
-        })
+        Ok(Lesson { answers, ..lesson })
     }
 
     /// The retained rows; none if they were left out.

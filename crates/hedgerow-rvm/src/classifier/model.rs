@@ -1,6 +1,6 @@
 //! A fitted classifier: binary RVMs over common relevance vectors, or one regression that all classes share.
 
-use hedgerow_core::{Par, Quality, Result};
+use hedgerow_core::{Par, Quality, Result, StopReason};
 use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::refit::{Refit, RefitFacts};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, CowArray, s};
@@ -73,14 +73,14 @@ impl ClassificationModel {
     }
 
     fn of_shared(rows: &TrainingRows<'_>, basis: Basis, trained: SharedTrained) -> Outcome<Self> {
-        let SharedTrained { shared, relevant, log_evidence, log, .. } = trained;
+        let SharedTrained { shared, relevant, log_evidence, stop, log, .. } = trained;
         let model = Self {
             centers: rows.x.select(Axis(0), &relevant),
             binaries: Vec::new(),
             combination: Combination::new(rows),
             shared: Some(shared),
         };
-        Outcome { model, basis, relevant, log_evidence, log }
+        Outcome { model, basis, relevant, log_evidence, stop, log }
     }
 
     fn of_binaries(rows: &TrainingRows<'_>, basis: &Basis, binaries: Binaries) -> Outcome<Self> {
@@ -96,6 +96,7 @@ impl ClassificationModel {
             model,
             basis: basis.clone(),
             log_evidence: binaries.trained.iter().map(|trained| trained.fit.log_evidence).sum(),
+            stop: binaries.trained.first().map_or(StopReason::Done, |trained| trained.stop),
             log: TrainingLog::new(&binaries.trained, n),
             relevant,
         }

@@ -90,8 +90,8 @@ fn searches_and_solvers_agree_on_easy_data() {
         assert!(
             right > 175 && fitted.log_evidence.is_finite(),
             "{right} {params:?} {:?} {:?}",
-            fitted.notes,
-            fitted.trace
+            fitted.log.notes,
+            fitted.log.trace
         );
         assert!(fitted.rvm.n_relevant() < 20, "{}", fitted.rvm.n_relevant());
     }

@@ -2,7 +2,7 @@
 
 use hedgerow_core::{Budget, Par, Result};
 
-use super::{Posterior, Quadratic, Rules, Solution, Start};
+use super::{Posterior, Quadratic, Rules, SparseFit, Start};
 
 /// Iterations in which the evidence must have moved.
 const STALL: usize = 20;
@@ -10,10 +10,11 @@ const STALL: usize = 20;
 pub(super) fn solve(
     problem: &Quadratic,
     start: &Start,
-    rules: &Rules,
+    rules: &Rules<'_>,
     budget: &Budget,
     par: &Par,
-) -> Result<Solution> {
+) -> Result<SparseFit> {
+    let params = rules.params;
     let first = 1.0 / (problem.n_rows * problem.n_rows);
     let mut active: Vec<usize> = (0..problem.n_candidates()).collect();
     let mut alpha: Vec<f64> =
@@ -24,33 +25,34 @@ pub(super) fn solve(
     let mut old_evidence = f64::NEG_INFINITY;
     let mut jitter = 0.0_f64;
     loop {
-        drop_runaways(&mut active, &mut alpha, rules.alpha_max);
+        drop_runaways(&mut active, &mut alpha, params.alpha_max);
         let posterior = Posterior::new(problem, &active, &alpha, beta, par)?;
         jitter = jitter.max(posterior.jitter());
         let is_below_mark = active.len() < rules.water_mark;
         let is_over = is_converged
             || is_below_mark
-            || n_iterations >= rules.max_iterations
+            || n_iterations >= params.max_iterations
             || active.is_empty()
             || budget.spent().is_some();
         let log_evidence =
             problem.log_evidence(&active, &alpha, beta, &posterior.mean, posterior.factor.log_det());
         if is_over {
             let covariance = posterior.factor.inverse(par);
-            return Ok(Solution {
+            return Ok(SparseFit {
                 mean: posterior.mean,
                 covariance,
                 is_converged: is_converged || active.is_empty(),
                 log_evidence,
-                active,
+                columns: active,
                 alpha,
-                beta,
+                noise: 1.0 / beta,
                 n_iterations,
                 jitter,
+                scores: Vec::new(),
             });
         }
         n_iterations += 1;
-        let [a, b] = rules.priors.alpha;
+        let [a, b, ..] = params.hyper_priors;
         let variances = posterior.factor.inverse_diagonal(par);
         let mut determined = 0.0;
         let mut largest_change = 0.0_f64;
@@ -58,16 +60,16 @@ pub(super) fn solve(
             let gamma = (1.0 - *alpha * variance).clamp(1e-15, 1.0);
             determined += gamma;
             let next = ((gamma + 2.0 * a) / (mean * mean + 2.0 * b)).max(1e-12);
-            if next <= rules.alpha_max {
+            if next <= params.alpha_max {
                 largest_change = largest_change.max((libm::log(next) - libm::log(*alpha)).abs());
             }
             *alpha = next;
         }
         if rules.noise_every > 0 && n_iterations.is_multiple_of(rules.noise_every) {
             let error = problem.squared_error(&active, &posterior.mean);
-            beta = problem.noise_precision(determined, error, &rules.priors);
+            beta = problem.noise_precision(determined, error, params);
         }
-        is_converged = largest_change < rules.tolerance && !alpha.iter().any(|a| *a > rules.alpha_max);
+        is_converged = largest_change < params.tolerance && !alpha.iter().any(|a| *a > params.alpha_max);
         if n_iterations.is_multiple_of(STALL) {
             let has_stalled = (log_evidence - old_evidence).abs() < 1e-7 * problem.n_rows.max(100.0);
             is_converged |= has_stalled;

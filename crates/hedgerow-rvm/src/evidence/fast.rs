@@ -11,7 +11,7 @@
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2, Axis, s};
 
-use super::{Posterior, Quadratic, Rules, Solution, Start};
+use super::{Posterior, Quadratic, Rules, SparseFit, Start};
 
 /// Changes after which everything is computed anew, so that rounding does not add up.
 const REFRESH: usize = 60;
@@ -45,12 +45,12 @@ struct State<'a> {
 pub(super) fn solve(
     problem: &Quadratic,
     start: &Start,
-    rules: &Rules,
+    rules: &Rules<'_>,
     budget: &Budget,
     par: &Par,
-) -> Result<Solution> {
+) -> Result<SparseFit> {
     let active: Vec<usize> =
-        (0..problem.n_candidates()).filter(|i| start.alpha[*i] <= rules.alpha_max).collect();
+        (0..problem.n_candidates()).filter(|i| start.alpha[*i] <= rules.params.alpha_max).collect();
     let n = problem.n_candidates();
     let mut state = State {
         problem,
@@ -70,7 +70,7 @@ pub(super) fn solve(
     let mut n_iterations = 0;
     let mut is_converged = false;
     let mut since_refresh = 0;
-    while n_iterations < rules.max_iterations && budget.spent().is_none() {
+    while n_iterations < rules.params.max_iterations && budget.spent().is_none() {
         let best = state.best(rules);
         let is_noise_due =
             rules.noise_every > 0 && (best.is_none() || (n_iterations + 1).is_multiple_of(rules.noise_every));
@@ -84,7 +84,7 @@ pub(super) fn solve(
             state.beta = problem.noise_precision(
                 state.determined(),
                 problem.squared_error(&state.active, &state.mean),
-                &rules.priors,
+                rules.params,
             );
             let has_moved = (libm::log(state.beta) - libm::log(before)).abs() > NOISE_TOLERANCE;
             if has_moved || best.is_none() {
@@ -142,10 +142,10 @@ impl State<'_> {
     }
 
     /// The change that gains most, if any gains enough; of equals, the first.
-    fn best(&self, rules: &Rules) -> Option<Action> {
+    fn best(&self, rules: &Rules<'_>) -> Option<Action> {
         let mut best: Option<(f64, Action)> = None;
         let mut offer = |gain: f64, action: Action| {
-            if gain > rules.min_gain && best.is_none_or(|(most, _)| gain > most) {
+            if gain > rules.params.min_gain && best.is_none_or(|(most, _)| gain > most) {
                 best = Some((gain, action));
             }
         };
@@ -157,7 +157,7 @@ impl State<'_> {
                 continue;
             }
             let alpha = s * s / rest;
-            if alpha <= rules.alpha_max {
+            if alpha <= rules.params.alpha_max {
                 let gain = 0.5 * (rest / s + libm::log(s / (q * q)));
                 offer(gain, Action::Take { candidate, alpha: alpha.max(1e-12) });
             }
@@ -170,7 +170,7 @@ impl State<'_> {
             let (s, q) = (gamma / variance, mean / variance);
             let rest = q * q - s;
             let alpha = if rest > 0.0 { (s * s / rest).max(1e-12) } else { f64::INFINITY };
-            if alpha <= rules.alpha_max {
+            if alpha <= rules.params.alpha_max {
                 let delta = 1.0 / alpha - 1.0 / old;
                 if (libm::log(alpha) - libm::log(old)).abs() > 1e-6 {
                     let (whole_s, whole_q) = (old * gamma, old * mean);
@@ -181,7 +181,7 @@ impl State<'_> {
             } else {
                 let gain = 0.5 * (-mean * mean / variance - libm::log(old * variance));
                 // One that is no good is dropped even if that gains nothing worth mentioning.
-                offer(gain.max(2.0 * rules.min_gain), Action::Drop { place });
+                offer(gain.max(2.0 * rules.params.min_gain), Action::Drop { place });
             }
         }
         best.map(|(_, action)| action)
@@ -264,7 +264,7 @@ impl State<'_> {
         }
     }
 
-    fn finish(mut self, n_iterations: usize, is_converged: bool, par: &Par) -> Result<Solution> {
+    fn finish(mut self, n_iterations: usize, is_converged: bool, par: &Par) -> Result<SparseFit> {
         let mut order: Vec<usize> = (0..self.active.len()).collect();
         order.sort_by_key(|&i| self.active[i]);
         self.active = order.iter().map(|&i| self.active[i]).collect();
@@ -272,16 +272,17 @@ impl State<'_> {
         self.refresh(par)?;
         let log_evidence =
             self.problem.log_evidence(&self.active, &self.alpha, self.beta, &self.mean, self.log_det);
-        Ok(Solution {
-            active: self.active,
+        Ok(SparseFit {
+            columns: self.active,
             alpha: self.alpha,
-            beta: self.beta,
+            noise: 1.0 / self.beta,
             mean: self.mean,
             covariance: self.covariance,
             log_evidence,
             n_iterations,
             is_converged,
             jitter: self.jitter,
+            scores: Vec::new(),
         })
     }
 }

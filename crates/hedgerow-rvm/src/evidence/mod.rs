@@ -21,6 +21,9 @@ use hedgerow_core::{Budget, Par, Result};
 use hedgerow_gp::linalg::Cholesky;
 use ndarray::{Array1, Array2};
 
+use crate::options::Solver;
+use crate::params::RvmParams;
+
 pub(crate) use multi_target::MultiTarget;
 
 /// What candidate columns and targets sum up to over all rows.
@@ -36,29 +39,14 @@ pub(crate) struct Quadratic {
     pub(crate) n_rows: f64,
 }
 
-/// Gamma priors on `α` (a, b) and on the precision of the noise (c, d); all 0 is flat over their logarithms.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(crate) struct HyperPriors {
-    pub(crate) alpha: [f64; 2],
-    pub(crate) noise: [f64; 2],
-}
-
 /// How a problem is solved.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Rules {
-    pub(crate) priors: HyperPriors,
-    /// Columns with a larger `α` are dropped.
-    pub(crate) alpha_max: f64,
-    /// Of `basic`: the change of log α that is no change.
-    pub(crate) tolerance: f64,
-    /// Of `fast`: the gain of evidence that is no gain.
-    pub(crate) min_gain: f64,
-    pub(crate) max_iterations: usize,
+pub(crate) struct Rules<'a> {
+    pub(crate) params: &'a RvmParams,
     /// Iterations from one estimate of the noise to the next; 0 keeps the noise as it is.
     pub(crate) noise_every: usize,
     /// Of `basic`: stop early when fewer columns than this are left.
     pub(crate) water_mark: usize,
-    pub(crate) is_fast: bool,
 }
 
 /// Where to start: an `α` for each candidate, infinite for one that is out, and the precision of the noise.
@@ -68,36 +56,46 @@ pub(crate) struct Start {
     pub(crate) beta: f64,
 }
 
-/// The relevant columns and the posterior of their weights.
-#[derive(Debug, Clone)]
-pub(crate) struct Solution {
-    /// The candidates that are relevant, in order.
-    pub(crate) active: Vec<usize>,
+impl Start {
+    /// The `α` of candidates from those of known columns.
+    pub(crate) fn of(candidates: &[usize], columns: &[usize], alpha: &[f64], beta: f64) -> Self {
+        let of = |c: &usize| columns.binary_search(c).map_or(f64::INFINITY, |place| alpha[place]);
+        Self { alpha: candidates.iter().map(of).collect(), beta }
+    }
+}
+
+/// Relevant columns and the posterior of their weights.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct SparseFit {
+    /// Numbers of columns, in order: places among candidates; or rows, and the number of rows for the bias.
+    pub(crate) columns: Vec<usize>,
     pub(crate) alpha: Vec<f64>,
-    pub(crate) beta: f64,
     /// μ.
     pub(crate) mean: Array1<f64>,
     /// Σ.
     pub(crate) covariance: Array2<f64>,
+    /// σ²; 1 for classes.
+    pub(crate) noise: f64,
     pub(crate) log_evidence: f64,
     pub(crate) n_iterations: usize,
     pub(crate) is_converged: bool,
     /// What had to be added to the diagonal for a factor to exist, in units of its mean; 0 if nothing.
     pub(crate) jitter: f64,
+    /// Φμ for all rows, where it was computed.
+    pub(crate) scores: Vec<f64>,
 }
 
 /// Solves a problem.
 pub(crate) fn solve(
     problem: &Quadratic,
     start: &Start,
-    rules: &Rules,
+    rules: &Rules<'_>,
     budget: &Budget,
     par: &Par,
-) -> Result<Solution> {
-    if rules.is_fast {
-        fast::solve(problem, start, rules, budget, par)
-    } else {
-        basic::solve(problem, start, rules, budget, par)
+) -> Result<SparseFit> {
+    match rules.params.solver {
+        Solver::Fast => fast::solve(problem, start, rules, budget, par),
+        Solver::Basic => basic::solve(problem, start, rules, budget, par),
     }
 }
 
@@ -186,8 +184,8 @@ impl Quadratic {
     }
 
     /// The new precision of the noise: (N − Σγ + 2c)/(error + 2d).
-    fn noise_precision(&self, n_determined: f64, error: f64, priors: &HyperPriors) -> f64 {
-        let [c, d] = priors.noise;
+    fn noise_precision(&self, n_determined: f64, error: f64, params: &RvmParams) -> f64 {
+        let [_, _, c, d] = params.hyper_priors;
         let freedom = (self.n_rows - n_determined + 2.0 * c).max(1.0);
         // Data without noise would have an infinite precision; a relative deviation of 1e-6 is as good as none.
         let least = 1e-12 * (self.energy / self.n_rows).max(1e-300);

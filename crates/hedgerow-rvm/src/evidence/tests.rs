@@ -18,17 +18,12 @@ fn problem(n: usize, m: usize, seed: u64) -> (Array2<f64>, Array1<f64>, Quadrati
     (phi, t, quadratic)
 }
 
-fn rules(is_fast: bool) -> Rules {
-    Rules {
-        priors: HyperPriors::default(),
-        alpha_max: 1e9,
-        tolerance: 1e-3,
-        min_gain: 1e-4,
-        max_iterations: 2000,
-        noise_every: 1,
-        water_mark: 0,
-        is_fast,
-    }
+fn params(solver: Solver) -> RvmParams {
+    RvmParams { solver, min_gain: 1e-4, max_iterations: 2000, ..RvmParams::default() }
+}
+
+fn rules(params: &RvmParams) -> Rules<'_> {
+    Rules { params, noise_every: 1, water_mark: 0 }
 }
 
 fn outside(m: usize) -> Start {
@@ -69,7 +64,7 @@ fn the_basic_solver_follows_the_formulae() {
     let found = solve(
         &quadratic,
         &outside(9),
-        &Rules { max_iterations: 5, ..rules(false) },
+        &rules(&RvmParams { max_iterations: 5, ..params(Solver::Basic) }),
         &Budget::open(),
         &Par::sequential(),
     )
@@ -87,7 +82,7 @@ fn the_basic_solver_follows_the_formulae() {
         let residual = &t - &phi.dot(&mu);
         beta = (60.0 - gamma.iter().sum::<f64>()) / residual.dot(&residual);
     }
-    assert!((found.beta / beta - 1.0).abs() < 1e-6);
+    assert!(((1.0 / found.noise) / beta - 1.0).abs() < 1e-6);
     for (got, expected) in found.alpha.iter().zip(&alpha) {
         assert!((got.ln() - expected.ln()).abs() < 1e-6, "{got} {expected}");
     }
@@ -97,18 +92,22 @@ fn the_basic_solver_follows_the_formulae() {
 fn both_solvers_find_few_columns_of_equal_evidence() {
     let (phi, t, quadratic) = problem(120, 60, 3);
     let par = Par::sequential();
-    let [basic, fast] =
-        [false, true].map(|f| solve(&quadratic, &outside(60), &rules(f), &Budget::open(), &par).unwrap());
-    assert!(fast.is_converged && fast.active.len() <= 10, "{:?}", fast.active);
-    assert!(basic.active.len() <= 20 && (basic.log_evidence - fast.log_evidence).abs() < 3.0);
+    let [basic, fast] = [Solver::Basic, Solver::Fast]
+        .map(|s| solve(&quadratic, &outside(60), &rules(&params(s)), &Budget::open(), &par).unwrap());
+    assert!(fast.is_converged && fast.columns.len() <= 10, "{:?}", fast.columns);
+    assert!(basic.columns.len() <= 20 && (basic.log_evidence - fast.log_evidence).abs() < 3.0);
     for found in [&basic, &fast] {
-        let y = phi.select(Axis(1), &found.active).dot(&found.mean);
+        let y = phi.select(Axis(1), &found.columns).dot(&found.mean);
         let error = (&y - &t).mapv(|v| v * v).mean().unwrap().sqrt();
-        assert!(error < 0.11 && (found.beta - 100.0).abs() < 40.0, "{error} {}", found.beta);
+        assert!(
+            error < 0.11 && ((1.0 / found.noise) - 100.0).abs() < 40.0,
+            "{error} {}",
+            (1.0 / found.noise)
+        );
     }
     // What the fast solver keeps up to date is what the definition says: S = φᵀC⁻¹φ, Q = φᵀC⁻¹t; and no change would gain.
-    let (_, inverse) = naive(&phi.select(Axis(1), &fast.active), &t, &fast.alpha, fast.beta);
-    for m in (0..60).filter(|m| !fast.active.contains(m)) {
+    let (_, inverse) = naive(&phi.select(Axis(1), &fast.columns), &t, &fast.alpha, 1.0 / fast.noise);
+    for m in (0..60).filter(|m| !fast.columns.contains(m)) {
         let column = phi.column(m);
         let (s, q) = (column.dot(&inverse.dot(&column)), column.dot(&inverse.dot(&t)));
         let gain = if q * q > s { 0.5 * ((q * q - s) / s + (s / (q * q)).ln()) } else { 0.0 };
@@ -120,12 +119,12 @@ fn both_solvers_find_few_columns_of_equal_evidence() {
 fn steps_of_the_fast_solver_gain_what_they_promise() {
     let (phi, t, quadratic) = problem(80, 30, 4);
     let par = Par::sequential();
-    let fixed = Rules { noise_every: 0, ..rules(true) };
     let mut old = naive(&phi.select(Axis(1), &[]), &t, &[], 100.0).0;
     for n in 1..40 {
-        let part = Rules { max_iterations: n, ..fixed };
+        let params = RvmParams { max_iterations: n, ..params(Solver::Fast) };
+        let part = Rules { noise_every: 0, ..rules(&params) };
         let found = solve(&quadratic, &outside(30), &part, &Budget::open(), &par).unwrap();
-        let (slow, _) = naive(&phi.select(Axis(1), &found.active), &t, &found.alpha, found.beta);
+        let (slow, _) = naive(&phi.select(Axis(1), &found.columns), &t, &found.alpha, 1.0 / found.noise);
         assert!((found.log_evidence - slow).abs() < 1e-6, "{n}: {} {slow}", found.log_evidence);
         assert!(slow >= old - 1e-9, "{n}: the evidence fell from {old} to {slow}");
         old = slow;
@@ -136,23 +135,24 @@ fn steps_of_the_fast_solver_gain_what_they_promise() {
 fn marks_priors_and_budgets_are_obeyed() {
     let (_, _, quadratic) = problem(120, 60, 5);
     let par = Par::sequential();
-    let marked = Rules { water_mark: 30, ..rules(false) };
+    let (basic, fast) = (params(Solver::Basic), params(Solver::Fast));
+    let marked = Rules { water_mark: 30, ..rules(&basic) };
     let found = solve(&quadratic, &outside(60), &marked, &Budget::open(), &par).unwrap();
-    assert!(found.active.len() < 30 && !found.is_converged);
-    let broad = Rules { priors: HyperPriors { alpha: [1e-5; 2], noise: [1e-5; 2] }, ..rules(false) };
+    assert!(found.columns.len() < 30 && !found.is_converged);
+    let broad = RvmParams { hyper_priors: [1e-5; 4], ..basic.clone() };
     let [with, without] =
-        [broad, rules(false)].map(|r| solve(&quadratic, &outside(60), &r, &Budget::open(), &par).unwrap());
+        [&broad, &basic].map(|p| solve(&quadratic, &outside(60), &rules(p), &Budget::open(), &par).unwrap());
     assert!((with.log_evidence - without.log_evidence).abs() < 2.0, "a broad prior changes nothing much");
     let stopped = Budget::open();
     stopped.stop.stop();
-    for is_fast in [false, true] {
-        let found = solve(&quadratic, &outside(60), &rules(is_fast), &stopped, &par).unwrap();
+    for params in [&basic, &fast] {
+        let found = solve(&quadratic, &outside(60), &rules(params), &stopped, &par).unwrap();
         assert_eq!(found.n_iterations, 0);
     }
-    let warm = solve(&quadratic, &outside(60), &rules(true), &Budget::open(), &par).unwrap();
+    let warm = solve(&quadratic, &outside(60), &rules(&fast), &Budget::open(), &par).unwrap();
     let mut start = outside(60);
-    warm.active.iter().zip(&warm.alpha).for_each(|(&i, a)| start.alpha[i] = *a);
-    start.beta = warm.beta;
-    let again = solve(&quadratic, &start, &rules(true), &Budget::open(), &par).unwrap();
-    assert!(again.n_iterations < 8 && again.active == warm.active, "{}", again.n_iterations);
+    warm.columns.iter().zip(&warm.alpha).for_each(|(&i, a)| start.alpha[i] = *a);
+    start.beta = 1.0 / warm.noise;
+    let again = solve(&quadratic, &start, &rules(&fast), &Budget::open(), &par).unwrap();
+    assert!(again.n_iterations < 8 && again.columns == warm.columns, "{}", again.n_iterations);
 }

@@ -57,17 +57,17 @@ impl Rvm<RegressionModel> {
         }
         self.check(schema, x, targets)?;
         let mut answers = Normals::default();
-        let learnt = self.learn_rows(schema, x, targets, training, |rvm, range| {
+        let lesson = self.learn_rows(schema, x, targets, training, |rvm, range| {
             let found = rvm.predict_values_impl(x.slice(s![range, ..]), training.par);
             answers.mean.extend(found.mean);
             answers.variance.extend(found.variance);
         })?;
         Ok(ValueLesson {
             answers,
-            n_learnt: learnt.n_learnt,
-            n_tried: learnt.n_tried,
-            n_taken: learnt.n_taken,
-            n_forgotten: learnt.n_forgotten,
+            n_learnt: lesson.n_learnt,
+            n_tried: lesson.n_tried,
+            n_taken: lesson.n_replaced,
+            n_forgotten: lesson.n_forgotten,
         })
     }
 
@@ -80,12 +80,11 @@ impl Rvm<RegressionModel> {
     /// empty if no rows are retained.
     pub fn reinsertion_gains(&self, par: &Par) -> Result<Vec<f64>> {
         let training = Training { par, budget: &Budget::open(), observer: &Silent };
-        let Some(retained) = &self.retained else { return Ok(Vec::new()) };
-        let gains = self.with_retained(retained, &training, |fit, rows| {
+        let (Some(retained), Some(_)) = (&self.retained, &self.fit) else { return Ok(Vec::new()) };
+        self.with_retained(retained, &training, |fit, rows| {
             let (target, from) = fit.model.start(rows, &fit.basis, &retained.relevant(), par);
-            gains(&target, &from, par)
-        });
-        Ok(gains.transpose()?.unwrap_or_default().into_iter().map(|(_, gain)| gain).collect())
+            Ok(gains(&target, &from, par)?.into_iter().map(|(_, gain)| gain).collect())
+        })
     }
 
     /// Fails unless rows and numbers fit the model.

@@ -23,22 +23,21 @@ pub struct RegressionModel {
     alpha: Vec<f64>,
     mean: Array1<f64>,
     covariance: Array2<f64>,
+    /// Training rows that stand for all; none unless the variance is to be healed.
+    sampled: Array2<f64>,
+    facts: RegressionFacts,
+}
+
+/// What is not a table.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct RegressionFacts {
+    /// The place of the bias among the columns.
+    bias: Option<usize>,
     noise: f64,
     scale: f64,
     /// The variance of the targets.
     spread: f64,
-    /// Training rows that stand for all, and how many each stands for; none unless the variance is to be healed.
-    sampled: Array2<f64>,
-    weight: f64,
-}
-
-/// What is not a table.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct RegressionFacts {
-    bias: Option<usize>,
-    noise: f64,
-    scale: f64,
-    spread: f64,
+    /// How many training rows each sampled one stands for.
     weight: f64,
 }
 
@@ -50,17 +49,16 @@ impl RegressionModel {
         } else {
             Array2::zeros((0, rows.x.ncols()))
         };
-        Self {
-            centers: target.design.centers(&fit.columns),
-            alpha: fit.alpha.clone(),
-            mean: fit.mean.clone(),
-            covariance: fit.covariance.clone(),
+        let centers = target.design.centers(&fit.columns);
+        let facts = RegressionFacts {
+            bias: centers.bias,
             noise: fit.noise,
             scale: rows.scale,
             spread: target.variance(),
             weight: n as f64 / sampled.nrows().max(1) as f64,
-            sampled,
-        }
+        };
+        let SparseFit { alpha, mean, covariance, .. } = fit.clone();
+        Self { centers, alpha, mean, covariance, sampled, facts }
     }
 
     fn outcome(
@@ -75,6 +73,7 @@ impl RegressionModel {
             basis: basis.clone(),
             relevant: trained.fit.columns.iter().copied().filter(|&c| c < n).collect(),
             log_evidence: trained.fit.log_evidence,
+            stop: trained.stop,
             log: TrainingLog::new(&[trained], n),
         }
     }
@@ -91,12 +90,12 @@ impl RegressionModel {
         let bias = self.centers.bias.map(|_| target.design.bias());
         let columns = relevant.iter().copied().chain(bias).collect();
         let known = SparseFit::known(target.design, columns, &self.alpha, self.mean.clone(), par);
-        (target, SparseFit { noise: self.noise, ..known })
+        (target, SparseFit { noise: self.facts.noise, ..known })
     }
 
     /// The standard deviation of the noise.
     pub(super) fn noise_deviation(&self) -> f64 {
-        self.scale * libm::sqrt(self.noise)
+        self.facts.scale * libm::sqrt(self.facts.noise)
     }
 
     /// Means and variances of rows as the kernel sees them.
@@ -104,13 +103,13 @@ impl RegressionModel {
         let phi = self.centers.values(&basis.kernel, x, &Par::sequential());
         let known = phi.dot(&self.covariance);
         let own: Array1<f64> = phi.rows().into_iter().zip(known.rows()).map(|(a, b)| a.dot(&b)).collect();
-        let mut variance = own.mapv(|v| v.max(0.0) + self.noise);
+        let mut variance = own.mapv(|v| v.max(0.0) + self.facts.noise);
         if self.sampled.nrows() > 0 {
             variance += &self.healing(basis, x, &phi);
         }
         Normals {
-            mean: phi.dot(&self.mean).iter().map(|m| m * self.scale).collect(),
-            variance: variance.iter().map(|v| v * self.scale * self.scale).collect(),
+            mean: phi.dot(&self.mean).iter().map(|m| m * self.facts.scale).collect(),
+            variance: variance.iter().map(|v| v * self.facts.scale * self.facts.scale).collect(),
         }
     }
 
@@ -118,13 +117,13 @@ impl RegressionModel {
     /// Quiñonero-Candela 2005).
     fn healing(&self, basis: &Basis, x: ArrayView2<'_, f64>, phi: &Array2<f64>) -> Array1<f64> {
         let (par, kernel) = (Par::sequential(), &basis.kernel);
-        let weight = self.weight / self.noise;
+        let weight = self.facts.weight / self.facts.noise;
         let own = kernel.cross(x, self.sampled.view(), &par);
         let at_sampled = self.centers.values(kernel, self.sampled.view(), &par);
         let moments = own.dot(&at_sampled) * weight;
         let v = moments.dot(&self.covariance);
         let diagonal = kernel.diagonal(x);
-        let signal = (self.spread - self.noise).max(1e-6 * self.spread);
+        let signal = (self.facts.spread - self.facts.noise).max(1e-6 * self.facts.spread);
         (0..x.nrows())
             .map(|i| {
                 let explained = moments.row(i).dot(&v.row(i));
@@ -161,7 +160,7 @@ impl FittedModel for RegressionModel {
     }
 
     fn scale(&self) -> f64 {
-        self.scale
+        self.facts.scale
     }
 
     fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
@@ -198,13 +197,7 @@ impl FittedModel for RegressionModel {
     }
 
     fn facts(&self) -> RegressionFacts {
-        RegressionFacts {
-            bias: self.centers.bias,
-            noise: self.noise,
-            scale: self.scale,
-            spread: self.spread,
-            weight: self.weight,
-        }
+        self.facts
     }
 
     fn tables(&self) -> Vec<NamedTable<'_>> {
@@ -223,7 +216,7 @@ impl FittedModel for RegressionModel {
         let covariance = finite(tables, "covariance")?;
         let sampled = finite(tables, "witnesses")?;
         let n = centers.nrows() + usize::from(bias.is_some());
-        let fits = [noise, scale, spread, weight].iter().all(is_positive)
+        let fits = [noise, scale, spread, weight].into_iter().all(is_positive)
             && weights.dim() == (2, n)
             && weights.row(0).iter().all(|a| *a > 0.0)
             && covariance.dim() == (n, n)
@@ -232,16 +225,8 @@ impl FittedModel for RegressionModel {
         if !fits {
             return Err(malformed("centers", "rows, weights, variances and covariances do not fit together"));
         }
-        Ok(Self {
-            centers: Centers { rows: centers, bias },
-            alpha: weights.row(0).to_vec(),
-            mean: weights.row(1).to_owned(),
-            covariance,
-            noise,
-            scale,
-            spread,
-            sampled,
-            weight,
-        })
+        let centers = Centers { rows: centers, bias };
+        let (alpha, mean) = (weights.row(0).to_vec(), weights.row(1).to_owned());
+        Ok(Self { centers, alpha, mean, covariance, sampled, facts })
     }
 }

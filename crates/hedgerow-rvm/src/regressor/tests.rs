@@ -47,7 +47,7 @@ fn lengths_are_found_by_either_search() {
         let model = &fitted.rvm;
         assert!(error(model) < 0.04 && model.n_relevant() < 20, "{} {}", error(model), model.n_relevant());
         assert!((model.noise_deviation().unwrap() - 0.1).abs() < 0.03);
-        assert!(fitted.notes.is_empty() && fitted.log_evidence.is_finite(), "{:?}", fitted.notes);
+        assert!(fitted.log.notes.is_empty() && fitted.log_evidence.is_finite(), "{:?}", fitted.log.notes);
     }
 }
 
@@ -114,12 +114,12 @@ fn what_is_wrong_is_said_in_words() {
     let data = sinc(200, 6);
     let narrow = fit(&data, RvmParams { length_scale: 1e-4, ..Default::default() }, 1);
     assert!(
-        narrow.notes.iter().any(|n| n.contains("too narrow") || n.contains("no row is relevant")),
+        narrow.log.notes.iter().any(|n| n.contains("too narrow") || n.contains("no row is relevant")),
         "{:?}",
-        narrow.notes
+        narrow.log.notes
     );
     let cut = fit(&data, RvmParams { length_scale: 0.4, max_iterations: 1, ..Default::default() }, 1);
-    assert!(cut.notes.iter().any(|n| n.contains("without convergence")), "{:?}", cut.notes);
+    assert!(cut.log.notes.iter().any(|n| n.contains("without convergence")), "{:?}", cut.log.notes);
     let rules = |params: RvmParams| params.check().unwrap_err().to_string();
     assert!(
         rules(RvmParams { hyper_priors: [1.0, 0.0, 0.0, 0.0], ..Default::default() })

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use hedgerow_core::{Error, Result, Schema, Training};
+use hedgerow_core::{Error, Lesson, Result, Schema, Training};
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArrayView2, s};
 
@@ -14,19 +14,9 @@ use super::{FittedModel, Rvm};
 use crate::retained::RetainedRows;
 use crate::training_rows::counts;
 
-/// What came of learning some rows.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Learnt {
-    pub(crate) n_learnt: usize,
-    /// Rows that became candidates.
-    pub(crate) n_tried: usize,
-    /// Those of them that became relevant.
-    pub(crate) n_taken: usize,
-    pub(crate) n_forgotten: usize,
-}
-
 impl<M: FittedModel> Rvm<M> {
-    /// Predicts rows and learns them, one after the other. `predict` is called with rows before they are learnt.
+    /// Predicts rows and learns them, one after the other. `predict` is called with rows before they are learnt; predictions are not part of
+    /// what is returned.
     pub(crate) fn learn_rows(
         &mut self,
         schema: &Schema,
@@ -34,17 +24,17 @@ impl<M: FittedModel> Rvm<M> {
         targets: &[f64],
         training: &Training<'_>,
         mut predict: impl FnMut(&Self, Range<usize>),
-    ) -> Result<Learnt> {
-        let mut learnt = Learnt::default();
-        while learnt.n_learnt < targets.len() {
+    ) -> Result<Lesson> {
+        let mut lesson = Lesson::default();
+        while lesson.n_learnt < targets.len() {
             let Some(retained) = &self.retained else { return Err(Error::NoRows) };
-            let range = learnt.n_learnt..targets.len().min(learnt.n_learnt.saturating_add(retained.room()));
+            let range = lesson.n_learnt..targets.len().min(lesson.n_learnt.saturating_add(retained.room()));
             predict(self, range.clone());
-            learnt.n_learnt = range.end;
+            lesson.n_learnt = range.end;
             if let Some(mut retained) = self.retained.take() {
                 retained.add(x.slice(s![range.clone(), ..]), &targets[range]);
                 let result = if retained.is_due() {
-                    self.update(&mut retained, schema, training, &mut learnt)
+                    self.update(&mut retained, schema, training, &mut lesson)
                 } else {
                     Ok(())
                 };
@@ -55,7 +45,7 @@ impl<M: FittedModel> Rvm<M> {
                 break;
             }
         }
-        Ok(learnt)
+        Ok(lesson)
     }
 
     /// Makes the new rows candidates.
@@ -64,11 +54,11 @@ impl<M: FittedModel> Rvm<M> {
         retained: &mut RetainedRows,
         schema: &Schema,
         training: &Training<'_>,
-        learnt: &mut Learnt,
+        lesson: &mut Lesson,
     ) -> Result<()> {
         let most = self.params.max_rows;
         let n_before = retained.relevant().len();
-        learnt.n_forgotten += retained.forget(most, M::IS_OF_CLASSES, self.params.seed);
+        lesson.n_forgotten += retained.forget(most, M::IS_OF_CLASSES, self.params.seed);
         let has_lost = retained.relevant().len() < n_before;
         retained.facts.next_update = retained.facts.n_seen + retained.pause();
         retained.facts.counts = counts(&retained.targets, self.n_classes);
@@ -82,16 +72,13 @@ impl<M: FittedModel> Rvm<M> {
         let first_new = retained.n_rows() - retained.n_new;
         let preparation =
             (is_stale || has_grown || has_lost).then(|| Preparation::of(schema, &retained.features));
-        let updated = match &preparation {
-            Some(preparation) => self.train(preparation, &retained.features, &retained.targets, training),
-            None => {
-                let updated = self.with_retained(retained, training, |fit, rows| {
-                    fit.model.update(rows, &fit.basis, &retained.relevant(), first_new, training.par)
-                });
-                updated.unwrap_or(Err(Error::NoRows))
-            }
+        let outcome = if let Some(preparation) = &preparation {
+            self.train(preparation, &retained.features, &retained.targets, training)?
+        } else {
+            self.with_retained(retained, training, |fit, rows| {
+                fit.model.update(rows, &fit.basis, &retained.relevant(), first_new, training.par)
+            })?
         };
-        let outcome = updated?;
         // Cut short, the model before is better, and new rows become candidates next time.
         if training.budget.spent().is_some() && self.fit.is_some() {
             return Ok(());
@@ -100,8 +87,8 @@ impl<M: FittedModel> Rvm<M> {
             self.preparation = preparation;
             retained.facts.tuned_at = retained.facts.n_seen;
         }
-        learnt.n_tried += retained.n_new;
-        learnt.n_taken += outcome.relevant.iter().filter(|&&row| row >= first_new).count();
+        lesson.n_tried += retained.n_new;
+        lesson.n_replaced += outcome.relevant.iter().filter(|&&row| row >= first_new).count();
         retained.set_relevant(&outcome.relevant);
         retained.n_new = 0;
         self.set_fit(outcome, &retained.features);

@@ -13,8 +13,6 @@ use crate::basis::Basis;
 use crate::lengths::best_lengths;
 use crate::params::RvmParams;
 use crate::retained::RetainedRows;
-use crate::target::Profile;
-use crate::train::TracePoint;
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, counts};
 
@@ -59,14 +57,8 @@ pub struct FittedRvm<M> {
     pub stop: StopReason,
     /// The log evidence, summed over binary RVMs.
     pub log_evidence: f64,
-    /// What is wrong, in words; empty if nothing is.
-    pub notes: Vec<String>,
-    /// How training went; of several binary RVMs, one after the other.
-    pub trace: Vec<TracePoint>,
-    /// Where the time went.
-    pub profile: Profile,
-    /// Rows tried at a time, in the first of several binary RVMs; 0 for all at once.
-    pub partition_size: usize,
+    /// How training went.
+    pub log: TrainingLog,
 }
 
 /// What a fit gives.
@@ -76,6 +68,7 @@ pub struct Outcome<M> {
     /// The relevance vectors, by their places among the training rows, in order.
     pub(crate) relevant: Vec<usize>,
     pub(crate) log_evidence: f64,
+    pub(crate) stop: StopReason,
     pub(crate) log: TrainingLog,
 }
 
@@ -225,21 +218,15 @@ impl<M: FittedModel> Rvm<M> {
         let mut retained = RetainedRows::of(features, targets, &outcome.relevant, limits);
         retained.facts.counts = counts;
         rvm.retained = Some(retained);
+        let stop = training.budget.spent().unwrap_or(outcome.stop);
+        let log_evidence = outcome.log_evidence;
         let log = rvm.set_fit(outcome, features);
-        Ok(FittedRvm {
-            stop: training.budget.spent().or(log.stop).unwrap_or(StopReason::Done),
-            log_evidence: rvm.fit.as_ref().map_or(f64::NAN, |fit| fit.log_evidence),
-            notes: log.notes,
-            trace: log.trace,
-            profile: log.profile,
-            partition_size: log.partition,
-            rvm,
-        })
+        Ok(FittedRvm { rvm, stop, log_evidence, log })
     }
 
     /// Takes over the outcome of a fit to rows.
     fn set_fit(&mut self, outcome: Outcome<M>, features: &Features) -> TrainingLog {
-        let Outcome { model, basis, relevant, log_evidence, log } = outcome;
+        let Outcome { model, basis, relevant, log_evidence, log, .. } = outcome;
         let raw = features.select(&relevant).to_array(0..relevant.len());
         self.fit = Some(Fit { basis, raw, model, log_evidence });
         log
@@ -298,19 +285,19 @@ impl<M: FittedModel> Rvm<M> {
         TrainingRows { x, targets, n_classes, scale, params, budget: training.budget, is_trial: false }
     }
 
-    /// Calls `with` with the retained rows as the kernel sees them; none if there are none, or no kernel yet.
+    /// Calls `with` with the retained rows as the kernel sees them.
     pub(crate) fn with_retained<R>(
         &self,
         retained: &RetainedRows,
         training: &Training<'_>,
         with: impl FnOnce(&Fit<M>, &TrainingRows<'_>) -> Result<R>,
-    ) -> Option<Result<R>> {
-        let fit = self.fit.as_ref()?;
+    ) -> Result<R> {
+        let fit = self.fit.as_ref().ok_or(Error::NoRows)?;
         let all = retained.features.to_array(0..retained.n_rows());
         let x = fit.basis.map(self.preparation.map(all.view()));
         let scale = fit.model.scale();
         let targets: Vec<f64> = retained.targets.iter().map(|t| t / scale).collect();
-        Some(with(fit, &self.training_rows(&x, &targets, scale, training)))
+        with(fit, &self.training_rows(&x, &targets, scale, training))
     }
 
     /// Predicts rows in blocks of one size, so that a prediction does not depend on the other rows.

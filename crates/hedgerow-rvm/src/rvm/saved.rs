@@ -15,8 +15,9 @@ use crate::retained::{RetainedFacts, RetainedRows};
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct RvmFacts<F> {
     params: RvmParams,
-    #[serde(default, skip_serializing_if = "is_zero")]
-    n_classes: usize,
+    /// None unless targets are classes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    n_classes: Option<usize>,
     preparation: Preparation,
     #[serde(rename = "learnt")]
     fit: Option<FitFacts<F>>,
@@ -32,11 +33,6 @@ struct FitFacts<F> {
     log_evidence: f64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
-fn is_zero(n: &usize) -> bool {
-    *n == 0
-}
-
 impl<M: FittedModel> Saved for Rvm<M> {
     type Facts = RvmFacts<M::Facts>;
 
@@ -49,7 +45,7 @@ impl<M: FittedModel> Saved for Rvm<M> {
         });
         RvmFacts {
             params: self.params.clone(),
-            n_classes: self.n_classes,
+            n_classes: M::IS_OF_CLASSES.then_some(self.n_classes),
             preparation: self.preparation.clone(),
             fit,
             retained: self.retained.as_ref().map(|retained| retained.facts.clone()),
@@ -73,18 +69,17 @@ impl<M: FittedModel> Saved for Rvm<M> {
         let RvmFacts { params, n_classes, preparation, fit, retained } = facts;
         params.rules().map_err(|wrong| malformed("params", wrong.to_string()))?;
         preparation.check().map_err(|detail| malformed("preparation", detail))?;
-        if n_classes > 0 && !M::IS_OF_CLASSES {
-            return Err(malformed("facts", "classes of a model of numbers"));
+        if n_classes.is_some() != M::IS_OF_CLASSES {
+            return Err(malformed("facts", "classes of a model of numbers, or none of a classifier"));
         }
-        let fit =
-            fit.map(|facts| restore_fit(facts, &params, &preparation, n_classes, tables)).transpose()?;
+        let n = n_classes.unwrap_or(0);
+        let fit = fit.map(|facts| restore_fit(facts, &params, &preparation, n, tables)).transpose()?;
         let n_relevant = fit.as_ref().map_or(0, |fit: &Fit<M>| fit.raw.nrows());
-        let of_classes = M::IS_OF_CLASSES.then_some(n_classes);
         let n_features = preparation.n_features();
         let retained = retained
-            .map(|facts| RetainedRows::restore(facts, tables, n_features, of_classes, n_relevant))
+            .map(|facts| RetainedRows::restore(facts, tables, n_features, n_classes, n_relevant))
             .transpose()?;
-        Ok(Self { params, n_classes, preparation, fit, retained })
+        Ok(Self { params, n_classes: n, preparation, fit, retained })
     }
 }
 
@@ -98,7 +93,7 @@ fn restore_fit<M: FittedModel>(
     let FitFacts { lengths, model, log_evidence } = facts;
     let width = preparation.width();
     let is_length = lengths.len() == 1 || lengths.len() == width;
-    if !is_length || !lengths.iter().all(is_positive) || !log_evidence.is_finite() {
+    if !is_length || !lengths.iter().copied().all(is_positive) || !log_evidence.is_finite() {
         return Err(malformed("facts", "lengths that do not fit the columns or are not above 0"));
     }
     let (centers, raw) = (finite(tables, M::CENTERS)?, tables("relevant")?);
@@ -118,8 +113,8 @@ fn restore_fit<M: FittedModel>(
 }
 
 /// Whether a number may be a length or a variance.
-pub(crate) fn is_positive(v: &f64) -> bool {
-    *v > 0.0 && *v < 1e150
+pub(crate) fn is_positive(v: f64) -> bool {
+    v > 0.0 && v < 1e150
 }
 
 /// A table without infinities.

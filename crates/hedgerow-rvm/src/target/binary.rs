@@ -7,11 +7,13 @@
 //! J(w) = ½ wᵀAw − Σ log P(t_n)
 //! ```
 
+use std::borrow::Cow;
+
 use hedgerow_core::{Budget, Error, Par, Result};
 use ndarray::Array1;
 
 use super::regression::rows_of;
-use super::{Candidates, Profile, SparseFit, Target, timed};
+use super::{Candidates, Profile, SparseFit, Target, picked, timed};
 use crate::design::{Design, Table};
 use crate::evidence::{Posterior, Quadratic, Start, solve};
 use crate::params::RvmParams;
@@ -40,26 +42,13 @@ pub(crate) struct Binary<'a> {
 
 /// The rows that a solve uses: their classes, and what is added to their scores.
 struct UsedRows<'a> {
-    is_one: std::borrow::Cow<'a, [bool]>,
-    offsets: Option<std::borrow::Cow<'a, [f64]>>,
-}
-
-/// Weights in training: those of columns, and the score of each row that is used.
-struct Weights {
-    columns: Vec<usize>,
-    values: Array1<f64>,
-    scores: Vec<f64>,
+    is_one: Cow<'a, [bool]>,
+    offsets: Option<Cow<'a, [f64]>>,
 }
 
 impl<'a> Binary<'a> {
     fn used(&self, rows: Option<&[usize]>) -> UsedRows<'a> {
-        match rows {
-            None => UsedRows { is_one: self.is_one.into(), offsets: self.offsets.map(Into::into) },
-            Some(rows) => UsedRows {
-                is_one: rows.iter().map(|&row| self.is_one[row]).collect(),
-                offsets: self.offsets.map(|all| rows.iter().map(|&row| all[row]).collect()),
-            },
-        }
+        UsedRows { is_one: picked(self.is_one, rows), offsets: self.offsets.map(|all| picked(all, rows)) }
     }
 }
 
@@ -101,62 +90,62 @@ impl UsedRows<'_> {
         Quadratic { gram, moment, energy: 0.0, n_rows: scores.len() as f64 }
     }
 
-    /// Goes from one set of weights towards another until the posterior no longer falls; returns how far scores moved.
-    fn go(&self, from: &Weights, to: Weights, alpha: &[f64]) -> (Weights, f64) {
+    /// Goes from one fit towards another until the posterior no longer falls; returns how far scores moved.
+    fn go(&self, from: &SparseFit, mut to: SparseFit) -> (SparseFit, f64) {
         let old: Array1<f64> = to
             .columns
             .iter()
-            .map(|c| from.columns.binary_search(c).map_or(0.0, |place| from.values[place]))
+            .map(|c| from.columns.binary_search(c).map_or(0.0, |place| from.mean[place]))
             .collect();
         let has_dropped = from.columns.iter().any(|c| to.columns.binary_search(c).is_err());
-        let cost = |values: &Array1<f64>, scores: &[f64]| {
-            let penalty: f64 = alpha.iter().zip(values).map(|(a, w)| a * w * w).sum();
-            0.5 * penalty - self.log_likelihood(scores)
-        };
+        let cost =
+            |mean: &Array1<f64>, scores: &[f64]| 0.5 * penalty(&to.alpha, mean) - self.log_likelihood(scores);
         // Weights that were dropped have no cost any more to compare with: then a step is good unless it makes rows much less
         // likely.
         let limit = if has_dropped {
             -self.log_likelihood(&from.scores)
-                + 0.5 * alpha.iter().zip(&to.values).map(|(a, w)| a * w * w).sum::<f64>()
+                + 0.5 * penalty(&to.alpha, &to.mean)
                 + 0.1 * from.scores.len() as f64
         } else {
             cost(&old, &from.scores)
         };
         let mut step = 1.0;
-        let mut moved = to;
-        while cost(&moved.values, &moved.scores) > limit + 1e-9 * limit.abs() && step > LEAST_STEP {
+        while cost(&to.mean, &to.scores) > limit + 1e-9 * limit.abs() && step > LEAST_STEP {
             step /= 2.0;
-            moved.values = (&moved.values + &old) * 0.5;
-            moved.scores.iter_mut().zip(&from.scores).for_each(|(to, from)| *to = 0.5 * (*to + from));
+            to.mean = (&to.mean + &old) * 0.5;
+            to.scores.iter_mut().zip(&from.scores).for_each(|(to, from)| *to = 0.5 * (*to + from));
         }
-        let furthest = moved.scores.iter().zip(&from.scores).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        (moved, furthest)
+        let furthest = to.scores.iter().zip(&from.scores).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        (to, furthest)
     }
 
     /// The mode for fixed `α`, as near as so many steps come to it, and the posterior around it.
     fn mode(
         &self,
         table: &Table<'_>,
-        mut at: Weights,
-        alpha: &[f64],
+        mut fit: SparseFit,
         most_steps: usize,
         par: &Par,
-    ) -> Result<(Weights, Posterior)> {
-        let places: Vec<usize> = (0..at.columns.len()).collect();
+    ) -> Result<(SparseFit, Posterior)> {
+        let places: Vec<usize> = (0..fit.columns.len()).collect();
         let mut n_steps = 0;
         loop {
-            let problem = self.linearized(table, &at.scores, par);
-            let posterior = Posterior::new(&problem, &places, alpha, 1.0, par)?;
-            let scores = table.multiply(&posterior.mean, par);
-            let to = Weights { columns: at.columns.clone(), values: posterior.mean.clone(), scores };
-            let (moved, furthest) = self.go(&at, to, alpha);
-            at = moved;
+            let problem = self.linearized(table, &fit.scores, par);
+            let posterior = Posterior::new(&problem, &places, &fit.alpha, 1.0, par)?;
+            let (mean, scores) = (posterior.mean.clone(), table.multiply(&posterior.mean, par));
+            let (moved, furthest) = self.go(&fit, SparseFit { mean, scores, ..fit.clone() });
+            fit = moved;
             n_steps += 1;
             if furthest < STILL || n_steps >= most_steps {
-                return Ok((at, posterior));
+                return Ok((fit, posterior));
             }
         }
     }
+}
+
+/// wᵀAw.
+fn penalty(alpha: &[f64], mean: &Array1<f64>) -> f64 {
+    alpha.iter().zip(mean).map(|(a, w)| a * w * w).sum()
 }
 
 impl Target for Binary<'_> {
@@ -191,17 +180,9 @@ impl Target for Binary<'_> {
         let rows = rows.as_deref();
         let used = self.used(rows);
         let rules = self.rules(&candidates, false);
-        let mut at = Weights {
-            columns: from.columns.clone(),
-            values: from.mean.clone(),
-            scores: match rows {
-                Some(rows) => rows.iter().map(|&row| from.scores[row]).collect(),
-                None => from.scores.clone(),
-            },
-        };
         let wide = timed(&mut profile.sums, || self.design.table(all, rows, par));
         let mut narrow: Option<(Vec<usize>, Table<'_>)> = None;
-        let mut fit = from.clone();
+        let mut fit = SparseFit { scores: picked(&from.scores, rows).into_owned(), ..from.clone() };
         let n_wide = if from.columns.is_empty() { FIRST_PASSES } else { 1 };
         let n_passes = n_wide + PASSES[usize::from(is_last)];
         let still = if is_last { STILL.max(0.01) } else { 0.05 };
@@ -213,32 +194,26 @@ impl Target for Binary<'_> {
             interrupted()?;
             // All candidates at first, then those that were found relevant.
             if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != fit.columns) {
-                let table = narrowed(&wide, all, &fit.columns);
-                narrow = Some((fit.columns.clone(), table));
+                narrow = Some((fit.columns.clone(), narrowed(&wide, all, &fit.columns)));
             }
             let (columns, table) =
                 narrow.as_ref().map_or((all, &wide), |(columns, table)| (columns.as_slice(), table));
-            let problem = timed(&mut profile.sums, || used.linearized(table, &at.scores, par));
-            let start = Start { alpha: fit.alpha_of(columns), beta: 1.0 };
+            let problem = timed(&mut profile.sums, || used.linearized(table, &fit.scores, par));
+            let start = Start::of(columns, &fit.columns, &fit.alpha, 1.0);
             interrupted()?;
-            let solution = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
-            n_iterations += solution.n_iterations;
-            let has_converged = solution.is_converged;
-            let places = solution.active.clone();
-            let next = SparseFit::from_solution(solution, columns);
+            let mut next = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
+            n_iterations += next.n_iterations;
             jitter = jitter.max(next.jitter);
-            let has_same = next.columns == fit.columns;
-            let change = if has_same { largest_change(&next.alpha, &fit.alpha) } else { f64::INFINITY };
-            let furthest = timed(&mut profile.mode, || {
+            let has_converged = next.is_converged;
+            let (moved, furthest) = timed(&mut profile.mode, || {
                 let mut weights = Array1::zeros(columns.len());
-                places.iter().zip(&next.mean).for_each(|(&place, w)| weights[place] = *w);
-                let scores = table.multiply(&weights, par);
-                let to = Weights { columns: next.columns.clone(), values: next.mean.clone(), scores };
-                let (moved, furthest) = used.go(&at, to, &next.alpha);
-                at = moved;
-                furthest
+                next.columns.iter().zip(&next.mean).for_each(|(&place, w)| weights[place] = *w);
+                next.scores = table.multiply(&weights, par);
+                used.go(&fit, next.over(columns))
             });
-            fit = next;
+            let has_same = moved.columns == fit.columns;
+            let change = if has_same { largest_change(&moved.alpha, &fit.alpha) } else { f64::INFINITY };
+            fit = moved;
             let is_still = has_same && furthest < still && (change < 0.02 || !is_last);
             if is_still && has_converged && pass >= n_wide {
                 is_converged = true;
@@ -250,24 +225,20 @@ impl Target for Binary<'_> {
         }
         interrupted()?;
         let steps = if is_last { MOST_STEPS } else { 1 };
-        let (at, posterior) = timed(&mut profile.mode, || {
+        let (mut fit, posterior) = timed(&mut profile.mode, || {
             let table = narrowed(&wide, all, &fit.columns);
-            used.mode(&table, at, &fit.alpha, steps, par)
+            used.mode(&table, fit, steps, par)
         })?;
-        fit.log_evidence = used.log_likelihood(&at.scores)
-            - 0.5 * fit.alpha.iter().zip(&at.values).map(|(a, w)| a * w * w).sum::<f64>()
+        fit.log_evidence = used.log_likelihood(&fit.scores) - 0.5 * penalty(&fit.alpha, &fit.mean)
             + 0.5 * fit.alpha.iter().map(|a| libm::log(*a)).sum::<f64>()
             - 0.5 * posterior.factor.log_det();
         if is_last {
             fit.covariance = posterior.factor.inverse(par);
         }
-        fit.mean = at.values;
-        fit.scores = match rows {
-            Some(_) => timed(&mut profile.errors, || self.design.multiply(&fit.columns, &fit.mean, par)),
-            None => at.scores,
-        };
-        (fit.is_converged, fit.n_iterations, fit.jitter) = (is_converged, n_iterations, jitter);
-        Ok(fit)
+        if rows.is_some() {
+            fit.scores = timed(&mut profile.errors, || self.design.multiply(&fit.columns, &fit.mean, par));
+        }
+        Ok(SparseFit { n_iterations, is_converged, jitter, ..fit })
     }
 
     fn errors(&self, fit: &SparseFit) -> Vec<f64> {

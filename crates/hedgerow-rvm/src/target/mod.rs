@@ -3,55 +3,25 @@
 mod binary;
 mod regression;
 
+use std::borrow::Cow;
 use std::time::{Duration, Instant};
 
 use hedgerow_core::{Budget, Par, Result};
-use ndarray::{Array1, Array2};
+use ndarray::Array1;
 
 use crate::design::Design;
-use crate::evidence::{HyperPriors, Quadratic, Rules, Solution};
-use crate::options::Solver;
+use crate::evidence::{Quadratic, Rules};
 use crate::params::RvmParams;
 
+pub(crate) use crate::evidence::SparseFit;
 pub(crate) use binary::{Binary, sigmoid};
 pub(crate) use regression::{Regression, sample};
-
-/// Relevant columns and the posterior of their weights.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct SparseFit {
-    /// Numbers of columns, in order: rows, and the number of rows for the bias.
-    pub(crate) columns: Vec<usize>,
-    pub(crate) alpha: Vec<f64>,
-    /// μ.
-    pub(crate) mean: Array1<f64>,
-    /// Σ.
-    pub(crate) covariance: Array2<f64>,
-    /// σ²; 1 for classes.
-    pub(crate) noise: f64,
-    pub(crate) log_evidence: f64,
-    pub(crate) n_iterations: usize,
-    pub(crate) is_converged: bool,
-    /// What had to be added for factors to exist, relative.
-    pub(crate) jitter: f64,
-    /// Φμ for all rows.
-    pub(crate) scores: Vec<f64>,
-}
 
 impl SparseFit {
     /// No columns yet.
     pub(crate) fn empty(n_rows: usize, noise: f64) -> Self {
-        Self {
-            columns: Vec::new(),
-            alpha: Vec::new(),
-            mean: Array1::zeros(0),
-            covariance: Array2::zeros((0, 0)),
-            noise,
-            log_evidence: f64::NEG_INFINITY,
-            n_iterations: 0,
-            is_converged: false,
-            jitter: 0.0,
-            scores: vec![0.0; n_rows],
-        }
+        let (scores, log_evidence) = (vec![0.0; n_rows], f64::NEG_INFINITY);
+        Self { noise, log_evidence, scores, ..Self::default() }
     }
 
     /// Weights that are known already, to start from.
@@ -66,25 +36,10 @@ impl SparseFit {
         Self { columns, alpha: alpha.to_vec(), mean, scores, ..Self::empty(0, 1.0) }
     }
 
-    pub(crate) fn from_solution(solution: Solution, candidates: &[usize]) -> Self {
-        Self {
-            columns: solution.active.iter().map(|&i| candidates[i]).collect(),
-            alpha: solution.alpha,
-            mean: solution.mean,
-            covariance: solution.covariance,
-            noise: 1.0 / solution.beta,
-            log_evidence: solution.log_evidence,
-            n_iterations: solution.n_iterations,
-            is_converged: solution.is_converged,
-            jitter: solution.jitter,
-            scores: Vec::new(),
-        }
-    }
-
-    /// The `α` of candidates: infinite for those that are not relevant here.
-    pub(crate) fn alpha_of(&self, candidates: &[usize]) -> Vec<f64> {
-        let of = |c: &usize| self.columns.binary_search(c).map_or(f64::INFINITY, |place| self.alpha[place]);
-        candidates.iter().map(of).collect()
+    /// With columns that are places among candidates made columns of the design.
+    fn over(mut self, candidates: &[usize]) -> Self {
+        self.columns.iter_mut().for_each(|column| *column = candidates[*column]);
+        self
     }
 }
 
@@ -95,7 +50,7 @@ pub(crate) struct Candidates<'a> {
     pub(crate) columns: &'a [usize],
     /// Where to start.
     pub(crate) from: &'a SparseFit,
-    /// Of the basic solver: stop with fewer columns than this, unless it must converge.
+    /// Of the basic solver: stop with fewer columns than this.
     pub(crate) water_mark: usize,
     /// The rows that the evidence is taken of, where the parameters do not decide that.
     pub(crate) rows: Option<&'a [usize]>,
@@ -169,18 +124,14 @@ pub(crate) trait Target: Sync {
     fn groups(&self) -> Vec<Vec<usize>>;
 
     /// The rules of one solve.
-    fn rules(&self, candidates: &Candidates<'_>, learns_noise: bool) -> Rules {
+    fn rules(&self, candidates: &Candidates<'_>, learns_noise: bool) -> Rules<'_> {
         let params = self.params();
-        let [a, b, c, d] = params.hyper_priors;
-        Rules {
-            priors: HyperPriors { alpha: [a, b], noise: [c, d] },
-            alpha_max: params.alpha_max,
-            tolerance: params.tolerance,
-            min_gain: params.min_gain,
-            max_iterations: params.max_iterations,
-            noise_every: if learns_noise { params.noise_every } else { 0 },
-            water_mark: if candidates.is_last { 0 } else { candidates.water_mark },
-            is_fast: params.solver == Solver::Fast,
-        }
+        let noise_every = if learns_noise { params.noise_every } else { 0 };
+        Rules { params, noise_every, water_mark: candidates.water_mark }
     }
+}
+
+/// The values of some rows; of all where none are named.
+fn picked<'a, T: Copy>(all: &'a [T], rows: Option<&[usize]>) -> Cow<'a, [T]> {
+    rows.map_or(all.into(), |rows| rows.iter().map(|&row| all[row]).collect())
 }

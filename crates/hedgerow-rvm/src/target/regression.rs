@@ -3,7 +3,7 @@
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Par, Result};
 
-use super::{Candidates, Profile, SparseFit, Target, timed};
+use super::{Candidates, Profile, SparseFit, Target, picked, timed};
 use crate::design::Design;
 use crate::evidence::{Quadratic, Start, solve};
 use crate::options::RowsUsed;
@@ -28,10 +28,9 @@ impl Regression<'_> {
 
     /// The problem of candidates over all rows, or over some.
     fn summed(&self, candidates: &[usize], rows: Option<&[usize]>, par: &Par) -> Quadratic {
-        let some: Option<Vec<f64>> = rows.map(|rows| rows.iter().map(|&row| self.targets[row]).collect());
-        let targets = some.as_deref().unwrap_or(self.targets);
+        let targets = picked(self.targets, rows);
         // Summed over once, so that nothing need be kept.
-        let (gram, moment) = self.design.passing(candidates, rows).sums(None, targets, par);
+        let (gram, moment) = self.design.passing(candidates, rows).sums(None, &targets, par);
         let energy = targets.iter().map(|t| t * t).sum();
         Quadratic { gram, moment, energy, n_rows: targets.len() as f64 }
     }
@@ -96,10 +95,10 @@ impl Target for Regression<'_> {
         let Candidates { columns, from, .. } = candidates;
         let rows = rows_of(self.design, &candidates, self.params);
         let problem = timed(&mut profile.sums, || self.summed(columns, rows.as_deref(), par));
-        let start = Start { alpha: from.alpha_of(columns), beta: 1.0 / from.noise };
+        let start = Start::of(columns, &from.columns, &from.alpha, 1.0 / from.noise);
         let rules = self.rules(&candidates, true);
-        let solution = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
-        let mut fit = SparseFit::from_solution(solution, columns);
+        let fit = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
+        let mut fit = fit.over(columns);
         fit.scores = timed(&mut profile.errors, || self.design.multiply(&fit.columns, &fit.mean, par));
         Ok(fit)
     }

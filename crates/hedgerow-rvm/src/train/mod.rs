@@ -15,8 +15,10 @@ use std::time::Instant;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Error, Par, Result, StopReason};
 
-use crate::options::{Heuristic, Trainer, WaterMark};
-use crate::target::{Candidates, Profile, SparseFit, Target};
+use crate::options::{Trainer, WaterMark};
+use crate::params::probe_size;
+use crate::target::{Candidates, SparseFit, Target};
+use crate::training_log::TrainingLog;
 pub(crate) use reinsert::gains;
 
 /// The least number of candidates that are added at a time.
@@ -45,14 +47,7 @@ pub struct TracePoint {
 #[derive(Debug, Clone)]
 pub(crate) struct Trained {
     pub(crate) fit: SparseFit,
-    pub(crate) trace: Vec<TracePoint>,
-    pub(crate) profile: Profile,
-    /// Candidates added at a time; 0 where all were tried at once.
-    pub(crate) partition: usize,
-    /// The share of the probe that was relevant, where there was one.
-    pub(crate) probe_share: Option<f64>,
-    /// The most candidates of a solve.
-    pub(crate) most_candidates: usize,
+    pub(crate) log: TrainingLog,
     pub(crate) stop: StopReason,
 }
 
@@ -75,7 +70,7 @@ pub(crate) fn train<T: Target>(
     }
     match trainer {
         Trainer::Whole => run.whole(from),
-        _ if run.partition >= n => run.whole(from),
+        _ if run.log.partition_size >= n => run.whole(from),
         Trainer::SplitMerge => run.split_merge(),
         Trainer::Incremental => run.working_set(false, from),
         _ => run.working_set(true, from),
@@ -119,7 +114,7 @@ pub(crate) fn train_or_update<T: Target>(
         trained = run.finish(fit, StopReason::Time);
     }
     if target.params().reinsert {
-        trained.fit = reinsert::reinsert(target, trained.fit, budget, par, &mut trained.profile)?;
+        trained.fit = reinsert::reinsert(target, trained.fit, budget, par, &mut trained.log.profile)?;
     }
     Ok(trained)
 }
@@ -130,35 +125,20 @@ struct Run<'a, T> {
     budget: &'a Budget,
     par: &'a Par,
     begun: Instant,
-    trace: Vec<TracePoint>,
-    profile: Profile,
-    partition: usize,
-    probe_share: Option<f64>,
+    log: TrainingLog,
     n_tried: usize,
-    most_candidates: usize,
 }
 
 impl<'a, T: Target> Run<'a, T> {
     fn new(target: &'a T, budget: &'a Budget, par: &'a Par) -> Self {
-        Self {
-            target,
-            budget,
-            par,
-            begun: Instant::now(),
-            trace: Vec::new(),
-            profile: Profile::default(),
-            partition: 0,
-            probe_share: None,
-            n_tried: 0,
-            most_candidates: 0,
-        }
+        Self { target, budget, par, begun: Instant::now(), log: TrainingLog::default(), n_tried: 0 }
     }
 
     /// Maximises the evidence of some rows and the bias.
     fn solve(&mut self, rows: Vec<usize>, from: &SparseFit, is_last: bool) -> Result<SparseFit> {
         let columns = with_bias(self.target, rows);
         let candidates = self.candidates(&columns, from, is_last);
-        self.most_candidates = self.most_candidates.max(columns.len());
+        self.log.most_candidates = self.log.most_candidates.max(columns.len());
         self.solve_candidates(candidates)
     }
 
@@ -170,22 +150,22 @@ impl<'a, T: Target> Run<'a, T> {
     }
 
     fn solve_candidates(&mut self, candidates: Candidates<'_>) -> Result<SparseFit> {
-        let fit = self.target.solve(candidates, self.budget, self.par, &mut self.profile);
+        let fit = self.target.solve(candidates, self.budget, self.par, &mut self.log.profile);
         if self.par.is_stopped() { Err(Error::Interrupted) } else { fit }
     }
 
     fn candidates<'b>(&self, columns: &'b [usize], from: &'b SparseFit, is_last: bool) -> Candidates<'b> {
         let water_mark = match self.target.params().water_mark {
-            WaterMark::Current => columns.len() / 2,
-            WaterMark::Partition => self.partition / 2,
-            WaterMark::None => 0,
+            WaterMark::Current if !is_last => columns.len() / 2,
+            WaterMark::Partition if !is_last => self.log.partition_size / 2,
+            _ => 0,
         };
         Candidates { columns, from, water_mark, rows: None, is_last }
     }
 
     /// Adds a point to the trace.
     fn trace(&mut self, fit: &SparseFit) {
-        self.trace.push(TracePoint {
+        self.log.trace.push(TracePoint {
             seconds: self.begun.elapsed().as_secs_f64(),
             n_tried: self.n_tried,
             n_relevant: fit.columns.len(),
@@ -195,21 +175,13 @@ impl<'a, T: Target> Run<'a, T> {
     }
 
     fn finish(self, fit: SparseFit, stop: StopReason) -> Trained {
-        Trained {
-            fit,
-            trace: self.trace,
-            profile: self.profile,
-            partition: self.partition,
-            probe_share: self.probe_share,
-            most_candidates: self.most_candidates,
-            stop: self.budget.spent().unwrap_or(stop),
-        }
+        Trained { fit, stop: self.budget.spent().unwrap_or(stop), log: self.log }
     }
 
     /// All rows are candidates at once.
     fn whole(mut self, from: Option<&SparseFit>) -> Result<Trained> {
         let empty = self.target.empty();
-        self.partition = 0;
+        self.log.partition_size = 0;
         self.n_tried = self.target.design().n_rows();
         let fit = self.solve((0..self.n_tried).collect(), from.unwrap_or(&empty), true)?;
         self.trace(&fit);
@@ -219,21 +191,23 @@ impl<'a, T: Target> Run<'a, T> {
     /// How many candidates are added at a time: what the parameters say, or what a probe suggests.
     fn choose_partition(&mut self) -> Result<()> {
         let params = self.target.params();
-        self.partition = params.partition_size;
-        if self.partition > 0 {
+        self.log.partition_size = params.partition_size;
+        if self.log.partition_size > 0 {
             return Ok(());
         }
         let (n, d) = self.target.design().x.dim();
-        let rows = drawn(self.target, Heuristic::probe_rows(n, d).min(MOST_PROBED));
+        let wanted = (libm::ceil(probe_size(n, d)) as usize).clamp(1, n.clamp(1, MOST_PROBED));
+        let rows = drawn(self.target, wanted);
         let n_probed = rows.len().max(1);
         // By the rows of the probe alone: it is to tell how sparse the model will be, not to be good.
         let n_relevant = self.solve_rows(rows)?.columns.len();
         // Of the rows that were probed: there are fewer than √(N d) of them when that is more than `MOST_PROBED`.
         let share = n_relevant as f64 / n_probed as f64;
-        let suggested = params.heuristic().partition(n, d, share);
+        let suggested = params.partition(n, d, share);
         // Twice the relevant rows is the best size; √(N d) does not depend on them when N is large.
-        self.partition = suggested.min((2 * n_relevant).max(LEAST_PARTITION)).max(LEAST_PARTITION.min(n));
-        self.probe_share = Some(share);
+        self.log.partition_size =
+            suggested.min((2 * n_relevant).max(LEAST_PARTITION)).max(LEAST_PARTITION.min(n));
+        self.log.probe_share = Some(share);
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ pub(super) fn reinsert<T: Target>(
     }
     let mut run = Run::new(target, budget, par);
     let better = run.solve(united(&fit.columns, &good), &fit, true);
-    profile.add(&run.profile);
+    profile.add(&run.log.profile);
     if par.is_stopped() {
         return Ok(fit);
     }

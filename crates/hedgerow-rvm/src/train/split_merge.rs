@@ -12,7 +12,7 @@ impl<T: Target> Run<'_, T> {
         let empty = self.target.empty();
         let mut fits: Vec<SparseFit> = Vec::new();
         let mut next: Vec<(Vec<usize>, SparseFit)> =
-            rows.chunks(self.partition).map(|part| (united(part, &[]), empty.clone())).collect();
+            rows.chunks(self.log.partition_size).map(|part| (united(part, &[]), empty.clone())).collect();
         self.n_tried = rows.len();
         while next.len() > 1 {
             let solved = self.par.map(next.len(), |i| self.solve_part(&next[i], &self.par.alone()));
@@ -22,8 +22,8 @@ impl<T: Target> Run<'_, T> {
             fits.clear();
             for result in solved {
                 let (fit, profile, n_candidates) = result?;
-                self.profile.add(&profile);
-                self.most_candidates = self.most_candidates.max(n_candidates);
+                self.log.profile.add(&profile);
+                self.log.most_candidates = self.log.most_candidates.max(n_candidates);
                 self.trace(&fit);
                 fits.push(fit);
             }

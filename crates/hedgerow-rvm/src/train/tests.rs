@@ -51,8 +51,8 @@ fn every_trainer_fits_sinc_with_few_rows() {
             let n = one.fit.columns.len();
             assert!(error < 0.03 && n <= 14, "{solver:?} {trainer:?}: {error} with {n}");
             assert!((one.fit.noise.sqrt() - 0.1).abs() < 0.02);
-            assert!(!one.trace.is_empty() && one.trace.iter().all(|p| p.error.is_finite()));
-            assert_eq!(one.trace.last().unwrap().n_tried, 400);
+            assert!(!one.log.trace.is_empty() && one.log.trace.iter().all(|p| p.error.is_finite()));
+            assert_eq!(one.log.trace.last().unwrap().n_tried, 400);
         }
     }
 }
@@ -171,12 +171,12 @@ fn odd_data_do_not_break_it() {
         (Array2::from_shape_fn((50, 1), |(i, _)| i as f64), vec![1e12; 50]),
     ] {
         let design = Design { x: &x, kernel: &kernel };
-        let target = Regression { design: design, targets: &t, params: &params };
+        let target = Regression { design, targets: &t, params: &params };
         let fit = train(&target, None, &Budget::open(), &par).unwrap().fit;
         assert!(fit.scores.iter().all(|v| v.is_finite()) && fit.noise.is_finite());
         let is_one: Vec<bool> = (0..t.len()).map(|i| i % 3 == 0).collect();
         for is_one in [is_one, vec![true; t.len()]] {
-            let target = Binary { design: design, is_one: &is_one, offsets: None, params: &params };
+            let target = Binary { design, is_one: &is_one, offsets: None, params: &params };
             let fit = train(&target, None, &Budget::open(), &par).unwrap().fit;
             assert!(fit.scores.iter().all(|v| v.is_finite()));
         }
@@ -196,7 +196,7 @@ fn a_capped_probe_counts_the_rows_it_probed() {
     let (par, budget) = (Par::sequential(), Budget::open());
     let mut run = Run::new(&target, &budget, &par);
     run.choose_partition().unwrap();
-    let (size, share) = (run.partition, run.probe_share.unwrap());
+    let (size, share) = (run.log.partition_size, run.log.probe_share.unwrap());
     assert!((share - 0.28).abs() < 0.02, "{share}");
     assert_eq!(
         size,

@@ -36,7 +36,7 @@ impl<T: Target> Run<'_, T> {
                     group.sort_unstable_by(|&a, &b| errors[a].total_cmp(&errors[b]).then(b.cmp(&a)));
                 }
             }
-            let chunk = take(&mut groups, &shares, self.partition);
+            let chunk = take(&mut groups, &shares, self.log.partition_size);
             self.n_tried += chunk.len();
             let is_last = chunk.len() == n_left;
             let next = self.solve(united(&fit.columns, &chunk), &fit, is_last);

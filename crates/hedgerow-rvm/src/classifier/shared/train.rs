@@ -55,14 +55,14 @@ pub(crate) struct SharedTrained {
     pub(crate) loss: f64,
     /// The log evidence of the other rows.
     pub(crate) log_evidence: f64,
+    pub(crate) stop: StopReason,
     pub(crate) log: TrainingLog,
 }
 
 /// One regression on some columns.
 struct Round {
     columns: Vec<usize>,
-    alpha: Vec<f64>,
-    beta: f64,
+    start: Start,
     /// The sums of these columns over the rows that were fitted.
     problem: MultiTarget,
     calibration: Calibration,
@@ -133,7 +133,7 @@ impl<'a> SharedTrainer<'a> {
             });
             let is_better = best.as_ref().is_none_or(|best| round.loss < GAIN * best.loss);
             n_idle = if is_better { 0 } else { n_idle + 1 };
-            let (old, alpha, beta) = (round.columns.clone(), round.alpha.clone(), round.beta);
+            let (old, known) = (round.columns.clone(), round.start.clone());
             if is_better {
                 best = Some(round);
             }
@@ -150,14 +150,13 @@ impl<'a> SharedTrainer<'a> {
                 break StopReason::Done;
             }
             n_tried += added.len();
-            (columns, start) = extended(&old, &alpha, &added, beta);
+            (columns, start) = extended(&old, &known.alpha, &added, known.beta);
         };
         let Some(best) = best else { return Err(Error::Interrupted) };
         let (loss, log_evidence, relevant) = (best.loss, best.log_evidence, best.columns.clone());
         let shared = self.finish(best, split, &targets, &mut log.profile)?;
         log.notes = notes_of_shared(relevant.len(), self.labels.len(), is_cut);
-        log.stop = Some(stop);
-        Ok(SharedTrained { shared, relevant, loss, log_evidence, log })
+        Ok(SharedTrained { shared, relevant, loss, log_evidence, stop, log })
     }
 
     /// Raises the evidence of some columns and validates. Returns also the squared error of each fitted row, and the share of validation
@@ -178,9 +177,7 @@ impl<'a> SharedTrainer<'a> {
         if found.active.len() > self.most {
             // Rows that were added to a full set push out those that explain least.
             let places = problem.strongest(&found, self.most);
-            let of =
-                |place: &usize| found.active.binary_search(place).map_or(f64::INFINITY, |i| found.alpha[i]);
-            let start = Start { alpha: places.iter().map(of).collect(), beta: found.beta };
+            let start = Start::of(&places, &found.active, &found.alpha, found.beta);
             let part = problem.narrow(&places);
             found = timed(&mut profile.solve, || part.solve(&start, STEPS, alpha_max, limits))?;
             found.active = found.active.iter().map(|&i| places[i]).collect();
@@ -209,8 +206,7 @@ impl<'a> SharedTrainer<'a> {
         let round = Round {
             columns: relevant,
             problem: problem.narrow(&found.active),
-            alpha: found.alpha,
-            beta: found.beta,
+            start: Start { alpha: found.alpha, beta: found.beta },
             calibration,
             loss,
             log_evidence: found.log_evidence,
@@ -226,7 +222,7 @@ impl<'a> SharedTrainer<'a> {
         targets: &Array2<f64>,
         profile: &mut Profile,
     ) -> Result<Shared> {
-        let Round { columns, alpha, beta, mut problem, calibration, .. } = round;
+        let Round { columns, start: Start { alpha, beta }, mut problem, calibration, .. } = round;
         let design = self.design();
         let of_validation = targets.select(Axis(0), &split.validation);
         let sums = timed(&mut profile.sums, || {
@@ -295,8 +291,7 @@ fn extended(columns: &[usize], alpha: &[f64], others: &[usize], beta: f64) -> (V
     let mut all: Vec<usize> = columns.iter().chain(others).copied().collect();
     all.sort_unstable();
     all.dedup();
-    let of = |c: &usize| columns.binary_search(c).map_or(f64::INFINITY, |place| alpha[place]);
-    let start = Start { alpha: all.iter().map(of).collect(), beta };
+    let start = Start::of(&all, columns, alpha, beta);
     (all, start)
 }
 
