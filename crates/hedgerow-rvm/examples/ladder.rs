@@ -59,8 +59,9 @@ fn sinc(n: usize, seed: u64, params: RvmParams) -> Result<[f64; 3]> {
         fitted.log.trace.iter().for_each(|p| println!("  {p:?}"));
     }
     let test = Array2::from_shape_fn((1000, 1), |(i, _)| (20.0 * i as f64 / 999.0 - 10.0) as f32);
-    let answers = fitted.rvm.predict_values(test.view(), &par)?;
-    let squares: f64 = test.iter().zip(&answers.mean).map(|(x, y)| (clean(f64::from(*x)) - y).powi(2)).sum();
+    let predictions = fitted.rvm.predict_values(test.view(), &par)?;
+    let squares: f64 =
+        test.iter().zip(&predictions.mean).map(|(x, y)| (clean(f64::from(*x)) - y).powi(2)).sum();
     Ok([(squares / 1000.0).sqrt(), fitted.rvm.n_relevant() as f64, seconds])
 }
 
@@ -93,7 +94,7 @@ fn classes(n: usize, seed: u64, params: RvmParams) -> Result<[f64; 3]> {
         println!("  {:?} {:?} length {:?}", fitted.log.profile, fitted.log.notes, fitted.rvm.lengths());
         fitted.log.trace.iter().for_each(|p| println!("  {p:?}"));
     }
-    let said = fitted.rvm.predict(test.view(), &par)?;
-    let wrong = said.iter().zip(&truth).filter(|(a, b)| a != b).count();
+    let predicted = fitted.rvm.predict(test.view(), &par)?;
+    let wrong = predicted.iter().zip(&truth).filter(|(a, b)| a != b).count();
     Ok([wrong as f64 / 5000.0, fitted.rvm.n_relevant() as f64, seconds])
 }

@@ -37,7 +37,7 @@ pub(crate) fn notes(trained: &Trained, n_rows: usize) -> Vec<String> {
     }
     if n == 0 {
         notes.push(
-            "no row is relevant: nothing can be told from these columns with this kernel. Try another length_scale"
+            "no row is relevant: these columns predict nothing with this kernel. Try another length_scale"
                 .into(),
         );
     }

@@ -1,7 +1,7 @@
 //! Relevance Vector Machines (Tipping 2001) for numbers and classes, at any size.
 //!
 //! An RVM is a sum of kernels around training rows, of which the evidence keeps few: the relevance vectors. [`RvmRegressor`] predicts
-//! numbers with their variance, [`RvmClassifier`] the probabilities of any number of classes. [`RvmParams`] says how they are trained;
+//! numbers with their variance, [`RvmClassifier`] the probabilities of any number of classes. [`RvmParams`] holds how they are trained;
 //! [`Trainer`] and [`Solver`] are the choices that matter for time.
 //!
 //! ```

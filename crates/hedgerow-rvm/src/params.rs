@@ -17,7 +17,7 @@ pub struct RvmParams {
     pub length_scale: f64,
     /// Search for a length scale for each column, after one for all was found.
     pub ard: bool,
-    /// What the search maximises: `cv` lowers the out-of-fold error, `evidence` raises the log evidence.
+    /// What the search optimises: `cv` the out-of-fold error, `evidence` the log evidence.
     pub search: LengthCriterion,
     /// Folds of `cv`.
     pub folds: usize,
@@ -75,7 +75,7 @@ pub struct RvmParams {
     pub seed: u64,
 }
 
-/// What the search for length scales maximises.
+/// What the search for length scales optimises.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LengthCriterion {
@@ -176,7 +176,7 @@ impl RvmParams {
         Self { trainer, multi_class, reinsert: false, ..self.clone() }
     }
 
-    /// Candidates added at a time, given the share of the probed rows that were relevant (Ben-Shimon and Shmilovici 2006). Rounds up.
+    /// Candidates added at a time, given the share of the probed rows that were relevant (Ben Shimon 2006). Rounds up.
     pub(crate) fn partition(&self, n_rows: usize, n_features: usize, share: f64) -> usize {
         let branch = self.probe_limits.iter().filter(|limit| share > **limit).count();
         (libm::ceil(self.probe_factors[branch] * probe_size(n_rows, n_features)) as usize).max(1)

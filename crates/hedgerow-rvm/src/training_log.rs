@@ -1,4 +1,4 @@
-//! What is told about a training run, whatever the model is made of.
+//! What a user learns about a training run, whatever the model is made of.
 
 use crate::diagnostics;
 use crate::target::Profile;
@@ -12,7 +12,7 @@ const MOST_NOTES: usize = 3;
 pub struct TrainingLog {
     /// What is wrong, in words; empty if nothing is.
     pub notes: Vec<String>,
-    /// The course of the training; of several binary RVMs, one after the other.
+    /// The trace of the training; of several binary RVMs, one after the other.
     pub trace: Vec<TracePoint>,
     /// Where the time went.
     pub profile: Profile,

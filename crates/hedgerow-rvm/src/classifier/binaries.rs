@@ -52,8 +52,8 @@ impl Binaries {
     }
 }
 
-/// Trains all binary RVMs; from fits that there are, if there are any. Where `first_new` is given, only what is relevant and the rows from it
-/// on are candidates.
+/// Trains all binary RVMs; from fits that there are, if there are any. Where `first_new` is given, only what is relevant and the rows
+/// from it on are candidates.
 pub(crate) fn train_binaries(
     rows: &TrainingRows<'_>,
     basis: &Basis,

@@ -39,12 +39,12 @@ impl Rvm<ClassificationModel> {
         rows.check(schema, self.n_features(), self.n_classes)?;
         self.n_classes = schema.n_classes();
         let targets: Vec<f64> = rows.labels.iter().map(|label| f64::from(label.0)).collect();
-        let mut answers = Array2::zeros((targets.len(), self.n_classes));
+        let mut predictions = Array2::zeros((targets.len(), self.n_classes));
         let lesson = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
             let part = s![range, ..];
-            rvm.predict_proba_impl(rows.x.slice(part), training.par, answers.slice_mut(part));
+            rvm.predict_proba_impl(rows.x.slice(part), training.par, predictions.slice_mut(part));
         })?;
-        Ok(Lesson { answers, ..lesson })
+        Ok(Lesson { answers: predictions, ..lesson })
     }
 
     /// The retained rows; none if they were left out.

@@ -19,8 +19,8 @@ fn fit(data: &Dataset, params: RvmParams, threads: usize) -> FittedRvm<Classific
 
 fn n_right(model: &RvmClassifier, data: &Dataset) -> usize {
     let x = data.features.to_array(0..data.n_rows());
-    let said = model.predict(x.view(), &Par::sequential()).unwrap();
-    said.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+    let predicted = model.predict(x.view(), &Par::sequential()).unwrap();
+    predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn all_ways_with_several_classes_keep_the_contract() {
 
 /// What a regression shared by all classes is for.
 #[test]
-fn shared_scores_are_worth_more_than_those_of_binaries() {
+fn shared_scores_are_worth_more_than_those_of_binary_rvms() {
     let (data, fresh) = (blobs(400, 3, 5, 1), blobs(800, 3, 5, 1));
     let later: Vec<usize> = (400..800).collect();
     let fresh = fresh.select(&later);
@@ -61,9 +61,9 @@ fn shared_scores_are_worth_more_than_those_of_binaries() {
         let losses = fresh.labels.iter().zip(proba.rows()).map(|(label, p)| -libm::log(p[label.index()]));
         losses.sum::<f64>() / 400.0
     };
-    let (shared, machines) = (log_loss(MultiClass::Shared), log_loss(MultiClass::Rest));
-    assert!(shared < machines, "{shared} {machines}");
-    // Two classes have one machine, and nothing to share; few rows have nobody to judge.
+    let (shared, binaries) = (log_loss(MultiClass::Shared), log_loss(MultiClass::Rest));
+    assert!(shared < binaries, "{shared} {binaries}");
+    // Two classes have one binary RVM, and nothing to share; few rows leave none for validation.
     let two = fit(&blobs(200, 2, 2, 3), RvmParams::default(), 1).rvm;
     assert!(two.fit.unwrap().model.shared.is_none());
     let few = fit(&blobs(25, 2, 3, 3), RvmParams::default(), 1).rvm;
@@ -128,8 +128,8 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
                 labels: &data.labels[range.clone()],
                 weights: None,
             };
-            let answers = parts.learn(&data.schema, rows, &training).unwrap().answers;
-            assert_eq!(answers, lesson.answers.slice(s![range, ..]));
+            let predictions = parts.learn(&data.schema, rows, &training).unwrap().answers;
+            assert_eq!(predictions, lesson.answers.slice(s![range, ..]));
             parts = copy(&parts).unwrap();
         }
         assert!(parts == whole, "{multi_class:?}");
@@ -193,9 +193,9 @@ fn a_shared_regression_stays_as_small_as_it_must() {
 #[test]
 fn what_does_not_fit_together_is_an_error() {
     let of = |multi_class| RvmParams { multi_class, length_scale: 1.0, ..Default::default() };
-    let machines = ["rows", "relevant", "machine.1", "memory.features", "memory.rows"];
+    let binaries = ["rows", "relevant", "machine.1", "memory.features", "memory.rows"];
     let shared = ["rows", "relevant", "shared.weights", "shared.precisions", "memory.rows"];
-    for (multi_class, tables) in [(MultiClass::Rest, machines), (MultiClass::Shared, shared)] {
+    for (multi_class, tables) in [(MultiClass::Rest, binaries), (MultiClass::Shared, shared)] {
         let model = fit(&blobs(90, 2, 3, 1), of(multi_class), 1).rvm;
         for (wrong, change) in tables.into_iter().flat_map(|wrong| [(wrong, 0), (wrong, 1), (wrong, 2)]) {
             let restored = RvmClassifier::restore(model.facts(), &mut |name| {

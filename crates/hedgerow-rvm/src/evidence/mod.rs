@@ -8,8 +8,9 @@
 //! L = −½ [ N log 2π − N log β − Σ log α_i − log|Σ| + β(c − 2μᵀb + μᵀGμ) + μᵀAμ ]
 //! ```
 //!
-//! [`basic`] starts with all columns and drops those whose `α` runs away (Tipping 2001); [`fast`] starts with none and takes, changes or drops one
-//! at a time, the one that gains most (Tipping and Faul 2003). [`multi_target`] is `basic` for several targets that share their columns.
+//! [`basic`] starts with all columns and drops those whose `α` runs away (Tipping 2001); [`fast`] starts with none and takes, changes
+//! or drops one at a time, the one that gains most (Tipping and Faul 2003). [`multi_target`] is `basic` for several targets that share
+//! their columns.
 
 mod basic;
 mod fast;

@@ -7,7 +7,8 @@
 //! α_i = Kγ_i / Σ_k M_ik²,      β = K(N − Σγ) / ‖T − ΦM‖²
 //! ```
 //!
-//! With one target these are the steps of [`super::basic`] (Tipping 2001). The cost of K targets is hardly more than that of one: all have the same Σ.
+//! With one target these are the steps of [`super::basic`] (Tipping 2001). The cost of K targets is hardly more than that of one: all
+//! have the same Σ.
 
 use hedgerow_core::{Budget, Par, Result};
 use hedgerow_gp::linalg::Cholesky;

@@ -105,7 +105,7 @@ fn both_solvers_find_few_columns_of_equal_evidence() {
             (1.0 / found.noise)
         );
     }
-    // What the fast solver keeps up to date is what the definition says: S = φᵀC⁻¹φ, Q = φᵀC⁻¹t; and no change would gain.
+    // What the fast solver keeps up to date is what the definition gives: S = φᵀC⁻¹φ, Q = φᵀC⁻¹t; and no change would gain.
     let (_, inverse) = naive(&phi.select(Axis(1), &fast.columns), &t, &fast.alpha, 1.0 / fast.noise);
     for m in (0..60).filter(|m| !fast.columns.contains(m)) {
         let column = phi.column(m);

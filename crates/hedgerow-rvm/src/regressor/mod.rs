@@ -56,14 +56,14 @@ impl Rvm<RegressionModel> {
             return Err(Error::NoRows);
         }
         self.check(schema, x, targets)?;
-        let mut answers = Normals::default();
+        let mut predictions = Normals::default();
         let lesson = self.learn_rows(schema, x, targets, training, |rvm, range| {
             let found = rvm.predict_values_impl(x.slice(s![range, ..]), training.par);
-            answers.mean.extend(found.mean);
-            answers.variance.extend(found.variance);
+            predictions.mean.extend(found.mean);
+            predictions.variance.extend(found.variance);
         })?;
         Ok(ValueLesson {
-            answers,
+            answers: predictions,
             n_learnt: lesson.n_learnt,
             n_tried: lesson.n_tried,
             n_taken: lesson.n_replaced,

@@ -32,8 +32,8 @@ fn grid() -> Array2<f32> {
 }
 
 fn error(model: &RvmRegressor) -> f64 {
-    let answers = model.predict_values(grid().view(), &Par::sequential()).unwrap();
-    let squares: f64 = grid().iter().zip(&answers.mean).map(|(x, y)| (clean(*x) - y).powi(2)).sum();
+    let predictions = model.predict_values(grid().view(), &Par::sequential()).unwrap();
+    let squares: f64 = grid().iter().zip(&predictions.mean).map(|(x, y)| (clean(*x) - y).powi(2)).sum();
     (squares / 200.0).sqrt()
 }
 
@@ -60,8 +60,8 @@ fn intervals_hold_and_a_healed_variance_grows_away_from_the_rows() {
     let par = Par::sequential();
     let fresh = sinc(500, 3);
     for model in [&plain, &healed] {
-        let answers = model.predict_values(fresh.features.to_array(0..500).view(), &par).unwrap();
-        let report = hedgerow_core::metrics::ValueReport::new(&answers, &fresh.targets).unwrap();
+        let predictions = model.predict_values(fresh.features.to_array(0..500).view(), &par).unwrap();
+        let report = hedgerow_core::metrics::ValueReport::new(&predictions, &fresh.targets).unwrap();
         assert!((report.coverage90 - 0.9).abs() < 0.05, "{report:?}");
     }
     let far = array![[0.0_f32], [40.0]];
@@ -152,16 +152,16 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     assert!(whole.n_remembered() <= 150 + 128 && whole.n_seen() == 600);
     assert!(error(&whole) < 0.08, "{}", error(&whole));
     let mut parts = RvmRegressor::new(&data.schema, &params).unwrap();
-    let mut answers = Vec::new();
+    let mut predictions = Vec::new();
     for start in (0..600).step_by(37) {
         let range = start..(start + 37).min(600);
         let part = x.slice(s![range.clone(), ..]);
-        answers
+        predictions
             .extend(parts.learn(&data.schema, part, &data.targets[range], &training).unwrap().answers.mean);
         parts = copy(&parts).unwrap();
     }
     assert_eq!(parts, whole);
-    assert_eq!(answers, lesson.answers.mean);
+    assert_eq!(predictions, lesson.answers.mean);
     let mut frozen = whole.clone().frozen();
     assert!(copy(&frozen).unwrap() == frozen && !frozen.can_learn());
     assert!(matches!(frozen.learn(&data.schema, x.view(), &data.targets, &training), Err(Error::NoRows)));

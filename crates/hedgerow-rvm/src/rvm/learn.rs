@@ -15,8 +15,8 @@ use crate::retained::RetainedRows;
 use crate::training_rows::counts;
 
 impl<M: FittedModel> Rvm<M> {
-    /// Predicts rows and learns them, one after the other. `predict` is called with rows before they are learnt; predictions are not part of
-    /// what is returned.
+    /// Predicts rows and learns them, one after the other. `predict` is called with rows before they are learnt; predictions are not
+    /// part of what is returned.
     pub(crate) fn learn_rows(
         &mut self,
         schema: &Schema,

@@ -34,7 +34,7 @@ pub struct Rvm<M> {
     pub(crate) preparation: Preparation,
     /// None before anything was learnt.
     pub(crate) fit: Option<Fit<M>>,
-    /// What learning more needs; none if it was left out.
+    /// The rows that learning more needs; none if they were left out.
     pub(crate) retained: Option<RetainedRows>,
 }
 
@@ -232,8 +232,8 @@ impl<M: FittedModel> Rvm<M> {
         log
     }
 
-    /// Searches for lengths where the parameters give none, and fits rows from scratch. If it is interrupted, the model is what there is, or
-    /// one of a few rows.
+    /// Searches for lengths where the parameters give none, and fits rows from scratch. If it is interrupted, the model is what there
+    /// is, or one of a few rows.
     fn train(
         &self,
         preparation: &Preparation,

@@ -2,7 +2,7 @@
 //!
 //! Maximising the evidence of candidates costs their number squared a row. So few are tried at a time, and those that are relevant
 //! stay: the working set takes the rows with the largest errors next, the incremental trainer random ones, [`split_merge`] solves parts
-//! side by side (Ben-Shimon and Shmilovici 2006). All three give the model of the last solve, which goes to convergence.
+//! side by side (Ben Shimon 2006). All three give the model of the last solve, which goes to convergence.
 
 mod reinsert;
 mod split_merge;
@@ -25,7 +25,7 @@ pub(crate) use reinsert::gains;
 const LEAST_PARTITION: usize = 16;
 /// Rows of a probe, at most: more would cost more than a wrong partition size.
 const MOST_PROBED: usize = 600;
-/// Rows of each group that stand for all when there is no time for more.
+/// Rows that stand for all when there is no time for more, at most.
 const FEW_ROWS: usize = 200;
 
 /// How a training run stands.
@@ -188,7 +188,7 @@ impl<'a, T: Target> Run<'a, T> {
         Ok(self.finish(fit, StopReason::Done))
     }
 
-    /// How many candidates are added at a time: what the parameters say, or what a probe suggests.
+    /// How many candidates are added at a time: what the parameters give, or what a probe suggests.
     fn choose_partition(&mut self) -> Result<()> {
         let params = self.target.params();
         self.log.partition_size = params.partition_size;
@@ -199,7 +199,7 @@ impl<'a, T: Target> Run<'a, T> {
         let wanted = (libm::ceil(probe_size(n, d)) as usize).clamp(1, n.clamp(1, MOST_PROBED));
         let rows = drawn(self.target, wanted);
         let n_probed = rows.len().max(1);
-        // By the rows of the probe alone: it is to tell how sparse the model will be, not to be good.
+        // By the rows of the probe alone: it estimates how sparse the model will be, not to be good.
         let n_relevant = self.solve_rows(rows)?.columns.len();
         // Of the rows that were probed: there are fewer than √(N d) of them when that is more than `MOST_PROBED`.
         let share = n_relevant as f64 / n_probed as f64;
