@@ -43,7 +43,7 @@ class Run:
     @classmethod
     def from_json(cls, result: dict) -> Run:
         metrics, seconds = result["metrics"], result["seconds"]
-        batches, takeover = result.get("batches", []), result.get("takeover")
+        batches, comparison = result.get("batches", []), result.get("comparison")
         return cls(
             accuracy=metrics["accuracy"],
             log_loss=metrics.get("log_loss"),
@@ -61,7 +61,7 @@ class Run:
             kernel=", ".join(f"{name} {value:.3g}" for name, value in result.get("kernel", {}).items()),
             batches=tuple(batch["seconds"] for batch in batches),
             curve=tuple(batch["metrics"]["accuracy"] for batch in batches if batch.get("metrics")),
-            out_of_sample=(takeover["accuracy_before"], takeover["accuracy_after"]) if takeover else None,
+            out_of_sample=(comparison["forest_accuracy"], comparison["blend_accuracy"]) if comparison else None,
         )
 
     def brief(self) -> str:

@@ -1,6 +1,6 @@
 """A classifier that keeps learning.
 
-Rows stream in; a model answers with a probability for each class, and learns what it is told at once.
+A model predicts a probability for each class and can learn more rows, and new classes, at any time.
 
 >>> from hedgerow import OnlineForestClassifier
 >>> X, y = [[0.0], [0.2], [0.9], [1.0]] * 10, ["low", "low", "high", "high"] * 10

@@ -88,25 +88,25 @@ class ForestArguments:
         bagging : str, default="fraction:0.8"
             Rows each tree sees: `all`, `bootstrap`, `fraction:F`, `amount:N` or `stride:S` (steps of 1 to S).
         learn_left_out : bool, default=True
-            Let each tree learn the rows its bag left out, after they have judged it; only for bags of half the rows or more.
+            Let each tree learn the rows its bag left out, after their out-of-bag votes; only for bags of half the rows or more.
         class_weight : str | Mapping[Any, float] | None, default=None
             Weight of each class: None, `balanced` (all classes count the same), or a mapping from labels to weights.
         probabilities : str, default="leaf"
-            What a tree contributes: `leaf` (the shares in its leaf) or `votes` (its favorite class).
+            What a tree contributes: `leaf` (the class frequencies in its leaf) or `votes` (its most frequent class).
         leaf_power : str | float, default="auto"
-            What the answer of a tree counts: the size of its leaf to this power, from -1 to 1; 0 lets all trees count the same, below 0 suits labels that are right, above 0 noisy ones. `auto` finds out on rows that trees have not seen.
+            The leaf weight, by which the vote of a tree counts: the size of its leaf to this power, from -1 to 1; 0 lets all trees count the same, below 0 suits labels that are right, above 0 noisy ones. `auto` chooses by out-of-sample predictions.
         calibrate : bool, default=True
             Calibrate probabilities on out-of-bag rows where that lowers their log-loss; needs a bagging that leaves rows out.
         patience : int, default=0
             Stop when out-of-bag accuracy has not risen for this many rounds of 10 trees; 0 never stops early.
         pool_rows : int, default=100000
-            Most rows remembered to learn from; 0 sets no limit but memory. The oldest go first, but no class is forgotten.
+            Most retained rows; 0 sets no limit but memory. The oldest go first, but no class is forgotten.
         keep : str, default="all"
-            Which rows a forest that learns online remembers: `all`, `wrong` (those it got wrong) or `uncertain` (those it got wrong or was less than half sure of).
+            Which rows a forest that learns online retains: `all`, `wrong` (those it got wrong) or `uncertain` (those it got wrong or was less than half sure of).
         replace : float, default=0.6
-            While a forest learns online, the share of its trees that may be grown anew each time the rows it remembers double (or half of them are exchanged), from 0 to 4; 0 never replaces a tree.
+            While a forest learns online, the share of its trees that may be grown anew each time its retained rows double (or half of them are exchanged), from 0 to 4; 0 never replaces a tree.
         forget : bool, default=True
-            Forget rows that a noticed drift has put out of date.
+            Forget rows that a detected concept drift has put out of date.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None
@@ -195,7 +195,7 @@ class IvmArguments:
         Parameters
         ----------
         n_active : int, default=100
-            Active rows of each class's machine, at most.
+            Most rows in the active set of each one-vs-rest classifier.
         n_candidates : int, default=0
             Rows drawn at random that compete for each place; 0 lets all rows compete.
         length_scale : float, default=0.0
@@ -207,21 +207,21 @@ class IvmArguments:
         search : str, default="grid"
             How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve.
         objective : str, default="loss"
-            What the search looks at: `loss` is the calibrated log-loss of answers that rows get without their own labels, `evidence` what the filter thinks of the active rows, `error` the thesis's mixture of that evidence and the error.
+            What the search looks at: `loss` is the calibrated log-loss of out-of-sample predictions, `evidence` the log marginal likelihood of the active rows, `error` a mixture of that evidence and the mean error.
         n_trials : int, default=60
             Pairs of length scale and variance that `cma` tries.
         class_kernels : bool, default=False
-            Let each class have a length scale and a variance of its own, near those found for all, where rows that had no part in the choice say that this is better. With `refit` they only serve to choose active rows.
+            Let each class have a length scale and a variance of its own, near those found for all, where held-out rows show that this is better. With `refit` they only serve to choose active rows.
         suppress : bool, default=False
             Rows like active ones of their class are chosen less readily.
         balance : bool, default=False
-            Each machine's active rows have its class and the others in nearly equal numbers.
+            Each active set has rows of its class and of the others in nearly equal numbers.
         second_pass : str, default="none"
             What is done with the sites once the active rows are chosen: `none`, `reversed` or `ep`.
         refit : bool, default=True
             Fit scores to all rows once the active ones are known.
         max_rows : int, default=0
-            Rows that a model which goes on learning remembers, its active rows among them; 0 for 20 times `n_active`, but 2,000 at least.
+            Rows that a model which goes on learning retains, its active rows among them; 0 for 20 times `n_active`, but 2,000 at least.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None
@@ -294,7 +294,7 @@ class GpArguments:
         Parameters
         ----------
         method : str, default="labels"
-            How labels are tied to the process: labels (regression on labels, the fastest), laplace, ep, softmax, dsgq, cik or sik.
+            How labels are tied to the latent function: labels (regression on labels, the fastest), laplace, ep, softmax, dsgq, cik or sik.
         kernel : str, default="rbf"
             Kernel: rbf, matern12, matern32, matern52, rational-quadratic, exponential, inverse-multiquadric, linear or polynomial.
         degree : int, default=2
@@ -388,23 +388,23 @@ class LeafGpArguments:
         leaf_rows : int, default=200
             Most rows of a leaf that holds more than one class, 2 or more: larger ones are split. More is slower and better.
         learner : str, default="labels"
-            What learns in a leaf: labels (regression on labels, the fastest), laplace, ivm or rvm (the fewest rows are kept).
+            The classifier of a leaf: labels (regression on labels, the fastest), laplace, ivm or rvm (the fewest rows are kept).
         n_active : int, default=50
-            Active rows of each class's machine in a leaf, at most; for `learner=ivm`.
+            Active rows of each one-vs-rest classifier in a leaf, at most; for `learner=ivm`.
         fusion : str, default="mean"
-            How the answers of trees become one: mean (of scores), vote, clipped or normalized.
+            How the scores of trees become one: mean (of scores), vote, clipped or normalized.
         sharing : str, default="shared"
             Whether all leaves have the same kernel: shared, or leaf for a length scale of its own for each.
         blend : bool, default=True
-            Let the shares of classes in leaves, which are what the trees would say without processes, count beside the processes, as much as rows that neither had seen say. Finding out takes about as long as the rest of a fit, longer with fewer than 5,000 rows.
+            Blend the class frequencies in leaves, which are the predictions of the trees without GPs, with those of the leaf GPs, by exponents fitted on out-of-fold predictions. The folds take about as long as the rest of a fit, longer with fewer than 5,000 rows.
         length_scale : float, default=0.0
             Length scale of the kernel, on prepared columns; 0 searches for it.
         signal_variance : float, default=0.0
-            Variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts).
+            Signal variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts).
         noise_variance : float, default=0.0
-            Variance of the noise; 0 searches for it (other learners than labels: 0.001).
+            Noise variance; 0 searches for it (other learners than labels: 0.001).
         max_rows : int, default=100000
-            Most rows remembered; 0 sets no limit. The oldest go first.
+            Most rows retained; 0 sets no limit. The oldest are forgotten first.
         forest : Any, default=None
             The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
         max_seconds : float | None, default=None
@@ -471,13 +471,13 @@ class ForestIvmArguments:
         Parameters
         ----------
         combine : str, default="pool"
-            Which rows machines have a say about: pool (all), gate (those that the forest can hardly decide) or route (those that it answers with a class it is often wrong with).
+            Which predictions of the forest are blended with those of an IVM: pool (all), gate (those with a small margin) or route (those of a class that the forest often predicts wrongly).
         margin : float, default=0.0
-            With `combine=gate`: how far apart the forest's two best classes must be for it to decide alone, from 0 to 1; 0 searches for it.
+            With `combine=gate`: the difference of the forest's two largest probabilities from which on it predicts alone, from 0 to 1; 0 searches for it.
         purity : float, default=0.95
-            With `combine=route`: an answer of the forest that is right more often than this needs no machine, from 0 to 1.
+            With `combine=route`: a class that the forest predicts with a higher precision than this gets no IVM, from 0 to 1.
         min_rows : int, default=200
-            With `combine=route`: fewest rows that a machine is made for.
+            With `combine=route`: fewest rows that an IVM is trained on.
         forest : Any, default=None
             The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
         ivm : Any, default=None
@@ -590,11 +590,11 @@ class RvmArguments:
         ard : bool, default=False
             Search for a length scale for each column, after one for all was found.
         search : str, default="cv"
-            What the search looks at: `cv` is the error of rows left out, `evidence` the log evidence of all.
+            What the search optimises: `cv` the out-of-fold error, `evidence` the log evidence.
         folds : int, default=5
-            Parts that `cv` cuts the rows into.
+            Folds of `cv`.
         search_rows : int, default=1000
-            Rows that the search looks at, drawn at random, at most.
+            Rows that the search uses, drawn at random, at most.
         multi_class : str, default="shared"
             Of several classes: `shared` is one sparse regression of all of them, in which a row is relevant to all or to none; `rest` trains each against the rest, `pairs` each against each other, `softmax` all together. For two classes and for few rows, `shared` is `rest`.
         max_relevant : int, default=0
@@ -602,7 +602,7 @@ class RvmArguments:
         trainer : str, default="auto"
             Which rows are tried when: `whole` all at once, `working_set` those with large errors next, `incremental` in random order, `split_merge` parts side by side; `auto` is `whole` for few rows and `working_set` for many.
         solver : str, default="fast"
-            How the evidence is raised: `fast` a row at a time, `basic` all rows at once, dropping those without use.
+            How the evidence is maximised: `fast` a row at a time, `basic` all rows at once, dropping those without use.
         partition_size : int, default=0
             Rows that are tried at a time, besides relevant ones; 0 finds a number by a probe.
         probe_limits : tuple[float, ...], default=(0.25, 0.75)
@@ -610,15 +610,15 @@ class RvmArguments:
         probe_factors : tuple[float, ...], default=(0.2, 0.6, 1.0)
             What the size of the probe is multiplied with for the partition size: sparse, half sparse, not sparse.
         water_mark : str, default="current"
-            When a run of `basic` that is not the last ends early: with half of the `current` candidates left, or half of the `partition`, or `none`.
+            When a solve of `basic` that is not the last ends early: with half of the `current` candidates left, or half of the `partition`, or `none`.
         rows : str, default="auto"
-            Rows that candidates are judged by: `all`, a `sample` except in the last run, or the `active` ones only; `auto` is `all` unless there are more than `sample_rows`.
+            Rows that the evidence of candidates is taken of: `all`, a `sample` except in the last solve, or the `active` ones only; `auto` is `all` unless there are more than `sample_rows`.
         sample_rows : int, default=8000
             Rows of the `sample`.
         patience : int, default=3
             Rounds without gain after which no more rows are tried; 0 tries all.
         reinsert : bool, default=False
-            Try rows that were dropped once more at the end, and take those whose evidence speaks for them.
+            Try rows that were dropped once more at the end, and take those that raise the evidence.
         bias : bool, default=True
             Whether a constant is offered beside the rows.
         noise_variance : float, default=0.1
@@ -626,7 +626,7 @@ class RvmArguments:
         noise_every : int, default=10
             Iterations from one estimate of the noise to the next; 0 keeps `noise_variance`.
         variance : str, default="plain"
-            The variance of answers: `plain` is the machine's own, which shrinks away from the rows; `healed` grows there.
+            The variance of predictions: `plain` is the RVM's own, which shrinks away from the rows; `healed` grows there.
         hyper_priors : tuple[float, ...], default=(0.0, 0.0, 0.0, 0.0)
             Shape and rate of the Gamma priors on the precisions of weights and of noise; 0 is flat. The first two need `solver=basic`.
         alpha_max : float, default=1000000000.0
@@ -636,9 +636,9 @@ class RvmArguments:
         min_gain : float, default=0.01
             Of `fast`: the gain in log evidence below which nothing is changed.
         max_iterations : int, default=1000
-            Iterations of one run, at most.
+            Iterations of one solve, at most.
         max_rows : int, default=2000
-            Rows that a model which goes on learning remembers, relevant ones among them.
+            Rows that a model which goes on learning retains, relevant ones among them.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None
@@ -689,7 +689,7 @@ class ForestKernelArguments:
     """What a model of kind `forest-kernel` can be told."""
 
     _kind: ClassVar[str] = "forest-kernel"
-    _title: ClassVar[str] = "growing trees, then a process"
+    _title: ClassVar[str] = "growing trees, then a Gaussian process"
     _settings: ClassVar[Mapping[str, str]] = {
         "learner": "learner",
         "n_active": "n_active",
@@ -719,15 +719,15 @@ class ForestKernelArguments:
         Parameters
         ----------
         learner : str, default="gp"
-            What learns with the kernel: gp (a Gaussian process with all rows) or ivm (all rows through some that are chosen).
+            What learns with the kernel: gp (a Gaussian process with all rows) or ivm (all rows through the active sets of IVMs).
         n_active : int, default=100
-            With `learner=ivm`: rows that each class chooses, at most.
+            With `learner=ivm`: active rows of each class, at most.
         blend : bool, default=True
-            Let the forest's own answers count beside those of the process, as much as rows that neither had seen say.
+            Blend the predictions of the GP with those of the forest, by out-of-fold predictions.
         noise_variance : float, default=0.0
-            Variance of the noise in labels of ±1, the kernel of a row with itself being 1; 0 searches for it.
+            Noise variance of labels of ±1, the kernel of a row with itself being 1; 0 searches for it.
         max_rows : int, default=20000
-            Rows that are learnt from when the model goes on learning, at most: drawn from those that the forest remembers. A fit takes all rows.
+            Rows that the GP is trained on when the model goes on learning, at most: drawn from those that the forest retains. A fit takes all rows.
         forest : Any, default=None
             The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
         max_seconds : float | None, default=None

@@ -61,7 +61,7 @@ except ImportError:
         """Accuracy as the score."""
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """Share of rows answered right."""
+            """Share of rows predicted right."""
             right = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
             return float(np.average(right, weights=sample_weight))
 
@@ -69,7 +69,7 @@ except ImportError:
         """The coefficient of determination as the score."""
 
         def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-            """Share of the variance of the values that answers explain."""
+            """Share of the variance of the targets that predictions explain (R²)."""
             y = np.asarray(y, float)
             missed = np.average((y - self.predict(X)) ** 2, weights=sample_weight)  # type: ignore[attr-defined]
             spread = np.average((y - np.average(y, weights=sample_weight)) ** 2, weights=sample_weight)

@@ -1,4 +1,4 @@
-"""What every classifier does: fit and answer."""
+"""What every classifier does: fit and predict."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ class Classifier(ClassifierMixin, Estimator[_hedgerow.Model]):
             The columns are in the order of `classes_`; each row sums to 1.
         """
         model = self._fitted()
-        answers: Floats = model.predict_proba(self._rows(X), threads=_base.threads(self.n_jobs))
-        return answers
+        predictions: Floats = model.predict_proba(self._rows(X), threads=_base.threads(self.n_jobs))
+        return predictions
 
     def predict(self, X: Any) -> Array:
         """Return the most probable class of each row.
@@ -76,8 +76,8 @@ class Classifier(ClassifierMixin, Estimator[_hedgerow.Model]):
         array of shape (n_samples,)
         """
         best = self.predict_proba(X).argmax(axis=1)
-        answers: Array = self.classes_[best]
-        return answers
+        predictions: Array = self.classes_[best]
+        return predictions
 
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         name = type(self).__name__
@@ -117,7 +117,7 @@ class Classifier(ClassifierMixin, Estimator[_hedgerow.Model]):
         """Set the attributes that only this kind of model has."""
 
     def _take(self, model: _hedgerow.Model, classes: Array) -> None:
-        """Take over a model and what is known of its columns and classes."""
+        """Set the model and what is known of its columns and classes."""
         self._take_columns(model)
         self.classes_ = classes
 

@@ -48,7 +48,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
     _reader: TableReader
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
-        """Remember which class has which kind of model."""
+        """Register which class has which kind of model."""
         super().__init_subclass__(**kwargs)
         kind = getattr(cls, "_kind", None)
         if kind is not None:
@@ -122,11 +122,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
         return arguments
 
     def _take_loaded(self, model: Native) -> None:
-        """Take over a model from a file."""
+        """Set the model from a file."""
         self._take_columns(model)
 
     def _take_columns(self, model: Native) -> None:
-        """Take over a model and what is known of its columns."""
+        """Set the model and what is known of its columns."""
         self._model = model
         self.n_features_in_ = model.n_features
         names = self._reader.names()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 class OnlineForestClassifier(ForestArguments, OnlineClassifier):
     """A random forest of deep trees that keeps learning.
 
-    It takes any table as it is: missing values, categories and numbers of any scale. `partial_fit` and `learn_one` teach it more,
+    It takes any table as it is: missing values, categories and numbers of any scale. With `partial_fit` and `learn_one` it learns more,
     and the trees that have become the worst are grown anew.
 
     Attributes
@@ -32,7 +32,7 @@ class OnlineForestClassifier(ForestArguments, OnlineClassifier):
     oob_score_ : float
         Share of training rows that trees which had not seen them got right. Only after `fit`, with a bagging that leaves rows out.
     oob_decision_function_ : array of shape (n_samples, n_classes)
-        What those trees say; NaN where every tree has seen a row.
+        Out-of-bag probabilities; NaN where a row is in the bag of every tree.
     n_features_in_ : int
         Columns of the rows it was fitted to.
     feature_names_in_ : array of shape (n_features_in_,)

@@ -10,7 +10,7 @@ from hedgerow._classifier import Classifier
 
 
 class GpClassifier(GpArguments, Classifier):
-    """A Gaussian process that keeps all rows: for a few thousand of them.
+    """The exact Gaussian process classifier: for a few thousand rows.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights,
     and it cannot learn more: `IvmClassifier` can.

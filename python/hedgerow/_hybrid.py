@@ -44,7 +44,7 @@ class LeafGpClassifier(LeafGpArguments, OnlineClassifier):
 
 
 class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
-    """A forest answers first, and Informative Vector Machines settle what it is unsure of.
+    """A forest blended with Informative Vector Machines.
 
     How far each of the two is trusted comes from rows that neither had seen.
     Rows have no weights.
@@ -72,10 +72,10 @@ class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
 
 
 class ForestKernelClassifier(ForestKernelArguments, OnlineClassifier):
-    """A Gaussian process whose kernel is a forest: two rows are as alike as the share of trees in which they share a leaf.
+    """A Gaussian process with the forest kernel: the share of trees in which two rows fall into the same leaf.
 
-    The forest says what matters, the process weighs all rows together. Answers take a few times as long as the forest's own.
-    The forest looks at the weights of rows, the process does not.
+    The forest gives the kernel, and the process is fitted to all rows together. Predictions take a few times as long as the forest's own.
+    Sample weights count for the forest, not for the process.
 
     Attributes
     ----------

@@ -12,7 +12,7 @@ from hedgerow._online import OnlineClassifier
 
 
 class IvmClassifier(IvmArguments, OnlineClassifier):
-    """The Informative Vector Machine: a Gaussian process that keeps the rows that tell most, and keeps learning.
+    """The Informative Vector Machine: a sparse Gaussian process classifier that picks its rows by information gain.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
 
@@ -21,7 +21,7 @@ class IvmClassifier(IvmArguments, OnlineClassifier):
     classes_ : array of shape (n_classes,)
         The classes, in the order of the columns of `predict_proba`.
     active_rows_ : array of shape (n_active_rows, n_features)
-        The rows that answers are computed from.
+        The active set: the rows that predictions are computed from.
     kernel_ : dict
         The parameters of the kernel.
     n_features_in_ : int
@@ -43,7 +43,7 @@ class IvmClassifier(IvmArguments, OnlineClassifier):
 
     @property
     def active_rows_(self) -> NDArray[np.float32]:
-        """The rows that answers are computed from."""
+        """The active set: the rows that predictions are computed from."""
         rows = self._fitted().active_rows
         return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows
 

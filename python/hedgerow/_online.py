@@ -80,8 +80,8 @@ class OnlineClassifier(Classifier):
         if not self.__sklearn_is_fitted__() or not len(self.classes_):
             return {}
         values, _ = self._reader.row(x, grow=False)
-        answer = self._model.predict_proba(values, threads=1)[0]
-        return dict(zip(self.classes_.tolist(), answer.tolist(), strict=True))
+        prediction = self._model.predict_proba(values, threads=1)[0]
+        return dict(zip(self.classes_.tolist(), prediction.tolist(), strict=True))
 
     def predict_one(self, x: Mapping[Any, Any]) -> Any:
         """Return the most probable class of one row; None before anything was learnt.
@@ -91,8 +91,8 @@ class OnlineClassifier(Classifier):
         x : mapping
             The values by the names of their columns.
         """
-        answer = self.predict_proba_one(x)
-        return max(answer, key=answer.__getitem__) if answer else None
+        prediction = self.predict_proba_one(x)
+        return max(prediction, key=prediction.__getitem__) if prediction else None
 
     # What River asks of an estimator beside its methods.
     _supervised = True
@@ -139,7 +139,7 @@ class OnlineClassifier(Classifier):
         codes, classes = _labels.encode_with(labels, self.classes_)
         watchers = Watchers(self, "learning", X, labels) if len(codes) > 1 else None
         try:
-            lesson = self._model.learn(
+            update = self._model.learn(
                 values,
                 codes,
                 new_classes=_labels.names(classes[len(self.classes_) :]),
@@ -157,6 +157,6 @@ class OnlineClassifier(Classifier):
                 watchers.close()
         self._reader.grow(new_categories)
         self.classes_ = classes
-        if lesson.raised is not None:
-            raise lesson.raised
+        if update.raised is not None:
+            raise update.raised
         return self

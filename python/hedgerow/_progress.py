@@ -83,7 +83,7 @@ class Watchers:
             self._all.append(Callbacks(estimator, X, y))
 
     def watch(self) -> Watch | None:
-        """Give what the engine should call, or None if nobody watches."""
+        """Give what the engine should call, or None if there is nothing to report to."""
         return self._tell if self._all else None
 
     def _tell(self, done: int, total: int | None, accuracy: float | None) -> bool:

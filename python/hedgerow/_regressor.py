@@ -1,4 +1,4 @@
-"""What every regressor does: fit and answer with values and intervals."""
+"""What every regressor does: fit, and predict values and intervals."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from hedgerow._regressor import Regressor
 
 
 class RvmClassifier(RvmArguments, OnlineClassifier):
-    """The Relevance Vector Machine: the evidence keeps a handful of rows, which are the whole model.
+    """The Relevance Vector Machine: the evidence chooses a few relevance vectors, which are the whole model.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
 
@@ -23,7 +23,7 @@ class RvmClassifier(RvmArguments, OnlineClassifier):
     classes_ : array of shape (n_classes,)
         The classes, in the order of the columns of `predict_proba`.
     relevance_vectors_ : array of shape (n_relevant_rows, n_features)
-        The rows that answers are computed from.
+        The relevance vectors: the rows that predictions are computed from.
     kernel_ : dict
         The parameters of the kernel.
     log_evidence_ : float or None
@@ -51,7 +51,7 @@ class RvmClassifier(RvmArguments, OnlineClassifier):
 
     @property
     def relevance_vectors_(self) -> NDArray[np.float32]:
-        """The rows that answers are computed from."""
+        """The relevance vectors: the rows that predictions are computed from."""
         rows = self._fitted().active_rows
         return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows
 
@@ -65,14 +65,14 @@ class RvmClassifier(RvmArguments, OnlineClassifier):
 
 
 class RvmRegressor(RvmArguments, Regressor):
-    """The Relevance Vector Machine for values: a handful of rows, and an interval with every answer.
+    """The Relevance Vector Machine for regression: a few relevance vectors, and an interval with every prediction.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
 
     Attributes
     ----------
     relevance_vectors_ : array of shape (n_relevant_rows, n_features)
-        The rows that answers are computed from.
+        The relevance vectors: the rows that predictions are computed from.
     kernel_ : dict
         The parameters of the kernel.
     log_evidence_ : float
@@ -104,7 +104,7 @@ class RvmRegressor(RvmArguments, Regressor):
 
     @property
     def relevance_vectors_(self) -> NDArray[np.float32]:
-        """The rows that answers are computed from."""
+        """The relevance vectors: the rows that predictions are computed from."""
         rows: NDArray[np.float32] = self._fitted().active_rows
         return rows
 

@@ -53,7 +53,7 @@ def _numbers(X: Array) -> Array:
 
 
 class TableReader:
-    """Reads the rows of one task: the first ones say what the columns are, later ones must be like them."""
+    """Reads the rows of one task: the first ones define the columns, later ones must be like them."""
 
     def __init__(self, estimator: str, columns: Columns | None = None, n_features: int | None = None) -> None:
         """Know the columns already, or learn them from the first rows. Columns that are None are numbers without names."""
@@ -84,7 +84,7 @@ class TableReader:
         return np.array([column["name"] for column in self.columns], dtype=object)
 
     def first(self, X: Any) -> Array:
-        """Read the first rows, which say what the columns are."""
+        """Read the first rows, which define the columns."""
         if not _frames.is_frame(X):
             values = as_array(X, self._estimator)
             self.columns, self.has_names, self.n_features = None, False, values.shape[1]

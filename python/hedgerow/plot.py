@@ -9,7 +9,7 @@ Each function draws into the axes it is given, or into new ones, and returns the
 >>> model = OnlineForestClassifier(random_state=0).fit(X[:100], y[:100])
 >>> axes = plot.reliability(model, X[100:], y[100:])
 >>> axes.get_xlabel()
-'what it says'
+'confidence'
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ def learning_curve(
 ) -> Any:
     """Draw how accuracy grows while a model learns rows in batches.
 
-    Each batch is first answered, then learnt: that accuracy is about rows the model has not seen. The model itself is not changed.
+    Each batch is first predicted, then learnt (prequential accuracy). The model itself is not changed.
 
     Parameters
     ----------
     model : a classifier with `partial_fit`
-        A copy of it that has learnt nothing is taught.
+        A copy of it is trained from the start.
     X, y : the rows and their labels, in the order in which they come
     batches : int
         The number of batches.
     test : pair of rows and labels, optional
-        Rows to be asked about after each batch; a second curve.
+        Rows that are predicted after each batch; a second curve.
     ax : axes of matplotlib, optional
 
     Returns
@@ -79,17 +79,16 @@ def learning_curve(
 
 
 def reliability(model: Classifier, X: Any, y: Any, *, bins: int = 10, ax: Any = None) -> Any:
-    """Draw how often a model is right when it says how sure it is.
+    """Draw the accuracy of a model by its confidence.
 
-    A model that means what it says lies on the diagonal. Bars show how many rows there are; whiskers the doubt that few rows leave
-    (two standard errors).
+    A calibrated model lies on the diagonal. Bars show how many rows there are, whiskers two standard errors.
 
     Parameters
     ----------
     model : a fitted classifier
-    X, y : rows it has not seen, and their labels
+    X, y : held-out rows and their labels
     bins : int
-        Steps of the probability of the most probable class.
+        Bins of the confidence, the probability of the most probable class.
     ax : axes of matplotlib, optional
 
     Returns
@@ -97,27 +96,27 @@ def reliability(model: Classifier, X: Any, y: Any, *, bins: int = 10, ax: Any = 
     axes of matplotlib
     """
     ax = _axes(ax, (4.8, 4.4))
-    answers = model.predict_proba(X)
-    sure = answers.max(axis=1)
-    right = model.classes_[answers.argmax(axis=1)] == np.asarray(y)
-    place = np.minimum((sure * bins).astype(int), bins - 1)
+    predictions = model.predict_proba(X)
+    top = predictions.max(axis=1)
+    right = model.classes_[predictions.argmax(axis=1)] == np.asarray(y)
+    place = np.minimum((top * bins).astype(int), bins - 1)
     counts = np.bincount(place, minlength=bins)
     there = counts > 0
-    said = np.bincount(place, sure, bins)[there] / counts[there]
+    confidence = np.bincount(place, top, bins)[there] / counts[there]
     was = np.bincount(place, right, bins)[there] / counts[there]
-    error = float(np.abs(said - was) @ counts[there] / counts.sum())
-    doubt = 2 * np.sqrt(was * (1 - was) / counts[there])
+    error = float(np.abs(confidence - was) @ counts[there] / counts.sum())
+    spread = 2 * np.sqrt(was * (1 - was) / counts[there])
     ax.plot([0, 1], [0, 1], "--", color=_SOFT, linewidth=1)
     middles = (np.arange(bins) + 0.5) / bins
     ax.bar(middles, 0.25 * counts / counts.max(), 0.9 / bins, color=_ACCENT, alpha=0.15, linewidth=0)
-    ax.errorbar(said, was, yerr=np.minimum(doubt, [was, 1 - was]), fmt="o", color=_ACCENT, markersize=5, elinewidth=1.5)
-    ax.set(xlabel="what it says", ylabel="how often it is right", xlim=(0, 1), ylim=(0, 1.02))
-    ax.set_title(f"calibration error {error:.3f}", loc="left", fontsize="medium", color=_SOFT)
+    ax.errorbar(confidence, was, yerr=np.minimum(spread, [was, 1 - was]), fmt="o", color=_ACCENT, markersize=5, elinewidth=1.5)
+    ax.set(xlabel="confidence", ylabel="accuracy", xlim=(0, 1), ylim=(0, 1.02))
+    ax.set_title(f"ECE {error:.3f}", loc="left", fontsize="medium", color=_SOFT)
     return ax
 
 
 def decision_map(model: Classifier, X: Any, y: Any, *, points: int = 200, ax: Any = None) -> Any:
-    """Draw what a model of two columns says everywhere: the hue is the class, grey is doubt.
+    """Draw what a model of two columns predicts everywhere: the hue is the class, grey is uncertainty.
 
     Parameters
     ----------
@@ -143,12 +142,12 @@ def decision_map(model: Classifier, X: Any, y: Any, *, points: int = 200, ax: An
         import pandas
 
         grid = pandas.DataFrame(grid, columns=model.feature_names_in_)
-    answers = model.predict_proba(grid)
+    predictions = model.predict_proba(grid)
     hues, grey = _rgb(len(model.classes_)), _rgb_of(_UNSURE)
-    best = answers.argmax(axis=1)
+    best = predictions.argmax(axis=1)
     chance = 1 / len(model.classes_)
-    sure = np.clip((answers.max(axis=1) - chance) / (1 - chance), 0, 1)[:, None]
-    colours = (grey + sure * (hues[best] - grey)) * 0.65 + 0.35
+    top = np.clip((predictions.max(axis=1) - chance) / (1 - chance), 0, 1)[:, None]
+    colours = (grey + top * (hues[best] - grey)) * 0.65 + 0.35
     extent = (low[0], high[0], low[1], high[1])
     ax.imshow(colours.reshape(points, points, 3), origin="lower", extent=extent, aspect="auto", interpolation="bilinear")
     for place, label in enumerate(model.classes_):
@@ -162,12 +161,12 @@ def decision_map(model: Classifier, X: Any, y: Any, *, points: int = 200, ax: An
 
 
 def confusion(model: Classifier, X: Any, y: Any, *, ax: Any = None) -> Any:
-    """Draw which classes are taken for which others: rows are the truth, columns the answers, darker is more often.
+    """Draw the confusion of classes: rows are true classes, columns predictions, darker is more often.
 
     Parameters
     ----------
     model : a fitted classifier
-    X, y : rows it has not seen, and their labels
+    X, y : held-out rows and their labels
     ax : axes of matplotlib, optional
 
     Returns
@@ -177,12 +176,12 @@ def confusion(model: Classifier, X: Any, y: Any, *, ax: Any = None) -> Any:
     classes = model.classes_
     n = len(classes)
     ax = _axes(ax, (1.6 + 0.45 * n, 1.4 + 0.42 * n))
-    answers = model.predict_proba(X).argmax(axis=1)
+    predictions = model.predict_proba(X).argmax(axis=1)
     places = {label: place for place, label in enumerate(classes.tolist())}
     truth = np.array([places.get(label, -1) for label in np.asarray(y).tolist()])
     known = truth >= 0
     counts = np.zeros((n, n), int)
-    np.add.at(counts, (truth[known], answers[known]), 1)
+    np.add.at(counts, (truth[known], predictions[known]), 1)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     heat, right = _rgb_of(_HEAT), _rgb_of(_RIGHT)
     strength = np.sqrt(share)[:, :, None]
@@ -194,7 +193,7 @@ def confusion(model: Classifier, X: Any, y: Any, *, ax: Any = None) -> Any:
             ax.text(j, i, count, ha="center", va="center", fontsize=8 if n > 6 else 10, color="#1a2025")
     ax.set_xticks(range(n), [str(label) for label in classes])
     ax.set_yticks(range(n), [str(label) for label in classes])
-    ax.set(xlabel="answer", ylabel="truth")
+    ax.set(xlabel="prediction", ylabel="true class")
     ax.grid(visible=False)
     return ax
 

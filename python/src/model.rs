@@ -169,7 +169,7 @@ impl Model {
         };
         let lesson = outcome.value.map_err(to_python)?;
         Ok(Lesson {
-            answers: lesson.answers.into_pyarray(py).unbind(),
+            answers: lesson.predictions.into_pyarray(py).unbind(),
             n_learnt: lesson.n_learnt,
             n_replaced: lesson.n_replaced,
             n_forgotten: lesson.n_forgotten,

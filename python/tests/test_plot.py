@@ -40,7 +40,7 @@ def test_reliability(model, rings):
     axes = plot.reliability(model, X[200:], y[200:], bins=5)
     bars = [bar.get_height() for bar in axes.patches]
     assert len(bars) == 5 and max(bars) == 0.25
-    assert "calibration error 0." in axes.get_title(loc="left")
+    assert "ECE 0." in axes.get_title(loc="left")
 
 
 def test_decision_map(model, rings):

@@ -4,8 +4,8 @@
 
 mod args;
 mod commands;
-mod machine;
 mod output;
+mod process;
 
 use std::ffi::OsString;
 
@@ -41,7 +41,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Demo(args) => commands::demo::run(&args),
     };
     match result {
-        Ok(verdict) => verdict.exit_code(),
+        Ok(outcome) => outcome.exit_code(),
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             output::error(&error);

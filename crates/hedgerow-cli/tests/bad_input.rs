@@ -26,7 +26,7 @@ fn every_verb_refuses(name: &str, content: &[u8], wanted: &[&str]) {
     program.write(name, content);
     for line in [
         format!("fit {name} --target yc --out new.hedgerow"),
-        format!("predict m.hedgerow {name} --out answers.csv"),
+        format!("predict m.hedgerow {name} --out predictions.csv"),
         format!("evaluate m.hedgerow {name}"),
         format!("info {name} --target yc"),
         format!("fit {{data}}/ripley_train.csv.gz --target yc --set n_trees=2 --test {name}"),

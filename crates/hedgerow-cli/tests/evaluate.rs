@@ -27,7 +27,7 @@ fn figures_are_those_that_fit_tells_about_the_same_rows() {
 fn text_shows_the_figures_and_the_confusions() {
     let program = Program::with_ripley();
     let text = program.ok("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-    holds(&text, &["1,000 rows answered", "accuracy", "log-loss", "overconfidence", "confusion"]);
+    holds(&text, &["1,000 rows predicted", "accuracy", "log-loss", "overconfidence", "confusion"]);
 }
 
 #[test]
@@ -61,7 +61,7 @@ fn labels_the_model_does_not_know_are_reported() {
 }
 
 #[test]
-fn rows_without_labels_cannot_be_judged() {
+fn rows_without_labels_cannot_be_evaluated() {
     let program = Program::with_ripley();
     program.write("bare.csv", "xs,ys\n0.1,0.2\n");
     holds(&program.refused("evaluate m.hedgerow bare.csv"), &["bare.csv", "no labels", "\"yc\""]);

@@ -150,7 +150,7 @@ fn tables_of_other_shapes_are_read_as_told() {
 }
 
 #[test]
-fn out_of_bag_answers_are_saved_for_every_row() {
+fn out_of_bag_predictions_are_saved_for_every_row() {
     let program = Program::new();
     program.ok("fit {data}/ripley_train.csv.gz --target yc --set n_trees=20 --oob oob.csv");
     let text = String::from_utf8(program.read("oob.csv")).unwrap();

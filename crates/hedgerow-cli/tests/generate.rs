@@ -151,7 +151,7 @@ fn exchanged_labels_keep_words_gaps_and_names() {
 }
 
 #[test]
-fn nobody_reading_the_rows_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let program = Program::new();
     let mut child = program
         .std_command("generate sea --rows 1000000000000 --every 1")

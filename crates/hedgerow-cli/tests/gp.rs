@@ -9,7 +9,7 @@ use serde_json::json;
 const RIPLEY: &str = "{data}/ripley_train.csv.gz --target yc --model gp";
 
 #[test]
-fn it_is_fitted_judged_asked_and_described() {
+fn it_is_fitted_evaluated_used_and_described() {
     let program = Program::new();
     let line = format!("fit {RIPLEY} --test {{data}}/ripley_test.csv.gz --out m.hedgerow");
     let text = program.ok(&line);
@@ -18,13 +18,13 @@ fn it_is_fitted_judged_asked_and_described() {
     assert_eq!((&fitted["model"], &fitted["rows_kept"]), (&json!("gp"), &json!(250)));
     assert!(fitted["kernel"]["length_scale"].as_f64().unwrap() > 0.0, "{fitted}");
     assert!(fitted.get("trees").is_none() && fitted.get("active_rows").is_none());
-    assert!(fitted["rows_remembered"].is_null());
+    assert!(fitted["rows_retained"].is_null());
     assert!(fitted["metrics"]["accuracy"].as_f64().unwrap() > 0.88, "{fitted}");
     assert_eq!(fitted["bytes"], program.read("m.hedgerow").len());
     let page = String::from_utf8(program.read("r.html")).unwrap();
     holds(&page, &["A Gaussian process fitted to 250 rows", "Rows kept", "Decision map"]);
-    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-    assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
+    let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!((&evaluated["metrics"], &evaluated["params"]), (&fitted["metrics"], &fitted["params"]));
     program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --out p.csv");
     assert_eq!(String::from_utf8(program.read("p.csv")).unwrap().lines().count(), 1001);
     let info = program.json("info m.hedgerow");

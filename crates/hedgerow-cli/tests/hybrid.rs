@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 const LEAF: &str =
     "{data}/ripley_train.csv.gz --target yc --model leaf-gp --set n_trees=3 --set leaf_rows=60";
-const HELPED: &str = "{data}/ripley_train.csv.gz --target yc --model forest-ivm --set n_trees=20 --set n_active=28 --set max_rows=200";
-const COMPARED: &str =
+const BLENDED: &str = "{data}/ripley_train.csv.gz --target yc --model forest-ivm --set n_trees=20 --set n_active=28 --set max_rows=200";
+const FOREST_KERNEL: &str =
     "{data}/ripley_train.csv.gz --target yc --model forest-kernel --set n_trees=20 --set max_rows=200";
 
 fn number(value: &Value) -> f64 {
@@ -26,7 +26,7 @@ fn parameters_reach_the_parts_by_their_own_names() {
         &["combine", "margin", "purity", "forest", "ivm"],
     );
     holds(&program.ok("fit --help"), &["leaf-gp", "forest-ivm"]);
-    let result = program.json(&format!("fit {HELPED} --set max_height=3"));
+    let result = program.json(&format!("fit {BLENDED} --set max_height=3"));
     let params = &result["params"];
     assert_eq!((&params["forest"]["n_trees"], &params["forest"]["max_height"]), (&json!(20), &json!(3)));
     assert_eq!((&params["ivm"]["n_active"], &params["ivm"]["max_rows"]), (&json!(28), &json!(200)));
@@ -44,39 +44,42 @@ fn parameters_reach_the_parts_by_their_own_names() {
 }
 
 #[test]
-fn trees_with_processes_are_fitted_judged_asked_and_described() {
+fn leaf_gps_are_fitted_evaluated_used_and_described() {
     let program = Program::new();
     let line = format!("fit {LEAF} --test {{data}}/ripley_test.csv.gz --seed 3 --out m.hedgerow");
     let text = program.ok(&line);
-    holds(&text, &["leaf-gp of 3 trees with ", "processes from 250 rows", "kernel: length_scale"]);
+    holds(&text, &["leaf-gp of 3 trees with ", "leaf GPs from 250 rows", "kernel: length_scale"]);
     holds(&text, &["saved to m.hedgerow with its rows, ready to learn more"]);
     let fitted = program.json(&format!("{line} --report r.html"));
     assert_eq!((&fitted["model"], &fitted["trees"]), (&json!("leaf-gp"), &json!(3)));
-    assert!(number(&fitted["processes"]) > 1.0 && number(&fitted["largest_process"]) <= 60.0, "{fitted}");
+    assert!(number(&fitted["leaf_gps"]) > 1.0 && number(&fitted["largest_leaf_gp"]) <= 60.0, "{fitted}");
     assert!(number(&fitted["metrics"]["accuracy"]) > 0.87, "{fitted}");
-    let takeover = &fitted["takeover"];
-    assert_eq!((&takeover["rows"], takeover["confusion_after"].as_array().unwrap().len()), (&json!(250), 2));
-    assert!(number(&takeover["by_answer"]["0"]["heard"]) > 0.0, "{takeover}");
-    holds(&text, &["unseen rows right"]);
+    let comparison = &fitted["comparison"];
+    assert_eq!(
+        (&comparison["rows"], comparison["blend_confusion"].as_array().unwrap().len()),
+        (&json!(250), 2)
+    );
+    assert!(number(&comparison["by_prediction"]["0"]["used"]) > 0.0, "{comparison}");
+    holds(&text, &["held-out accuracy: class frequencies "]);
     let page = String::from_utf8(program.read("r.html")).unwrap();
-    holds(&page, &["A forest with Gaussian processes in its leaves", "Processes", "Decision map"]);
-    holds(&page, &["Where the processes took over", "process heard", "Unseen rows right, shares alone"]);
-    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-    assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
+    holds(&page, &["A forest with Gaussian processes in its leaves", "Leaf GPs", "Decision map"]);
+    holds(&page, &["Forest alone and with leaf GPs", "leaf GP used", "Held-out accuracy, class frequencies"]);
+    let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!((&evaluated["metrics"], &evaluated["params"]), (&fitted["metrics"], &fitted["params"]));
     program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --out p.csv");
     assert_eq!(String::from_utf8(program.read("p.csv")).unwrap().lines().count(), 1001);
     let info = program.json("info m.hedgerow");
     assert_eq!((&info["kernel"], &info["learning"]["rows_learnt"]), (&fitted["kernel"], &json!(250)));
-    assert_eq!((&info["takeover"], &info["blend"]), (takeover, &fitted["blend"]));
+    assert_eq!((&info["comparison"], &info["blend"]), (comparison, &fitted["blend"]));
     holds(&program.ok("info m.hedgerow"), &["leaf-gp of 3 trees", "keeps learning: 250 rows"]);
     let alone = program.json(&format!("{line} --set blend=false"));
-    assert_eq!((&alone["takeover"]["rows"], &alone["blend"]), (&json!(0), &Value::Null));
+    assert_eq!((&alone["comparison"]["rows"], &alone["blend"]), (&json!(0), &Value::Null));
 }
 
 #[test]
-fn shares_and_processes_are_trusted_by_rows_outside() {
+fn class_frequencies_and_leaf_gps_are_blended() {
     let program = Program::new();
-    // Eight columns of three values, two of which say something; a quarter of the labels is wrong.
+    // Eight columns of three values, two of which matter; a quarter of the labels is wrong.
     let mut state = 7_u64;
     let mut draw = |n: u64| {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -94,45 +97,45 @@ fn shares_and_processes_are_trusted_by_rows_outside() {
     let fitted = program.json(line);
     assert!(number(&fitted["blend"]["forest"]) > 0.0, "{fitted}");
     assert_eq!(program.json("info m.hedgerow")["blend"], fitted["blend"]);
-    holds(&program.ok("info m.hedgerow"), &["shares of classes and processes to the powers"]);
+    holds(&program.ok("info m.hedgerow"), &["blend exponents: class frequencies"]);
     program.ok(&format!("{line} --report r.html"));
-    holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Trust in shares, in processes"]);
+    holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Blend exponents"]);
 }
 
 #[test]
-fn a_forest_with_machines_is_fitted_judged_asked_and_described() {
+fn a_forest_with_ivms_is_fitted_evaluated_used_and_described() {
     let program = Program::new();
     for combine in ["pool", "gate", "route"] {
-        let line = format!("fit {HELPED} --set combine={combine} --set purity=1 --set min_rows=50");
+        let line = format!("fit {BLENDED} --set combine={combine} --set purity=1 --set min_rows=50");
         let line = format!("{line} --test {{data}}/ripley_test.csv.gz --out m.hedgerow");
         let text = program.ok(&line);
-        holds(&text, &["forest-ivm of 20 trees and ", "active rows", "unseen rows right"]);
+        holds(&text, &["forest-ivm of 20 trees and ", "active rows", "held-out accuracy: forest "]);
         let fitted = program.json(&format!("{line} --report r.html"));
-        assert!(number(&fitted["machines"]) >= 1.0, "{fitted}");
-        let takeover = &fitted["takeover"];
+        assert!(number(&fitted["ivms"]) >= 1.0, "{fitted}");
+        let comparison = &fitted["comparison"];
         assert!(
-            number(&takeover["accuracy_after"]) >= number(&takeover["accuracy_before"]) - 0.02,
-            "{takeover}"
+            number(&comparison["blend_accuracy"]) >= number(&comparison["forest_accuracy"]) - 0.02,
+            "{comparison}"
         );
-        assert_eq!(takeover["confusion_before"].as_array().unwrap().len(), 2);
-        assert!(takeover["by_answer"]["0"]["rows"].is_u64(), "{takeover}");
+        assert_eq!(comparison["forest_confusion"].as_array().unwrap().len(), 2);
+        assert!(comparison["by_prediction"]["0"]["rows"].is_u64(), "{comparison}");
         assert!(number(&fitted["metrics"]["accuracy"]) > 0.87, "{fitted}");
         let page = String::from_utf8(program.read("r.html")).unwrap();
         holds(
             &page,
-            &["A forest with Informative Vector Machines", "Where the machines took over", "machine heard"],
+            &["A forest with Informative Vector Machines", "Forest alone and with IVMs", "IVM used"],
         );
-        let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-        assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
+        let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+        assert_eq!((&evaluated["metrics"], &evaluated["params"]), (&fitted["metrics"], &fitted["params"]));
         let info = program.json("info m.hedgerow");
-        assert_eq!((&info["takeover"], &info["learning"]["rows_learnt"]), (takeover, &json!(250)));
+        assert_eq!((&info["comparison"], &info["learning"]["rows_learnt"]), (comparison, &json!(250)));
     }
     program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --out p.csv");
     holds(&program.ok("info m.hedgerow"), &["forest-ivm of 20 trees", "keeps learning: 250 rows"]);
 }
 
 #[test]
-fn a_forest_as_a_kernel_is_fitted_judged_asked_and_described() {
+fn a_forest_kernel_is_fitted_evaluated_used_and_described() {
     let program = Program::new();
     holds(
         &program.ok("fit --model forest-kernel --help-params"),
@@ -143,26 +146,26 @@ fn a_forest_as_a_kernel_is_fitted_judged_asked_and_described() {
         &["max_rows", "100 or more"],
     );
     for learner in ["gp", "ivm"] {
-        let line = format!("fit {COMPARED} --set learner={learner} --test {{data}}/ripley_test.csv.gz");
+        let line = format!("fit {FOREST_KERNEL} --set learner={learner} --test {{data}}/ripley_test.csv.gz");
         let line = format!("{line} --seed 3 --out m.hedgerow");
         holds(&program.ok(&line), &["forest-kernel of 20 trees as the kernel of ", "kernel: noise_variance"]);
         let fitted = program.json(&format!("{line} --report r.html"));
         assert!(number(&fitted["metrics"]["accuracy"]) > 0.87, "{fitted}");
         assert_eq!(fitted["active_rows"] == json!(250), learner == "gp", "{fitted}");
-        assert!(fitted["blend"]["machine"].is_number(), "{fitted}");
+        assert!(fitted["blend"]["gp"].is_number(), "{fitted}");
         let page = String::from_utf8(program.read("r.html")).unwrap();
         holds(&page, &["A Gaussian process whose kernel is a forest", "Noise variance", "Decision map"]);
-        let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-        assert_eq!((&judged["metrics"], &judged["params"]), (&fitted["metrics"], &fitted["params"]));
+        let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+        assert_eq!((&evaluated["metrics"], &evaluated["params"]), (&fitted["metrics"], &fitted["params"]));
         let info = program.json("info m.hedgerow");
         assert_eq!((&info["kernel"], &info["learning"]["rows_learnt"]), (&fitted["kernel"], &json!(250)));
     }
 }
 
 #[test]
-fn threads_do_not_change_the_file_and_frozen_models_answer_the_same() {
+fn threads_do_not_change_the_file_and_frozen_models_predict_the_same() {
     let program = Program::new();
-    for (name, line) in [("leaf", LEAF), ("helped", HELPED), ("compared", COMPARED)] {
+    for (name, line) in [("leaf", LEAF), ("blended", BLENDED), ("forest_kernel", FOREST_KERNEL)] {
         for threads in 1..=2 {
             program.ok(&format!("fit {line} --threads {threads} --out {name}{threads}.hedgerow"));
         }
@@ -171,10 +174,10 @@ fn threads_do_not_change_the_file_and_frozen_models_answer_the_same() {
             "{name}"
         );
         program.ok(&format!("fit {line} --frozen --out {name}.hedgerow"));
-        let answers = |model: &str| {
+        let predictions = |model: &str| {
             program.ok(&format!("predict {model}.hedgerow {{data}}/ripley_test.csv.gz --proba"))
         };
-        assert_eq!(answers(name), answers(&format!("{name}1")));
+        assert_eq!(predictions(name), predictions(&format!("{name}1")));
         assert!(program.json(&format!("info {name}.hedgerow"))["learning"].is_null());
         let message = program.refused(&format!("update {name}.hedgerow {{data}}/ripley_test.csv.gz"));
         holds(&message, &["cannot learn more"]);
@@ -191,14 +194,14 @@ fn threads_do_not_change_the_file_and_frozen_models_answer_the_same() {
 }
 
 #[test]
-fn streams_are_answered_and_learnt_and_updates_go_on() {
+fn streams_are_predicted_and_learnt_and_updates_go_on() {
     let program = Program::new();
     let leaf = "--model leaf-gp --set n_trees=3 --set leaf_rows=80";
-    let helped = "--model forest-ivm --set n_trees=20 --set n_active=15 --set max_rows=150";
-    let compared = "--model forest-kernel --set n_trees=20 --set max_rows=300";
+    let blended = "--model forest-ivm --set n_trees=20 --set n_active=15 --set max_rows=150";
+    let forest_kernel = "--model forest-kernel --set n_trees=20 --set max_rows=300";
     program.ok("generate sea --rows 1500 --seed 3 --out s.csv");
     for (settings, by) in
-        [(leaf, "by a forest with"), (helped, "by a forest with"), (compared, "by a Gaussian process")]
+        [(leaf, "by a forest with"), (blended, "by a forest with"), (forest_kernel, "by a Gaussian process")]
     {
         let result = program.json(&format!(
             "stream s.csv --target class {settings} --batches 5 --out m.hedgerow --report r.html"

@@ -33,7 +33,7 @@ fn a_model_is_described_with_its_schema() {
     2 classes of "Survived": No, Yes
     3 columns: Class (categorical), Sex (categorical), Age (categorical)
     probabilities not calibrated
-    saved without its rows: it answers, but cannot go on learning
+    saved without its rows: it predicts, but cannot learn more
     columns that removed most impurity:
       Sex    69.63 % ██████████████████████████████
       Class  24.24 % ██████████
@@ -76,12 +76,12 @@ fn tables_need_no_target_and_tell_missing_values() {
 }
 
 #[test]
-fn a_model_that_keeps_learning_tells_what_it_remembers() {
+fn a_model_that_keeps_learning_tells_what_it_retains() {
     let program = Program::with_ripley();
     let text = program.ok("info m.hedgerow");
-    holds(&text, &["keeps learning: 250 rows learnt, 250 remembered", "by class: 0 (125), 1 (125)"]);
+    holds(&text, &["keeps learning: 250 rows learnt, 250 retained", "by class: 0 (125), 1 (125)"]);
     let learning = program.json("info m.hedgerow")["learning"].clone();
     let bytes = |key: &str| learning[key].as_u64().unwrap();
-    assert_eq!(bytes("answer_bytes") + bytes("row_bytes"), program.read("m.hedgerow").len() as u64);
-    assert_eq!(learning["remembered_by_class"], serde_json::json!([["0", 125], ["1", 125]]));
+    assert_eq!(bytes("predictor_bytes") + bytes("row_bytes"), program.read("m.hedgerow").len() as u64);
+    assert_eq!(learning["retained_by_class"], serde_json::json!([["0", 125], ["1", 125]]));
 }

@@ -62,10 +62,10 @@ fn fit_tells_what_it_made_as_text_and_as_json() {
         assert!(!result["metrics"][key].is_null(), "{key}");
     }
     assert!(number(&result["metrics"]["accuracy"]) > 0.87, "{result}");
-    // Without rows to judge by there are no figures, and it says how to get some.
-    let unjudged = program.json(&format!("fit {RIPLEY}"));
-    assert!(unjudged["metrics"].is_null() && unjudged["metrics_from"].is_null());
-    holds(&program.ok(&format!("fit {RIPLEY}")), &["not judged", "--holdout", "not saved"]);
+    // Without held-out rows there are no metrics, and the output says how to get some.
+    let without_test = program.json(&format!("fit {RIPLEY}"));
+    assert!(without_test["metrics"].is_null() && without_test["metrics_from"].is_null());
+    holds(&program.ok(&format!("fit {RIPLEY}")), &["no metrics", "--holdout", "not saved"]);
     assert_eq!(program.json(&format!("fit {RIPLEY} --holdout 0.2"))["metrics_rows"], 50);
 }
 
@@ -81,17 +81,17 @@ fn threads_do_not_change_the_file() {
 }
 
 #[test]
-fn a_saved_machine_is_judged_asked_and_described() {
+fn a_saved_ivm_is_evaluated_used_and_described() {
     let program = Program::new();
     let line = format!("fit {RIPLEY} --test {{data}}/ripley_test.csv.gz --out m.hedgerow");
     let fitted = program.json(&line);
-    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-    assert_eq!(judged["metrics"], fitted["metrics"]);
-    assert_eq!((&judged["model"], &judged["params"]), (&json!("ivm"), &fitted["params"]));
+    let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!(evaluated["metrics"], fitted["metrics"]);
+    assert_eq!((&evaluated["model"], &evaluated["params"]), (&json!("ivm"), &fitted["params"]));
     program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --out p.csv");
-    let answers = String::from_utf8(program.read("p.csv")).unwrap();
+    let predictions = String::from_utf8(program.read("p.csv")).unwrap();
     assert_eq!(
-        (answers.lines().next(), answers.lines().count()),
+        (predictions.lines().next(), predictions.lines().count()),
         (Some("prediction,probability,p_0,p_1"), 1001)
     );
     let info = program.json("info m.hedgerow");
@@ -106,33 +106,28 @@ fn a_saved_machine_is_judged_asked_and_described() {
     let page = String::from_utf8(program.read("r.html")).unwrap();
     holds(
         &page,
-        &[
-            "Active rows",
-            "Length scale",
-            "Decision map",
-            "active rows",
-            "The dots are the rows it was judged on",
-        ],
+        &["Active rows", "Length scale", "Decision map", "active rows", "The dots are the evaluated rows"],
     );
     assert!(!page.contains("Trees"));
 }
 
 #[test]
-fn a_frozen_machine_answers_and_learns_no_more() {
+fn a_frozen_ivm_predicts_and_learns_no_more() {
     let program = Program::new();
     program.ok(&format!("fit {RIPLEY} --out m.hedgerow"));
     let result = program.json(&format!("fit {RIPLEY} --frozen --out f.hedgerow"));
-    assert!(result["rows_remembered"].is_null(), "{result}");
-    let answers = |model: &str| program.ok(&format!("predict {model} {{data}}/ripley_test.csv.gz --proba"));
-    assert_eq!(answers("f.hedgerow"), answers("m.hedgerow"));
+    assert!(result["rows_retained"].is_null(), "{result}");
+    let predictions =
+        |model: &str| program.ok(&format!("predict {model} {{data}}/ripley_test.csv.gz --proba"));
+    assert_eq!(predictions("f.hedgerow"), predictions("m.hedgerow"));
     assert!(program.json("info f.hedgerow")["learning"].is_null());
-    holds(&program.ok("info f.hedgerow"), &["cannot go on learning"]);
+    holds(&program.ok("info f.hedgerow"), &["cannot learn more"]);
     let message = program.refused("update f.hedgerow {data}/ripley_test.csv.gz");
     holds(&message, &["f.hedgerow", "cannot learn more"]);
 }
 
 #[test]
-fn machines_are_not_merged() {
+fn ivms_are_not_merged() {
     let program = Program::with_ripley();
     program.ok(&format!("fit {RIPLEY} --out ivm.hedgerow"));
     let message = program.refused("merge ivm.hedgerow ivm.hedgerow --out both.hedgerow");
@@ -163,7 +158,7 @@ fn limits_end_the_work_with_a_model() {
 }
 
 #[test]
-fn a_stream_is_answered_and_learnt() {
+fn a_stream_is_predicted_and_learnt() {
     let program = Program::new();
     let line = "stream {data}/banana.csv.gz --target label --model ivm --set n_active=30 --batch-rows 1000";
     let result = program.json(&format!("{line} --out m.hedgerow --report r.html"));
@@ -181,7 +176,7 @@ fn a_stream_is_answered_and_learnt() {
     let text = program.ok(line);
     holds(
         &text,
-        &["ivm of ", "active rows", "new active rows tried", "each row answered before it was learnt"],
+        &["ivm of ", "active rows", "new active rows tried", "each row predicted before it was learnt"],
     );
 }
 
@@ -195,7 +190,7 @@ fn an_update_goes_on_where_the_fit_ended() {
     // How rows are cut changes nothing.
     program.ok("stream {data}/ripley_test.csv.gz --from m.hedgerow --batch-rows 130 --out cut.hedgerow");
     assert!(program.read("m2.hedgerow") == program.read("cut.hedgerow"));
-    // A class nobody has seen before.
+    // A class that is new to the model.
     program.write("new.csv", "xs,ys,yc\n5,5,new\n5.1,5,new\n0.1,0.2,0\n5,5.1,new\n");
     let result = program.json("update m2.hedgerow new.csv");
     assert_eq!(result["new_classes"], json!(["new"]));

@@ -87,7 +87,7 @@ fn too_little_memory_is_an_error_that_names_the_limit() {
         // Whatever part of it was too small: the user knows the limit as it was given.
         let given = limit.replace("MB", ".0 MB");
         assert!(message.contains(&given) || message.contains("--max-memory"), "{message}");
-        assert!(!message.contains("more than 1 bytes"), "a limit nobody set: {message}");
+        assert!(!message.contains("more than 1 bytes"), "a limit that was not set: {message}");
     }
     assert!(program.names().is_empty());
 }
@@ -153,6 +153,7 @@ fn mnist_keeps_to_time() {
         .ok("fit {large}/mnist/train-images-idx3-ubyte.gz --set n_trees=0 --max-seconds 5 --out m.hedgerow");
     let seconds = start.elapsed().as_secs_f64();
     assert!(seconds <= 5.5, "{seconds} s");
-    let judged = program.json("evaluate m.hedgerow {large}/mnist/t10k-images-idx3-ubyte.gz --at-least 0.9");
-    assert_eq!(judged["rows"], 10_000);
+    let evaluated =
+        program.json("evaluate m.hedgerow {large}/mnist/t10k-images-idx3-ubyte.gz --at-least 0.9");
+    assert_eq!(evaluated["rows"], 10_000);
 }

@@ -24,7 +24,7 @@ fn digits(chosen: impl Fn(usize, usize) -> bool) -> String {
     text
 }
 
-/// The share of all rows of a file that a model gets right; rows of classes it does not know are wrong answers.
+/// The share of all rows of a file that a model gets right; rows of classes it does not know are wrong predictions.
 fn accuracy(program: &Program, model: &str, data: &str, n_rows: usize) -> f64 {
     let result = program.json(&format!("evaluate {model} {data}"));
     result["metrics"]["accuracy"].as_f64().unwrap() * result["rows"].as_f64().unwrap() / n_rows as f64

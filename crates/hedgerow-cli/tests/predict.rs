@@ -10,7 +10,7 @@ use std::process::Stdio;
 use program::{Program, holds};
 
 #[test]
-fn a_row_is_answered_with_a_label_and_its_probability() {
+fn a_row_is_predicted_with_a_label_and_its_probability() {
     let program = Program::with_ripley();
     let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz");
     let mut lines = text.lines();
@@ -32,9 +32,9 @@ fn probabilities_of_all_classes_sum_to_one() {
     assert_eq!(text.lines().next(), Some(header));
     for line in text.lines().skip(1) {
         let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
-        let (answer, best, all) = (fields[0] as usize, fields[1], &fields[2..]);
+        let (prediction, best, all) = (fields[0] as usize, fields[1], &fields[2..]);
         assert!((all.iter().sum::<f64>() - 1.0).abs() < 1e-5, "{line}");
-        assert!(all.iter().all(|&p| p <= best) && all[answer] == best, "{line}");
+        assert!(all.iter().all(|&p| p <= best) && all[prediction] == best, "{line}");
     }
 }
 
@@ -62,9 +62,9 @@ fn columns_are_found_by_name_wherever_they_stand() {
         "labelled.csv",
         "Survived,Age,Class,Sex\nNo,Adult,1st,Female\nNo,Adult,Crew,Male\n,Child,3rd,Male\n",
     );
-    let answers = program.ok("predict m.hedgerow a.csv --proba");
-    assert_eq!(program.ok("predict m.hedgerow b.csv --proba"), answers);
-    assert_eq!(program.ok("predict m.hedgerow labelled.csv --proba"), answers);
+    let predictions = program.ok("predict m.hedgerow a.csv --proba");
+    assert_eq!(program.ok("predict m.hedgerow b.csv --proba"), predictions);
+    assert_eq!(program.ok("predict m.hedgerow labelled.csv --proba"), predictions);
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn missing_and_extra_columns_are_refused_by_name() {
 }
 
 #[test]
-fn unknown_categories_and_missing_values_are_answered() {
+fn unknown_categories_and_missing_values_are_predicted() {
     let program = Program::with_titanic();
     program.write("odd.csv", "Class,Sex,Age\nPenguin,Female,Adult\n,Female,Adult\n,,\n");
     let text = program.ok("predict m.hedgerow odd.csv --proba");
@@ -92,7 +92,7 @@ fn unknown_categories_and_missing_values_are_answered() {
 }
 
 #[test]
-fn a_file_larger_than_the_memory_is_answered_in_batches() {
+fn a_file_larger_than_the_memory_is_predicted_in_batches() {
     let program = Program::with_ripley();
     let mut text = "xs,ys\n".to_string();
     for i in 0..340_000_u32 {
@@ -100,16 +100,16 @@ fn a_file_larger_than_the_memory_is_answered_in_batches() {
         writeln!(text, "{x:.50},{y:.50}").unwrap();
     }
     program.write("many.csv", &text);
-    let result = program.json("predict m.hedgerow many.csv --out answers.csv");
+    let result = program.json("predict m.hedgerow many.csv --out predictions.csv");
     assert_eq!(result["rows"], 340_000);
     if let Some(peak) = result["peak_memory_bytes"].as_u64() {
         assert!(peak < text.len() as u64 / 2, "{peak} bytes of memory for a file of {}", text.len());
     }
-    assert_eq!(program.read("answers.csv").iter().filter(|&&b| b == b'\n').count(), 340_001);
+    assert_eq!(program.read("predictions.csv").iter().filter(|&&b| b == b'\n').count(), 340_001);
 }
 
 #[test]
-fn nobody_reading_the_answers_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     let program = Program::new();
     program.ok("fit {data}/banana.csv.gz --target label --set n_trees=3 --out m.hedgerow");
     let mut child = program
@@ -127,7 +127,7 @@ fn nobody_reading_the_answers_is_no_error() {
 }
 
 #[test]
-fn figures_and_answers_do_not_share_standard_output() {
+fn metrics_and_predictions_do_not_share_standard_output() {
     let program = Program::with_ripley();
     let message = program.refused("predict m.hedgerow {data}/ripley_test.csv.gz --json");
     holds(&message, &["--json", "--out"]);
@@ -135,11 +135,11 @@ fn figures_and_answers_do_not_share_standard_output() {
     assert_eq!(result["rows"], 1000);
     assert!(result["one_row_seconds"]["median"].as_f64().unwrap() > 0.0);
     let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --out p.csv");
-    holds(&text, &["1,000 rows answered"]);
+    holds(&text, &["1,000 rows predicted"]);
 }
 
 #[test]
-fn answers_never_replace_the_rows_they_are_about() {
+fn predictions_never_replace_the_rows_they_are_about() {
     let program = Program::with_ripley();
     let rows = format!("xs,ys\n{}", "0.25,0.75\n".repeat(200_000));
     program.write("rows.csv", &rows);
@@ -151,7 +151,7 @@ fn answers_never_replace_the_rows_they_are_about() {
 }
 
 #[test]
-fn answers_do_not_depend_on_threads() {
+fn predictions_do_not_depend_on_threads() {
     let program = Program::with_ripley();
     let one = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --threads 1");
     assert_eq!(program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --threads 3"), one);

@@ -27,24 +27,24 @@ fn check(program: &Program, name: &str, sections: &[&str]) -> String {
     html
 }
 
-const JUDGED: [&str; 6] = ["scores", "confusion", "reliability", "classes", "importances", "uncertain"];
+const EVALUATED: [&str; 6] = ["scores", "confusion", "reliability", "classes", "importances", "uncertain"];
 
 /// The same for rows of two numbers.
 const MAPPED: [&str; 7] =
     ["scores", "map", "confusion", "reliability", "classes", "importances", "uncertain"];
 
 #[test]
-fn fit_writes_a_page_about_whatever_rows_there_are_to_judge() {
+fn fit_writes_a_page_about_held_out_or_out_of_bag_rows() {
     let program = Program::new();
     let fit = "fit {data}/ripley_train.csv.gz --target yc --set n_trees=10 --report r.html";
     for (more, words) in [
-        ("", "training rows, each answered by the trees that had not seen it"),
-        ("--holdout 0.2", "50 rows held out"),
+        ("", "training rows, predicted out of bag"),
+        ("--holdout 0.2", "50 held-out rows"),
         ("--test {data}/ripley_test.csv.gz", "1,000 test rows"),
     ] {
         program.ok(&format!("{fit} {more}"));
         let html = check(&program, "r.html", &MAPPED);
-        holds(&html, &[words, "The dots are the rows it was fitted to", "ripley_train.csv.gz", "Fitted in"]);
+        holds(&html, &[words, "The dots are the training rows", "ripley_train.csv.gz", "Fitted in"]);
     }
     holds(&program.refused("fit x.csv --target y --report no/r.html"), &["no"]);
 }
@@ -53,7 +53,7 @@ fn fit_writes_a_page_about_whatever_rows_there_are_to_judge() {
 fn rows_of_two_numbers_are_mapped() {
     let program = Program::with_ripley();
     program.ok("evaluate m.hedgerow {data}/ripley_test.csv.gz --report r.html");
-    holds(&check(&program, "r.html", &MAPPED), &["The dots are the rows it was judged on", ">xs<", ">ys<"]);
+    holds(&check(&program, "r.html", &MAPPED), &["The dots are the evaluated rows", ">xs<", ">ys<"]);
     let sections = [
         "scores",
         "curve",
@@ -79,12 +79,12 @@ fn evaluate_writes_a_page_with_pictures_where_rows_are_images() {
     let program = Program::new();
     program.ok("fit {data}/digits.csv.gz --target digit --set n_trees=10 --out m.hedgerow");
     program.ok("evaluate m.hedgerow {data}/digits.csv.gz --report r.html");
-    assert!(!check(&program, "r.html", &JUDGED).contains("<img"));
+    assert!(!check(&program, "r.html", &EVALUATED).contains("<img"));
     program.ok("evaluate m.hedgerow {data}/digits.csv.gz --report r.html --image 8x8");
-    assert_eq!(check(&program, "r.html", &JUDGED).matches("<img").count(), 16);
+    assert_eq!(check(&program, "r.html", &EVALUATED).matches("<img").count(), 16);
     program.ok("fit {data}/digits.csv.gz --target digit --set n_trees=10 --out m.hedgerow --image 8x8");
     program.ok("evaluate m.hedgerow {data}/digits.csv.gz --report r.html --importances");
-    let html = check(&program, "r.html", &JUDGED);
+    let html = check(&program, "r.html", &EVALUATED);
     assert_eq!(html.matches("<img").count(), 16);
     holds(&html, &["Accuracy lost when a column is shuffled"]);
     let wrong = program.refused("fit {data}/digits.csv.gz --target digit --image 8x9");
@@ -102,7 +102,7 @@ fn streams_have_a_curve_with_marks() {
     let html = check(&program, "r.html", &sections);
     holds(
         &html,
-        &["drift detected", "wrong answers rose from", "5,000 rows, each answered before it was learnt"],
+        &["drift detected", "the error rose from", "5,000 rows, each predicted before it was learnt"],
     );
     program.ok("stream t.csv --target class --set n_trees=10 --report r.html --batches 4 --test t.csv");
     holds(&check(&program, "r.html", &sections[..7]), &["5,000 test rows", "test rows"]);
@@ -114,7 +114,17 @@ fn streams_have_a_curve_with_marks() {
 fn the_demonstration_shows_and_writes_everything() {
     let program = Program::new();
     let text = program.ok("demo --dir here");
-    holds(&text, &["1,198 handwritten digits", "10 batches", "599 others", "Least sure about", "row ", "██"]);
+    holds(
+        &text,
+        &[
+            "1,198 handwritten digits",
+            "10 batches",
+            "599 test rows",
+            "Most uncertain predictions",
+            "row ",
+            "██",
+        ],
+    );
     holds(&text, &["here/report.html", "here/digits.hedgerow", "hedgerow predict"]);
     assert!(text.lines().count() <= 36, "{} lines", text.lines().count());
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
@@ -130,8 +140,11 @@ fn the_demonstration_shows_and_writes_everything() {
     let json = program.json("demo --dir here");
     assert!(json["metrics"]["accuracy"].as_f64().unwrap() > 0.95);
     assert_eq!(json["batches"].as_array().unwrap().len(), 10);
-    let doubt = &json["least_sure"][0];
-    assert!(doubt["row"].as_u64().unwrap() >= 1 && doubt["answer"].as_array().unwrap().len() == 3, "{doubt}");
+    let digit = &json["least_sure"][0];
+    assert!(
+        digit["row"].as_u64().unwrap() >= 1 && digit["prediction"].as_array().unwrap().len() == 3,
+        "{digit}"
+    );
     // The same every time.
     assert_eq!(program.json("demo --dir here --threads 1")["least_sure"], json["least_sure"]);
 }

@@ -35,8 +35,8 @@ fn classes_are_told_from_few_rows() {
     assert!(number(&result["kernel"]["length_scale"]) > 0.0 && result["log_evidence"].is_number());
     holds(&String::from_utf8(program.read("r.html")).unwrap(), &["Relevance Vector Machine", "Decision map"]);
     holds(&program.ok(&line), &["rvm of", "active rows from 250 rows, 2 features, 2 classes"]);
-    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-    assert_eq!(judged["metrics"], result["metrics"]);
+    let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!(evaluated["metrics"], result["metrics"]);
     holds(&program.ok("info m.hedgerow"), &["rvm of", "keeps learning: 250 rows"]);
     let updated = program.json("update m.hedgerow {data}/ripley_test.csv.gz --out n.hedgerow");
     assert_eq!(updated["rows"], 1000);
@@ -49,7 +49,7 @@ fn classes_are_told_from_few_rows() {
 }
 
 #[test]
-fn values_are_answered_with_intervals() {
+fn values_are_predicted_with_intervals() {
     let program = Program::new();
     program.write("sinc.csv", sinc(300));
     let line = "fit sinc.csv --target y --model rvm --task regression --holdout 0.3 --out m.hedgerow --report r.html";
@@ -67,32 +67,32 @@ fn values_are_answered_with_intervals() {
     assert_eq!((text.lines().next(), text.lines().count()), (Some("prediction,deviation,low,high"), 301));
     let second: Vec<f64> = text.lines().nth(1).unwrap().split(',').map(|v| v.parse().unwrap()).collect();
     assert!((second[3] - second[0] - 1.6449 * second[1]).abs() < 1e-3 && second[2] < second[0]);
-    let judged = program.json("evaluate m.hedgerow sinc.csv --report e.html");
-    assert_eq!(judged["rows"], 300);
+    let evaluated = program.json("evaluate m.hedgerow sinc.csv --report e.html");
+    assert_eq!(evaluated["rows"], 300);
     holds(&program.ok("evaluate m.hedgerow sinc.csv"), &["RMSE", "NLPD", "coverage"]);
     holds(
         &program.ok("info m.hedgerow"),
-        &["rvm of", "for values", "answers with y", "keeps learning: 210 rows"],
+        &["rvm of", "for values", "predicts y", "keeps learning: 210 rows"],
     );
     assert_eq!(program.json("info m.hedgerow")["task"], "regression");
     let updated = program.json("update m.hedgerow sinc.csv --test sinc.csv");
     assert_eq!(updated["rows"], 300);
     assert!(number(&updated["prequential"]["rmse"]) < 0.2 && number(&updated["metrics"]["rmse"]) < 0.1);
     program.ok("predict m.hedgerow sinc.csv --out p.csv");
-    // Rows without the value can be answered too.
+    // Rows without the value can be predicted too.
     program.write("bare.csv", "x\n0.5\n");
     assert_eq!(program.ok("predict m.hedgerow bare.csv").lines().count(), 2);
 }
 
 #[test]
-fn the_task_follows_from_the_target_unless_it_is_said() {
+fn the_task_follows_from_the_target_unless_it_is_given() {
     let program = Program::new();
     program.write("sinc.csv", sinc(200));
     let output = program.output("fit sinc.csv --target y --model rvm --json --set length_scale=0.4");
     assert!(output.status.success());
     let result: Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(result["task"], "regression");
-    holds(&String::from_utf8(output.stderr).unwrap(), &["looks like values"]);
+    holds(&String::from_utf8(output.stderr).unwrap(), &["looks numeric"]);
     let refused = program.refused("fit sinc.csv --target y --model rvm --task classification");
     holds(&refused, &["continuous"]);
     holds(&program.refused("fit sinc.csv --target y --model forest --task regression"), &["forest", "rvm"]);

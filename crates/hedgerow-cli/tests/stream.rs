@@ -29,7 +29,7 @@ fn lines_come_with_every_window_and_a_summary_at_the_end() {
     holds(&text, &["forest of 10 trees", "from 2,500 rows, 2 features, 2 classes", "rows/s in all"]);
     holds(
         &text,
-        &["each row answered before it was learnt:", "log-loss", "2,500 rows remembered", "not saved"],
+        &["each row predicted before it was learnt:", "log-loss", "2,500 rows retained", "not saved"],
     );
 }
 
@@ -49,7 +49,7 @@ fn json_holds_every_key_of_the_contract() {
     assert_eq!(result["params"]["seed"], 3);
     assert_eq!(result["metrics_from"], "test");
     assert_eq!(result["bytes"], program.read("m.hedgerow").len());
-    assert_eq!(result["rows_remembered"], 250);
+    assert_eq!(result["rows_retained"], 250);
     for report in [&result["metrics"], &result["prequential"]] {
         for key in ["accuracy", "balanced_accuracy", "log_loss", "brier", "ece", "auc", "confusion"] {
             assert!(!report[key].is_null(), "{key}");
@@ -67,8 +67,8 @@ fn json_holds_every_key_of_the_contract() {
     }
     // What the model is at the end is what the last batch left and what the file holds.
     assert_eq!(batches[3]["metrics"], result["metrics"]);
-    let judged = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
-    assert_eq!(judged["metrics"], result["metrics"]);
+    let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
+    assert_eq!(evaluated["metrics"], result["metrics"]);
     assert!(number(&result["metrics"]["accuracy"]) > 0.8);
 }
 
@@ -124,7 +124,7 @@ fn a_model_goes_on_where_it_was() {
 fn a_class_that_comes_late_is_learnt() {
     let program = Program::new();
     let (header, rows) = shuffled_digits();
-    // Sevens come first in batch 5 of 10; the first 400 rows judge.
+    // Sevens come first in batch 5 of 10; the first 400 rows are held out.
     let (test, learnt) = rows.split_at(400);
     let half = learnt.len() * 41 / 100;
     let early: Vec<&String> = learnt.iter().filter(|row| !row.ends_with(",7")).collect();

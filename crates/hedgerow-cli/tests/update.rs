@@ -16,13 +16,13 @@ fn a_fitted_model_learns_more() {
     assert_eq!(updated["metrics"], updated["prequential"]);
     assert!(updated["prequential"]["accuracy"].as_f64().unwrap() > 0.75);
     let text = program.ok("update m.hedgerow {data}/titanic.csv.gz --test {data}/titanic.csv.gz");
-    holds(&text, &["2,201 rows learnt; accuracy on them before they were learnt", "rows remembered"]);
+    holds(&text, &["2,201 rows learnt; accuracy on them before they were learnt", "rows retained"]);
     holds(&text, &["test, 2,201 rows:", "saved to m.hedgerow"]);
     assert!(program.read("m.hedgerow") == program.read("m2.hedgerow"), "replaced in one step");
     assert_eq!(program.names(), ["m.hedgerow", "m2.hedgerow"]);
     holds(
         &program.ok("info m.hedgerow"),
-        &["keeps learning: 4,402 rows learnt, ", " remembered (", "by class: No ("],
+        &["keeps learning: 4,402 rows learnt, ", " retained (", "by class: No ("],
     );
 }
 
@@ -48,8 +48,8 @@ fn new_classes_and_categories_are_named_and_known_from_then_on() {
     let info = program.json("info m.hedgerow");
     assert_eq!(info["schema"]["labels"], serde_json::json!(["No", "Yes", "Maybe"]));
     program.write("ask.csv", "Class,Sex,Age\n4th,Male,Adult\n");
-    let answers = program.ok("predict m.hedgerow ask.csv");
-    holds(&answers, &["Maybe"]);
+    let predictions = program.ok("predict m.hedgerow ask.csv");
+    holds(&predictions, &["Maybe"]);
 }
 
 #[test]
@@ -61,12 +61,12 @@ fn a_model_without_its_rows_cannot_learn_and_says_what_to_do() {
     assert!(program.read("frozen.hedgerow").len() < program.read("m.hedgerow").len());
     let message = program.refused("update frozen.hedgerow {data}/ripley_test.csv.gz");
     holds(&message, &["frozen.hedgerow", "without the rows", "fit it again"]);
-    holds(&program.ok("info frozen.hedgerow"), &["cannot go on learning"]);
-    // It answers as the other does.
-    let judged = |model: &str| {
+    holds(&program.ok("info frozen.hedgerow"), &["cannot learn more"]);
+    // It predicts as the other does.
+    let evaluated = |model: &str| {
         program.json(&format!("evaluate {model} {{data}}/ripley_test.csv.gz"))["metrics"].clone()
     };
-    assert_eq!(judged("frozen.hedgerow"), judged("m.hedgerow"));
+    assert_eq!(evaluated("frozen.hedgerow"), evaluated("m.hedgerow"));
 }
 
 #[test]

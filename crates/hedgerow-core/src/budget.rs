@@ -1,33 +1,42 @@
-//! How much a training run may use: time, memory, rounds, or until somebody says stop.
+//! Limits on a training run: time, memory, rounds and a stop flag.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// A switch that any thread (a Ctrl-C handler, say) may throw to end the work early with the best model so far.
+/// A flag that any thread (a Ctrl-C handler, for example) may set to end the work early with the best model so far.
 #[derive(Debug, Clone, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+pub struct StopFlag {
+    own: Arc<AtomicBool>,
+    parent: Option<Arc<StopFlag>>,
+}
 
 impl StopFlag {
-    /// Asks the work to end.
+    /// Sets the flag.
     pub fn stop(&self) {
-        self.0.store(true, Ordering::Relaxed);
+        self.own.store(true, Ordering::Relaxed);
     }
 
-    /// Whether somebody has asked.
+    /// Whether this flag, or the one it is a child of, is set.
     pub fn is_stopped(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.own.load(Ordering::Relaxed) || self.parent.as_ref().is_some_and(|parent| parent.is_stopped())
+    }
+
+    /// A flag for a part of the work: set together with this one, or by itself.
+    #[must_use]
+    pub fn child(&self) -> Self {
+        Self { own: Arc::default(), parent: Some(Arc::new(self.clone())) }
     }
 }
 
-/// Limits on a training run. Whatever is left open does not limit it.
+/// Limits on a training run. Absent limits do not apply.
 #[derive(Debug, Clone, Default)]
 pub struct Budget {
     /// When the work must be done.
     pub deadline: Option<Instant>,
     /// Bytes the work may add to what is in memory when it starts: model and working space together.
     pub bytes: Option<u64>,
-    /// Rounds of work (trees, passes), whatever a round is for the model.
+    /// Rounds of work: trees or passes, depending on the model.
     pub rounds: Option<usize>,
     /// Ends the work early.
     pub stop: StopFlag,
@@ -39,13 +48,13 @@ pub struct Budget {
 pub enum StopReason {
     /// Everything asked for was done.
     Done,
-    /// It no longer paid to go on.
+    /// Further work no longer improved the model.
     Converged,
     /// The time was up.
     Time,
     /// The memory was used up.
     Memory,
-    /// Somebody threw the switch.
+    /// The stop flag was set.
     Interrupted,
 }
 
@@ -77,7 +86,7 @@ impl Budget {
         self.deadline.filter(|&end| Instant::now() >= end).map(|_| StopReason::Time)
     }
 
-    /// Whether time or the switch can end the work at all; if not, inner loops need not look.
+    /// Whether there is a time limit; if not, inner loops need not check the clock.
     pub fn is_limited_in_time(&self) -> bool {
         self.deadline.is_some()
     }

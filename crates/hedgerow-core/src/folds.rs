@@ -1,8 +1,8 @@
-//! Rows in parts: most of them are learnt, and what was learnt is asked about the others.
+//! Folds of k-fold cross-validation.
 
 use crate::rng::Rng;
 
-/// Rows cut at random into parts of nearly the same size.
+/// Rows dealt at random into folds of nearly the same size.
 #[derive(Debug, Clone)]
 pub struct Folds {
     order: Vec<usize>,
@@ -10,19 +10,19 @@ pub struct Folds {
 }
 
 impl Folds {
-    /// Cuts so many rows into so many parts.
+    /// Deals `n_rows` rows into `n_folds` folds.
     pub fn new(n_rows: usize, n_folds: usize, mut rng: Rng) -> Self {
         let mut order: Vec<usize> = (0..n_rows).collect();
         rng.shuffle(&mut order);
         Self { order, n_folds: n_folds.max(1) }
     }
 
-    /// How many of the parts have so many rows together; all of them where there are fewer rows.
+    /// The number of folds that hold `n_wanted` rows together; all of them where there are fewer rows.
     pub fn n_with(&self, n_wanted: usize) -> usize {
         (self.n_folds * n_wanted).div_ceil(self.order.len().max(1)).clamp(1, self.n_folds)
     }
 
-    /// The rows of all other parts, and those of this one; both rise.
+    /// The training rows (all other folds) and the held-out rows (this fold), both ascending.
     pub fn cut(&self, fold: usize) -> [Vec<usize>; 2] {
         [false, true].map(|is_left| {
             let places = (0..self.order.len()).filter(|place| (place % self.n_folds == fold) == is_left);
@@ -40,7 +40,7 @@ mod tests {
 
     #[test]
     fn every_row_is_left_out_once() {
-        let folds = Folds::new(23, 5, Rng::new(1, Purpose::Judge, 0));
+        let folds = Folds::new(23, 5, Rng::new(1, Purpose::Validation, 0));
         let mut left_out = Vec::new();
         for fold in 0..5 {
             let [kept, left] = folds.cut(fold);
@@ -52,7 +52,7 @@ mod tests {
         assert_eq!(left_out, (0..23).collect::<Vec<_>>());
         assert_eq!([1, 4, 5, 23, 99].map(|n| folds.n_with(n)), [1, 1, 2, 5, 5]);
         assert_eq!(
-            Folds::new(0, 5, Rng::new(1, Purpose::Judge, 0)).cut(3),
+            Folds::new(0, 5, Rng::new(1, Purpose::Validation, 0)).cut(3),
             [Vec::<usize>::new(), Vec::new()]
         );
     }

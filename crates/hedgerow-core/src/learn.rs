@@ -1,4 +1,4 @@
-//! What every trainer is given, and what comes of learning rows one after the other.
+//! What every training is given, and what an update with new rows reports.
 
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
@@ -12,11 +12,11 @@ use crate::traits::Observer;
 /// What a training run is given beside data and parameters.
 #[derive(Clone, Copy)]
 pub struct Training<'a> {
-    /// The threads.
+    /// Threads to work with.
     pub par: &'a Par,
-    /// The limits.
+    /// Limits on time, memory and rounds.
     pub budget: &'a Budget,
-    /// Who watches.
+    /// Receives progress.
     pub observer: &'a dyn Observer,
 }
 
@@ -55,32 +55,32 @@ impl Rows<'_> {
     }
 }
 
-/// What came of learning some rows. The parts of a forest are trees; those of a machine with active rows are these rows.
+/// The result of learning some rows. The parts of a forest are its trees; those of a sparse Gaussian process the rows of its active set.
 #[derive(Debug, Clone, Default)]
-pub struct Lesson {
-    /// What the model answered before it learnt each row: a probability for every class known at the end.
-    pub answers: Array2<f64>,
+pub struct Update {
+    /// The prequential predictions, made before each row was learnt: a probability for every class known at the end.
+    pub predictions: Array2<f64>,
     /// Rows learnt; fewer than given only if the work was interrupted.
     pub n_learnt: usize,
     /// New parts tried.
     pub n_tried: usize,
     /// New parts that took the place of a worse one.
     pub n_replaced: usize,
-    /// Remembered rows that were forgotten, to make room or because of drift.
+    /// Retained rows that were forgotten, to make room or because of concept drift.
     pub n_forgotten: usize,
-    /// Changes noticed.
+    /// Alarms of the drift detector.
     pub drifts: Vec<Drift>,
 }
 
-/// A change that was noticed.
+/// A concept drift that was detected.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Drift {
-    /// Rows learnt when it was noticed.
+    /// Rows learnt when it was detected.
     pub noticed_at: u64,
-    /// The row from which on things are different, as far as can be told.
+    /// The row at which the detector places the change.
     pub since: u64,
-    /// Share of wrong answers before.
+    /// Error rate before the change.
     pub error_before: f64,
-    /// Share of wrong answers since.
+    /// Error rate since the change.
     pub error_after: f64,
 }

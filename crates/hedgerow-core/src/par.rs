@@ -1,4 +1,4 @@
-//! Threads as a value: whoever calls decides how many there are.
+//! Threads as a value: the caller decides how many there are.
 
 use std::sync::Arc;
 
@@ -37,8 +37,8 @@ impl Par {
         Ok(Self { pool: Some(Arc::new(pool)), stop: None })
     }
 
-    /// The same threads for work that nobody wants any more once a switch is thrown: from then on [`Self::for_chunks`] leaves everything
-    /// as it is. Whoever asks for that must look at the switch afterwards and throw the result away.
+    /// The same threads for work that can be cancelled by a stop flag: once it is set [`Self::for_chunks`] leaves everything
+    /// as it is. The caller must check the flag afterwards and discard the result.
     #[must_use]
     pub fn until(&self, stop: &StopFlag) -> Self {
         Self { pool: self.pool.clone(), stop: Some(stop.clone()) }

@@ -1,4 +1,4 @@
-//! Random numbers that are the same on every machine, for every number of threads.
+//! Random numbers that are the same on every computer, for every number of threads.
 //!
 //! Each tree, each bag, each anything has a generator of its own, seeded from (seed, purpose, index). No generator is
 //! shared, so the order in which jobs run cannot matter, and no two jobs share a stream.
@@ -24,8 +24,8 @@ pub enum Purpose {
     Data = 6,
     /// Splitting a leaf of a tree that learns.
     Leaf = 7,
-    /// Choosing rows that judge new trees.
-    Judge = 8,
+    /// Choosing held-out rows and folds.
+    Validation = 8,
 }
 
 /// The project's generator: xoshiro256++.

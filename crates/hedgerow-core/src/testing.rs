@@ -11,25 +11,25 @@ use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 use crate::traits::Classifier;
 
-/// Every answer is a distribution: finite, not negative, summing to 1.
+/// Every prediction is a distribution: finite, not negative, summing to 1.
 pub fn check_distributions(model: &dyn Classifier, x: ArrayView2<'_, f32>) {
-    let proba = model.predict_proba(x, &Par::sequential()).expect("rows of the right width are answered");
+    let proba = model.predict_proba(x, &Par::sequential()).expect("rows of the right width are predicted");
     for row in proba.rows() {
         assert!(row.iter().all(|p| p.is_finite() && *p >= 0.0), "not a distribution: {row}");
         assert!((row.sum() - 1.0).abs() < 1e-9, "sums to {}", row.sum());
     }
 }
 
-/// The same answer whoever asks: any threads, any batch split, asked twice.
+/// Predictions do not depend on threads or batches, nor on earlier predictions.
 pub fn check_prediction_is_pure(model: &dyn Classifier, x: ArrayView2<'_, f32>) {
     let whole = model.predict_proba(x, &Par::sequential()).unwrap();
     let threads = model.predict_proba(x, &Par::new(3).unwrap()).unwrap();
-    assert_eq!(whole, threads, "the number of threads changed the answer");
+    assert_eq!(whole, threads, "the number of threads changed the prediction");
     for size in [1, 7] {
         for start in (0..x.nrows()).step_by(size) {
             let end = (start + size).min(x.nrows());
             let part = model.predict_proba(x.slice(s![start..end, ..]), &Par::sequential()).unwrap();
-            assert_eq!(part, whole.slice(s![start..end, ..]), "the batch split changed the answer");
+            assert_eq!(part, whole.slice(s![start..end, ..]), "the batch split changed the prediction");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What every model can be asked.
+//! What every model predicts.
 
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
@@ -6,18 +6,18 @@ use crate::data::ClassId;
 use crate::error::{Error, Result};
 use crate::par::Par;
 
-/// A model that answers with a probability for every class.
+/// A model that predicts a probability for every class.
 pub trait Classifier: Send + Sync {
     /// Columns a row must have.
     fn n_features(&self) -> usize;
 
-    /// Columns of the answer.
+    /// Classes, which are the columns of the predictions.
     fn n_classes(&self) -> usize;
 
-    /// The answer for rows of the right width into a table of the right size. Implementers may rely on both.
+    /// Predicts rows of the right width into a table of the right size. Implementers may rely on both.
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>);
 
-    /// Writes a probability for every class of every row; each row of the answer sums to 1.
+    /// Writes a probability for every class of every row; each row of `out` sums to 1.
     fn predict_proba_into(
         &self,
         x: ArrayView2<'_, f32>,
@@ -26,8 +26,8 @@ pub trait Classifier: Send + Sync {
     ) -> Result<()> {
         let shapes = [
             ("feature columns", self.n_features(), x.ncols()),
-            ("rows of the answer", x.nrows(), out.nrows()),
-            ("columns of the answer", self.n_classes(), out.ncols()),
+            ("rows of the predictions", x.nrows(), out.nrows()),
+            ("columns of the predictions", self.n_classes(), out.ncols()),
         ];
         for (what, expected, got) in shapes {
             if expected != got {
@@ -51,24 +51,24 @@ pub trait Classifier: Send + Sync {
     }
 }
 
-/// What is known about values: a normal distribution for each row.
+/// Predicted numbers: a normal distribution for each row.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Normals {
     /// The means.
     pub mean: Vec<f64>,
-    /// The variances of what would be observed, noise included.
+    /// The variances of the targets, noise variance included.
     pub variance: Vec<f64>,
 }
 
-/// A model that answers with a value and how far it may be off.
+/// A model that predicts a number with its variance.
 pub trait Regressor: Send + Sync {
     /// Columns a row must have.
     fn n_features(&self) -> usize;
 
-    /// The answer for rows of the right width. Implementers may rely on that.
+    /// Predicts rows of the right width. Implementers may rely on that.
     fn predict_values_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Normals;
 
-    /// A value and its variance for every row.
+    /// A number and its variance for every row.
     fn predict_values(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Normals> {
         let (expected, got) = (self.n_features(), x.ncols());
         if expected != got {
@@ -106,13 +106,13 @@ pub struct Progress {
     pub accuracy: Option<f64>,
 }
 
-/// Somebody who watches a training run; the loops themselves never print.
+/// Receives the progress of a training run; training itself never prints.
 pub trait Observer: Sync {
     /// Called after each round of work.
     fn progress(&self, progress: Progress);
 }
 
-/// Nobody watches.
+/// An observer that ignores progress.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Silent;
 

@@ -20,7 +20,7 @@ pub enum Bagging {
     Fraction(f64),
     /// So many different rows (all, if there are fewer).
     Amount(usize),
-    /// Every so often a row, in random steps from 1 to this many (spec 000, A4): 2 n / (s + 1) rows on average.
+    /// Every so often a row, in random steps from 1 to this many: 2 n / (s + 1) rows on average.
     Stride(usize),
 }
 

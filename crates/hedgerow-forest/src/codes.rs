@@ -4,7 +4,7 @@
 //! them fit a byte, up to 65,535 two bytes: nothing is lost until a column has more, and then its values are grouped
 //! into 16,383 equally full bins. A matrix that is already bytes is used as it stands, without a copy.
 
-use std::borrow::Cow;
+use std::sync::Arc;
 
 use hedgerow_core::{ColumnKind, Dataset, Features, Par};
 
@@ -59,8 +59,8 @@ macro_rules! whole_number_codes {
 whole_number_codes!(u8, u16);
 
 /// The codes, row after row.
-pub(crate) enum CodeMatrix<'a> {
-    Bytes(Cow<'a, [u8]>),
+pub(crate) enum CodeMatrix {
+    Bytes(Arc<Vec<u8>>),
     Words(Vec<u16>),
 }
 
@@ -143,19 +143,19 @@ pub(crate) fn turn<C: Code>(matrix: &[C], width: usize, room: usize, par: &Par) 
 }
 
 /// A training matrix in codes.
-pub(crate) struct Codes<'a> {
-    pub(crate) matrix: CodeMatrix<'a>,
+pub(crate) struct Codes {
+    pub(crate) matrix: CodeMatrix,
     pub(crate) columns: Vec<ColumnCodes>,
 }
 
-impl<'a> Codes<'a> {
+impl Codes {
     /// Encodes the features of a data set.
-    pub(crate) fn new(data: &'a Dataset, par: &Par) -> Self {
+    pub(crate) fn new(data: &Dataset, par: &Par) -> Self {
         let kinds: Vec<&ColumnKind> = data.schema.columns.iter().map(|c| &c.kind).collect();
         let most_categories = kinds.iter().map(|k| k.n_categories()).max().unwrap_or(0);
         match &data.features {
             Features::Bytes { values, .. } if most_categories <= 256 => Self {
-                matrix: CodeMatrix::Bytes(Cow::Borrowed(values)),
+                matrix: CodeMatrix::Bytes(Arc::clone(values)),
                 columns: kinds
                     .iter()
                     .map(|kind| ColumnCodes {
@@ -169,16 +169,6 @@ impl<'a> Codes<'a> {
             },
             features => Self::ranked(features, &kinds, par),
         }
-    }
-
-    /// The codes without the data set; none if they are its own rows.
-    pub(crate) fn into_owned(self) -> Option<Codes<'static>> {
-        let matrix = match self.matrix {
-            CodeMatrix::Bytes(Cow::Borrowed(_)) => return None,
-            CodeMatrix::Bytes(Cow::Owned(codes)) => CodeMatrix::Bytes(Cow::Owned(codes)),
-            CodeMatrix::Words(codes) => CodeMatrix::Words(codes),
-        };
-        Some(Codes { matrix, columns: self.columns })
     }
 
     /// A copy of the codes column after column, where it pays.
@@ -197,7 +187,7 @@ impl<'a> Codes<'a> {
         }
     }
 
-    fn ranked(features: &Features, kinds: &[&ColumnKind], par: &Par) -> Codes<'static> {
+    fn ranked(features: &Features, kinds: &[&ColumnKind], par: &Par) -> Self {
         let columns: Vec<ColumnCodes> = par.map(kinds.len(), |f| match kinds[f] {
             ColumnKind::Categorical { categories } => ColumnCodes {
                 meaning: Meaning::Category(categories.len()),
@@ -212,7 +202,7 @@ impl<'a> Codes<'a> {
         });
         let fits_bytes = most_codes.max().unwrap_or(0) <= usize::from(u8::MISSING);
         let matrix = if fits_bytes {
-            CodeMatrix::Bytes(Cow::Owned(encode::<u8>(features, &columns, par)))
+            CodeMatrix::Bytes(Arc::new(encode::<u8>(features, &columns, par)))
         } else {
             CodeMatrix::Words(encode::<u16>(features, &columns, par))
         };
@@ -329,7 +319,11 @@ mod tests {
     fn bytes_are_taken_as_they_are() {
         let data = dataset(&array![[0.0, 255.0], [7.0, 1.0]]);
         let codes = Codes::new(&data, &Par::sequential());
-        assert!(matches!(codes.matrix, CodeMatrix::Bytes(Cow::Borrowed(_))));
+        let (CodeMatrix::Bytes(matrix), Features::Bytes { values, .. }) = (&codes.matrix, &data.features)
+        else {
+            panic!("bytes")
+        };
+        assert!(Arc::ptr_eq(matrix, values), "used in place");
         assert_eq!(codes.columns[0].threshold_above(3), 3.5);
     }
 

@@ -1,12 +1,12 @@
-//! The forest: trees, and how their answers become one.
+//! The forest: trees, and how their votes are combined.
 
 use hedgerow_core::{Classifier, Error, ModelProblem, Par, Result};
 use ndarray::{ArrayView2, ArrayViewMut2};
 
-use crate::calibration::{Calibration, tilt};
+use crate::calibration::{Calibration, prior_shift};
+use crate::leaf_weight::LeafWeight;
 use crate::params::{ForestParams, Probabilities};
 use crate::parts::{self, Part};
-use crate::say::Say;
 use crate::tree::walk::{LANES, leaves_in};
 use crate::tree::{Tree, Value};
 
@@ -17,18 +17,18 @@ const FLOAT_BLOCK: usize = 128;
 
 /// A random forest.
 ///
-/// A row of answers costs one walk a tree, about as many steps as the trees are high; each tree takes about 8 bytes a node.
+/// Predicting a row costs one walk a tree, about as many steps as the trees are high; each tree takes about 8 bytes a node.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Forest {
     pub(crate) params: ForestParams,
     pub(crate) n_features: usize,
     pub(crate) n_classes: usize,
     pub(crate) trees: Vec<Tree>,
-    /// What the answer of a leaf counts.
-    pub(crate) say: Say,
+    /// How much the vote of a leaf counts.
+    pub(crate) leaf_weight: LeafWeight,
     pub(crate) calibration: Option<Calibration>,
-    /// What class weights make of calibrated answers: a factor for each class, none where there are none.
-    pub(crate) tilt: Vec<f64>,
+    /// The prior shift by class weights: a factor for each class, none where there are none.
+    pub(crate) prior_shift: Vec<f64>,
     /// For each column, how much impurity its splits removed, summed over trees.
     pub(crate) gains: Vec<f64>,
     /// Which trees know which classes; empty where all know all.
@@ -44,15 +44,15 @@ impl Forest {
         calibration: Option<Calibration>,
         gains: Vec<f64>,
     ) -> Self {
-        let say = Say::new(0.0);
+        let leaf_weight = LeafWeight::new(0.0);
         Self {
             params,
             n_features: gains.len(),
             n_classes,
             trees,
-            say,
+            leaf_weight,
             calibration,
-            tilt: Vec::new(),
+            prior_shift: Vec::new(),
             gains,
             parts: Vec::new(),
         }
@@ -68,26 +68,26 @@ impl Forest {
         Ok(self)
     }
 
-    /// The same forest with answers tilted by a factor for each class.
+    /// The same forest with probabilities shifted by a factor for each class.
     #[must_use]
-    pub fn with_tilt(self, tilt: Vec<f64>) -> Self {
-        Self { tilt, ..self }
+    pub fn with_prior_shift(self, prior_shift: Vec<f64>) -> Self {
+        Self { prior_shift, ..self }
     }
 
-    /// A factor for each class by which answers are tilted because of class weights; none where there are none.
-    pub fn tilt(&self) -> &[f64] {
-        &self.tilt
+    /// The prior shift by class weights: a factor for each class; none where there are none.
+    pub fn prior_shift(&self) -> &[f64] {
+        &self.prior_shift
     }
 
-    /// The same forest with answers of leaves that count as much as this power of their size.
+    /// The same forest with leaf weights of this power of their size.
     #[must_use]
     pub fn with_leaf_power(self, power: f64) -> Self {
-        Self { say: Say::new(power), ..self }
+        Self { leaf_weight: LeafWeight::new(power), ..self }
     }
 
-    /// The power of their size that answers of leaves count as much as; with 0 all trees count the same.
+    /// The power of the leaf size that is the leaf weight; with 0 all trees count the same.
     pub fn leaf_power(&self) -> f64 {
-        self.say.power()
+        self.leaf_weight.power()
     }
 
     /// Which trees know which classes; empty where all know all.
@@ -125,15 +125,15 @@ impl Forest {
         self.trees.iter().map(Tree::bytes).sum::<usize>() + self.gains.len() * size_of::<f64>()
     }
 
-    /// Adds up what all trees say about the rows (one after the other in `rows`) in the rows of `out`.
-    fn add_all_answers<V: Value>(&self, rows: &[V], out: &mut [f64]) {
+    /// Adds up the votes of all trees for the rows (one after the other in `rows`) in the rows of `out`.
+    fn add_all_votes<V: Value>(&self, rows: &[V], out: &mut [f64]) {
         if self.parts.is_empty() {
-            return self.add_answers(&self.trees, rows, out);
+            return self.add_votes(&self.trees, rows, out);
         }
         let mut votes = vec![0.0; self.parts.len() * out.len()];
         let mut first = 0;
         for (part, votes) in self.parts.iter().zip(votes.chunks_mut(out.len())) {
-            self.add_answers(&self.trees[first..first + part.n_trees], rows, votes);
+            self.add_votes(&self.trees[first..first + part.n_trees], rows, votes);
             first += part.n_trees;
         }
         let (len, n_classes) = (out.len(), self.n_classes);
@@ -142,8 +142,8 @@ impl Forest {
         }
     }
 
-    /// Adds what each tree says to the rows of `out`, in the order of the trees.
-    fn add_answers<V: Value>(&self, trees: &[Tree], rows: &[V], out: &mut [f64]) {
+    /// Adds the votes of each tree to the rows of `out`, in the order of the trees.
+    fn add_votes<V: Value>(&self, trees: &[Tree], rows: &[V], out: &mut [f64]) {
         let row = |i: usize| &rows[i * self.n_features..(i + 1) * self.n_features];
         let n_rows = rows.len() / self.n_features.max(1);
         let together = n_rows - n_rows % LANES;
@@ -157,12 +157,12 @@ impl Forest {
             }
         }
         for i in together..n_rows {
-            self.add_row_answers(trees, row(i), &mut out[i * self.n_classes..(i + 1) * self.n_classes]);
+            self.add_row_votes(trees, row(i), &mut out[i * self.n_classes..(i + 1) * self.n_classes]);
         }
     }
 
     /// The same for one row, several trees at a time.
-    fn add_row_answers<V: Value>(&self, trees: &[Tree], row: &[V], out: &mut [f64]) {
+    fn add_row_votes<V: Value>(&self, trees: &[Tree], row: &[V], out: &mut [f64]) {
         let mut groups = trees.chunks_exact(LANES);
         for trees in &mut groups {
             let trees: [&Tree; LANES] = std::array::from_fn(|lane| &trees[lane]);
@@ -178,12 +178,12 @@ impl Forest {
     #[inline]
     fn add_answer(&self, tree: &Tree, leaf: crate::tree::Link, out: &mut [f64]) {
         match self.params.probabilities {
-            Probabilities::Leaf => tree.add_shares(leaf, &self.say, out),
-            Probabilities::Votes => tree.add_vote(leaf, &self.say, out),
+            Probabilities::Leaf => tree.add_shares(leaf, &self.leaf_weight, out),
+            Probabilities::Votes => tree.add_vote(leaf, &self.leaf_weight, out),
         }
     }
 
-    /// Turns summed answers of all trees into probabilities.
+    /// Turns summed votes of all trees into probabilities.
     pub(crate) fn finish(&self, out: &mut [f64]) {
         if self.trees.is_empty() || self.n_classes == 0 {
             out.fill(1.0 / self.n_classes.max(1) as f64);
@@ -196,7 +196,7 @@ impl Forest {
                 let sum: f64 = row.iter().sum();
                 row.iter_mut().for_each(|p| *p /= sum);
             }
-            tilt::apply(&self.tilt, row);
+            prior_shift::apply(&self.prior_shift, row);
         }
     }
 }
@@ -220,26 +220,26 @@ impl Classifier for Forest {
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
         let x = x.as_standard_layout();
         let Some(rows) = x.as_slice() else { return };
-        let answer = |first: usize, out: &mut [f64]| {
+        let predict = |first: usize, out: &mut [f64]| {
             let n_rows = out.len() / self.n_classes.max(1);
             out.fill(0.0);
             let rows = &rows[first * self.n_features..(first + n_rows) * self.n_features];
             if let Some(bytes) = narrow(rows).filter(|_| n_rows >= LANES) {
-                self.add_all_answers(&bytes, out);
+                self.add_all_votes(&bytes, out);
             } else {
                 let parts = rows.chunks(FLOAT_BLOCK * self.n_features);
                 for (rows, out) in parts.zip(out.chunks_mut(FLOAT_BLOCK * self.n_classes)) {
-                    self.add_all_answers(rows, out);
+                    self.add_all_votes(rows, out);
                 }
             }
             self.finish(out);
         };
         if let Some(out) = out.as_slice_mut() {
-            par.for_chunks(out, BLOCK * self.n_classes.max(1), |block, out| answer(block * BLOCK, out));
+            par.for_chunks(out, BLOCK * self.n_classes.max(1), |block, out| predict(block * BLOCK, out));
         } else {
             let mut dense = vec![0.0; x.nrows() * self.n_classes];
             par.for_chunks(&mut dense, BLOCK * self.n_classes.max(1), |block, out| {
-                answer(block * BLOCK, out);
+                predict(block * BLOCK, out);
             });
             for (to, from) in out.iter_mut().zip(dense) {
                 *to = from;

@@ -1,9 +1,9 @@
-//! Random forests of deep trees: fast to grow, small to keep, quick to ask.
+//! Random forests of deep trees: fast to grow, small in memory, fast to predict.
 //!
 //! [`Forest::fit`] grows trees from a [`Dataset`](hedgerow_core::Dataset). Rows become small integer codes
 //! (`codes`), each tree gets its rows (`bag`), searches splits on a bounded sample of each node (`grow`) and
-//! keeps 16 bytes a split ([`tree`]). Rows left out of a tree judge it (`train`) and calibrate the probabilities
-//! ([`calibration`]).
+//! keeps 16 bytes a split ([`tree`]). Rows left out of a bag give out-of-bag
+//! predictions (`train`), which calibrate the probabilities ([`calibration`]).
 //!
 //! ```
 //! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
@@ -24,13 +24,13 @@ mod codes;
 mod forest;
 mod grow;
 pub mod importance;
+mod leaf_weight;
 mod merge;
 pub mod online;
 mod params;
 mod parts;
 pub mod proximity;
 mod real;
-mod say;
 mod train;
 pub mod tree;
 
@@ -44,4 +44,4 @@ pub use params::{
     ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities, SplitRule,
 };
 pub use parts::Part;
-pub use train::{Fitted, Grove, Nursery, OutOfBag, Sapling};
+pub use train::{Fitted, ForestRun, OutOfBag, TreeBuilder};

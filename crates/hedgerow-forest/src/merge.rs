@@ -6,8 +6,8 @@ use hedgerow_core::{ColumnKind, Error, LabelTable, Result, Schema};
 
 use crate::calibration::Calibration;
 use crate::forest::Forest;
+use crate::leaf_weight::LeafWeight;
 use crate::parts::{Part, simplify};
-use crate::say::Say;
 use crate::tree::{CategorySet, Link, Target, Tree};
 
 /// Puts forests together, trees in the order given. Their columns must be the same; classes and categories may differ, and
@@ -26,7 +26,7 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
     let mut merged = (*first).clone();
     let mut calibrations = vec![(first.calibration, first.trees.len())];
     let own_classes: Vec<usize> = (0..first.n_classes).collect();
-    let mut tilts = vec![(own_classes.clone(), &first.tilt, first.trees.len())];
+    let mut shifts = vec![(own_classes.clone(), &first.prior_shift, first.trees.len())];
     let mut parts = parts_in_union(first, &own_classes);
     for (schema, forest) in rest {
         check_columns(&union, schema)?;
@@ -38,14 +38,14 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
         }
         calibrations.push((forest.calibration, forest.trees.len()));
         parts.extend(parts_in_union(forest, &classes));
-        tilts.push((classes, &forest.tilt, forest.trees.len()));
+        shifts.push((classes, &forest.prior_shift, forest.trees.len()));
     }
     union.check_sizes()?;
     merged.n_classes = union.n_classes();
     merged.params.n_trees = merged.trees.len();
-    merged.say = Say::new(mean_power(forests));
+    merged.leaf_weight = LeafWeight::new(mean_power(forests));
     merged.calibration = mean_calibration(&calibrations);
-    merged.tilt = mean_tilt(&tilts, merged.n_classes);
+    merged.prior_shift = mean_prior_shift(&shifts, merged.n_classes);
     merged.parts = simplify(parts, merged.n_classes);
     Ok((union, merged))
 }
@@ -138,22 +138,22 @@ fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree 
 fn mean_power(forests: &[(&Schema, &Forest)]) -> f64 {
     let sum = |of: &dyn Fn(&Forest) -> f64| forests.iter().map(|(_, forest)| of(forest)).sum::<f64>();
     let trees = |forest: &Forest| forest.trees.len() as f64;
-    if forests.iter().all(|(_, forest)| forest.say == forests[0].1.say) {
-        return forests[0].1.say.power();
+    if forests.iter().all(|(_, forest)| forest.leaf_weight == forests[0].1.leaf_weight) {
+        return forests[0].1.leaf_weight.power();
     }
-    sum(&|forest| trees(forest) * forest.say.power()) / sum(&trees).max(1.0)
+    sum(&|forest| trees(forest) * forest.leaf_weight.power()) / sum(&trees).max(1.0)
 }
 
 /// The geometric mean of the parts' factors for each class, each part counting as much as it has trees; a part without factors
 /// counts with 1.
-fn mean_tilt(parts: &[(Vec<usize>, &Vec<f64>, usize)], n_classes: usize) -> Vec<f64> {
-    if parts.iter().all(|(_, tilt, _)| tilt.is_empty()) {
+fn mean_prior_shift(parts: &[(Vec<usize>, &Vec<f64>, usize)], n_classes: usize) -> Vec<f64> {
+    if parts.iter().all(|(_, prior_shift, _)| prior_shift.is_empty()) {
         return Vec::new();
     }
     let (mut logs, mut trees) = (vec![0.0; n_classes], vec![0.0; n_classes]);
-    for (classes, tilt, n) in parts {
+    for (classes, prior_shift, n) in parts {
         for (own, &class) in classes.iter().enumerate() {
-            logs[class] += *n as f64 * libm::log(tilt.get(own).copied().unwrap_or(1.0));
+            logs[class] += *n as f64 * libm::log(prior_shift.get(own).copied().unwrap_or(1.0));
             trees[class] += *n as f64;
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::bag::Bagging;
 
-/// How a forest is grown and how it answers.
+/// Parameters of a forest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForestParams {
@@ -34,25 +34,25 @@ pub struct ForestParams {
     pub min_split_rows: usize,
     /// Rows each tree sees: `all`, `bootstrap`, `fraction:F`, `amount:N` or `stride:S` (steps of 1 to S).
     pub bagging: Bagging,
-    /// Let each tree learn the rows its bag left out, after they have judged it; only for bags of half the rows or more.
+    /// Let each tree learn the rows its bag left out, after their out-of-bag votes; only for bags of half the rows or more.
     pub learn_left_out: bool,
     /// Weight of each class: `none`, `balanced` (all classes count the same), or a JSON object such as `{"spam": 2}`.
     pub class_weights: ClassWeights,
-    /// What a tree contributes: `leaf` (the shares in its leaf) or `votes` (its favorite class).
+    /// What a tree contributes: `leaf` (the class frequencies in its leaf) or `votes` (its most frequent class).
     pub probabilities: Probabilities,
-    /// What the answer of a tree counts: the size of its leaf to this power, from -1 to 1; 0 lets all trees count the same, below 0 suits labels that are right, above 0 noisy ones. `auto` finds out on rows that trees have not seen.
+    /// The leaf weight, by which the vote of a tree counts: the size of its leaf to this power, from -1 to 1; 0 lets all trees count the same, below 0 suits labels that are right, above 0 noisy ones. `auto` chooses by out-of-sample predictions.
     pub leaf_power: LeafPower,
     /// Calibrate probabilities on out-of-bag rows where that lowers their log-loss; needs a bagging that leaves rows out.
     pub calibrate: bool,
     /// Stop when out-of-bag accuracy has not risen for this many rounds of 10 trees; 0 never stops early.
     pub patience: usize,
-    /// Most rows remembered to learn from; 0 sets no limit but memory. The oldest go first, but no class is forgotten.
+    /// Most retained rows; 0 sets no limit but memory. The oldest go first, but no class is forgotten.
     pub pool_rows: usize,
-    /// Which rows a forest that learns online remembers: `all`, `wrong` (those it got wrong) or `uncertain` (those it got wrong or was less than half sure of).
+    /// Which rows a forest that learns online retains: `all`, `wrong` (those it got wrong) or `uncertain` (those it got wrong or was less than half sure of).
     pub keep: Keep,
-    /// While a forest learns online, the share of its trees that may be grown anew each time the rows it remembers double (or half of them are exchanged), from 0 to 4; 0 never replaces a tree.
+    /// While a forest learns online, the share of its trees that may be grown anew each time its retained rows double (or half of them are exchanged), from 0 to 4; 0 never replaces a tree.
     pub replace: f64,
-    /// Forget rows that a noticed drift has put out of date.
+    /// Forget rows that a detected concept drift has put out of date.
     pub forget: bool,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
@@ -149,7 +149,7 @@ pub enum SplitRule {
     Best,
 }
 
-/// What makes a split good (spec 000, A2): the impurity of the two sides, weighted by their size, should be small.
+/// What makes a split good (Breiman et al., 1984): the impurity of the two sides, weighted by their size, should be small.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
@@ -161,26 +161,26 @@ pub enum Criterion {
     Misclassification,
 }
 
-/// Which rows are remembered when a forest learns online (spec 000, A9).
+/// Which rows a forest that learns online retains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Keep {
     /// All of them.
     All,
-    /// Those that the forest answered wrongly.
+    /// Those that the forest predicted wrongly.
     Wrong,
-    /// Those that it answered wrongly, or with less than half of the probability on one class.
+    /// Those that it predicted wrongly, or with less than half of the probability on one class.
     Uncertain,
 }
 
 impl Keep {
-    /// Whether a row of a class is worth keeping, given what the forest said about it.
-    pub(crate) fn wants(self, answer: &[f64], class: usize) -> bool {
-        let best = hedgerow_core::traits::largest(answer);
+    /// Whether a row of a class is worth keeping, given the prediction of the forest.
+    pub(crate) fn wants(self, proba: &[f64], class: usize) -> bool {
+        let best = hedgerow_core::traits::largest(proba);
         match self {
             Self::All => true,
             Self::Wrong => best != Some(class),
-            Self::Uncertain => best != Some(class) || answer[class] < 0.5,
+            Self::Uncertain => best != Some(class) || proba[class] < 0.5,
         }
     }
 }

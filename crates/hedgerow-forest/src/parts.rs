@@ -46,7 +46,7 @@ pub(crate) fn simplify(parts: Vec<Part>, n_classes: usize) -> Vec<Part> {
     if joined.iter().all(|part| part.classes.len() == n_classes) { Vec::new() } else { joined }
 }
 
-/// Puts the votes of all parts for one row together. `votes(g)` are the summed shares of part `g` for all classes; the answer
+/// Puts the votes of all parts for one row together. `votes(g)` are the summed shares of part `g` for all classes; the result
 /// is scaled to the number of trees.
 pub(crate) fn combine<'a>(parts: &[Part], votes: impl Fn(usize) -> &'a [f64], out: &mut [f64]) {
     const MOST_ROUNDS: usize = 100;

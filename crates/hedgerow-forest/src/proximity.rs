@@ -1,7 +1,7 @@
-//! How alike two rows are in the eyes of the forest.
+//! Similarity of two rows by the leaves they share.
 //!
-//! [`proximities`] counts the trees in which two rows share a leaf. [`ForestKernel`] is the random-forest kernel of spec 000,
-//! A13: each tree compares at a height of its own, drawn once and kept, which makes the kernel symmetric, positive
+//! [`proximities`] counts the trees in which two rows share a leaf. [`ForestKernel`] is the random forest kernel
+//! (Davies & Ghahramani, 2014): each tree compares at a height of its own, drawn once and kept, which makes the kernel symmetric, positive
 //! semi-definite and 1 for equal rows.
 
 use hedgerow_core::rng::{Purpose, Rng};

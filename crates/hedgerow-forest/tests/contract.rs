@@ -24,8 +24,8 @@ fn fit(data: &Dataset, settings: &[(&str, &str)]) -> Fitted {
 
 fn accuracy(forest: &Forest, data: &Dataset) -> f64 {
     let x = data.features.to_array(0..data.n_rows());
-    let answers = forest.predict(x.view(), &Par::sequential()).unwrap();
-    answers.iter().zip(&data.labels).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
+    let predictions = forest.predict(x.view(), &Par::sequential()).unwrap();
+    predictions.iter().zip(&data.labels).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
 }
 
 /// Two numeric columns (one with gaps) and a categorical one with gaps; the class follows from the category and a number.
@@ -94,7 +94,7 @@ fn trees_of_a_forest_differ() {
 
 #[test]
 fn grown_trees_know_their_rows() {
-    // Without noise and limits every tree answers every row it has learnt right, left-out rows included.
+    // Without noise and limits every tree predicts every row it has learnt right, left-out rows included.
     let data = blobs(300, 6, 5, 9);
     for settings in [&[("bagging", "all")][..], &[], &[("bagging", "bootstrap")], &[("sample_rows", "8")]] {
         let fitted = fit(&data, settings);
@@ -102,8 +102,8 @@ fn grown_trees_know_their_rows() {
         for tree in fitted.forest.trees() {
             let single =
                 Forest::from_parts(fitted.forest.params().clone(), 5, vec![tree.clone()], None, vec![0.0; 6]);
-            let answers = single.predict(x.view(), &Par::sequential()).unwrap();
-            assert_eq!(answers, data.labels, "{settings:?}");
+            let predictions = single.predict(x.view(), &Par::sequential()).unwrap();
+            assert_eq!(predictions, data.labels, "{settings:?}");
         }
     }
 }
@@ -165,7 +165,7 @@ fn weights_count_as_rows_do() {
 
 #[test]
 fn class_weights_reach_the_answers_of_deep_trees() {
-    // Labels that are half noise: pure leaves alone would answer the same whatever classes weigh.
+    // Labels that are half noise: pure leaves alone would predict the same whatever classes weigh.
     use hedgerow_core::rng::{Purpose, Rng};
     let mut data = blobs(600, 3, 2, 5);
     let mut rng = Rng::new(1, Purpose::Data, 0);
@@ -177,8 +177,8 @@ fn class_weights_reach_the_answers_of_deep_trees() {
     let label = data.schema.labels.name(ClassId(1)).to_string();
     let x = blobs(300, 3, 2, 6).features.to_array(0..300);
     let share = |settings: &[(&str, &str)]| {
-        let answers = fit(&data, settings).forest.predict(x.view(), &Par::sequential()).unwrap();
-        answers.iter().filter(|class| class.0 == 1).count() as f64 / 300.0
+        let predictions = fit(&data, settings).forest.predict(x.view(), &Par::sequential()).unwrap();
+        predictions.iter().filter(|class| class.0 == 1).count() as f64 / 300.0
     };
     let weight = |w: &str| format!(r#"{{"{label}": {w}}}"#);
     for bagging in ["fraction:0.8", "all"] {
@@ -186,12 +186,12 @@ fn class_weights_reach_the_answers_of_deep_trees() {
         let (heavy, light) = (of("20"), of("0.05"));
         assert!(heavy > 0.85 && light < 0.15, "{bagging}: {heavy} {light}");
         let raw = share(&[("bagging", bagging), ("class_weights", &weight("20")), ("calibrate", "false")]);
-        assert!(raw < heavy, "{bagging}: the answers of the trees themselves are not tilted: {raw}");
+        assert!(raw < heavy, "{bagging}: the predictions of the trees themselves are not shifted: {raw}");
     }
 }
 
 #[test]
-fn odd_weights_leave_a_forest_that_answers() {
+fn odd_weights_leave_a_forest_that_predicts() {
     let data = mixed(300, 5);
     let x = data.features.to_array(0..50);
     let class_weights =
@@ -220,7 +220,7 @@ fn odd_weights_leave_a_forest_that_answers() {
 
 #[test]
 fn more_values_than_codes_cost_no_consistency() {
-    // A column with more values than two bytes can number: every tree must still answer its own rows as it learnt them.
+    // A column with more values than two bytes can number: every tree must still predict its own rows as it learnt them.
     use hedgerow_core::rng::{Purpose, Rng};
     let n = 100_000;
     let mut rng = Rng::new(1, Purpose::Data, 0);
@@ -243,9 +243,9 @@ fn rare_classes_are_seen() {
     let fitted = fit(&data, &[("n_trees", "20")]);
     let oob = fitted.oob.unwrap();
     let proba = oob.probabilities(&fitted.forest);
-    let judged: Vec<usize> = (0..keep.len()).filter(|&row| oob.n_trees[row] > 0).collect();
-    let scores: Vec<f64> = judged.iter().map(|&row| proba[(row, 1)]).collect();
-    let hits: Vec<bool> = judged.iter().map(|&row| data.labels[row] == ClassId(1)).collect();
+    let predicted: Vec<usize> = (0..keep.len()).filter(|&row| oob.n_trees[row] > 0).collect();
+    let scores: Vec<f64> = predicted.iter().map(|&row| proba[(row, 1)]).collect();
+    let hits: Vec<bool> = predicted.iter().map(|&row| data.labels[row] == ClassId(1)).collect();
     assert!(auc(&scores, &hits) > 0.95);
 }
 
@@ -285,7 +285,7 @@ fn out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() {
     }
     assert!(oob.accuracy(&data).unwrap() > 0.9);
     assert!(oob.mean_shares().rows().into_iter().all(|r| r[0].is_nan() || (r.sum() - 1.0).abs() < 1e-5));
-    // What a row's own label says must not matter: flip one label, its out-of-bag answer stays.
+    // A row's own label must not matter: flip one label, its out-of-bag prediction stays.
     let mut flipped = data.clone();
     flipped.labels[17] = ClassId((data.labels[17].0 + 1) % 3);
     let all_features = [("max_features", "all"), ("learn_left_out", "false"), ("bagging", "fraction:0.5")];
@@ -391,9 +391,9 @@ fn merging_forests_of_different_classes_knows_them_all() {
     let test = all.select(&(600..900).collect::<Vec<_>>());
     let share_right = |schema: &Schema, forest: &Forest| {
         let x = test.features.to_array(0..300);
-        let answers = forest.predict(x.view(), &Par::sequential()).unwrap();
+        let predictions = forest.predict(x.view(), &Par::sequential()).unwrap();
         let right = |(a, t): (&ClassId, &ClassId)| schema.labels.name(*a) == t.0.to_string();
-        answers.iter().zip(&test.labels).filter(|&pair| right(pair)).count()
+        predictions.iter().zip(&test.labels).filter(|&pair| right(pair)).count()
     };
     let parts = share_right(&left.schema, &a).max(share_right(&right.schema, &b));
     assert!(share_right(&schema, &merged) > parts + 30);
@@ -416,9 +416,9 @@ fn merging_is_at_least_as_good_as_the_better_part() {
     };
     let right = |schema: &Schema, forest: &Forest| {
         let x = test.features.to_array(0..test.n_rows());
-        let answers = forest.predict(x.view(), &Par::sequential()).unwrap();
+        let predictions = forest.predict(x.view(), &Par::sequential()).unwrap();
         let hit = |(a, t): &(&ClassId, &ClassId)| schema.labels.name(**a) == t.0.to_string();
-        answers.iter().zip(&test.labels).filter(hit).count()
+        predictions.iter().zip(&test.labels).filter(hit).count()
     };
     for (left, other) in
         [(0..10, 0..2), (0..10, 0..5), (0..8, 8..10), (0..9, 1..10), (0..5, 5..10), (0..10, 0..10)]

@@ -1,4 +1,4 @@
-//! Trains a Gaussian process on digits and says how good it is: `digits TRAIN [TEST] [name=value ...]`.
+//! Trains a Gaussian process on digits and reports its accuracy: `digits TRAIN [TEST] [name=value ...]`.
 //!
 //! Files have a row a line: the digit, then its pixels, blanks between (the format of the USPS files, unpacked). Without a test file,
 //! every fifth training row is held out. Settings are those of `GpParams`, for example `method=laplace`.
@@ -35,14 +35,14 @@ fn main() -> Result<()> {
     let p = fitted.classifier.predict_proba(test.features.to_array(0..test.n_rows()).view(), &par)?;
     let asked = start.elapsed().as_secs_f64();
     let (mut right, mut loss) = (0, 0.0);
-    for ((row, said), class) in
+    for ((row, predicted), class) in
         p.rows().into_iter().zip(hedgerow_core::traits::most_probable(p.view())).zip(&test.labels)
     {
-        right += usize::from(said == *class);
+        right += usize::from(predicted == *class);
         loss -= row[class.index()].ln();
     }
     let n = test.n_rows() as f64;
-    println!("{} rows in {trained:.1} s, {} answers in {asked:.1} s", train.n_rows(), test.n_rows());
+    println!("{} rows in {trained:.1} s, {} predictions in {asked:.1} s", train.n_rows(), test.n_rows());
     println!("accuracy {:.2} %, log-loss {:.4}", 100.0 * f64::from(right as u32) / n, loss / n);
     let names = fitted.kernel.parameter_names().into_iter().zip(fitted.kernel.parameters());
     println!("{:?}", names.map(|(name, value)| (name, value.exp())).take(5).collect::<Vec<_>>());

@@ -1,7 +1,7 @@
 //! From scores, one a class against the rest, to probabilities of all classes.
 //!
 //! Each class has a curve from scores to probabilities ([`Platt`]); their values, or the odds that they stand for, are brought to a power
-//! and to the sum 1. Without the power the answers would be too timid: a class that is likely makes the others unlikely, which curves of
+//! and to the sum 1. Without the power the probabilities would be under-confident: a class that is likely makes the others unlikely, which curves of
 //! their own do not know. Odds that share one curve are a softmax with a temperature. Whichever has the least loss is used.
 
 use hedgerow_core::{ClassId, Par};
@@ -85,7 +85,7 @@ impl Calibration {
         scores.rows().into_iter().zip(labels).map(of_row).sum::<f64>() / labels.len().max(1) as f64
     }
 
-    /// What the curves say, not yet of sum 1: logarithms where there are more than two classes.
+    /// The values of the curves, not yet of sum 1: logarithms where there are more than two classes.
     fn shares(&self, row: &mut [f64]) {
         if let [first, second] = row
             && second.is_finite()

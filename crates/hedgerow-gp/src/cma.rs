@@ -1,8 +1,9 @@
-//! Covariance matrix adaptation (CMA-ES): a search that asks for values only, no derivatives, and copes with noise in them.
+//! Covariance matrix adaptation (CMA-ES; Hansen, 2016, The CMA evolution strategy: a tutorial): a search that needs values only, no derivatives, and copes
+//! with noise in them.
 //!
 //! A population is drawn from a normal distribution within bounds; its mean, step and covariance follow the best half. When the
-//! steps have become small, the search starts again with a population twice as large. (Spec 000, A24; constants as in Hansen's
-//! tutorial, with steps measured through the Cholesky factor of the covariance.)
+//! steps have become small, the search starts again with a population twice as large (Auger & Hansen, 2005). Steps are measured through the Cholesky
+//! factor of the covariance.
 
 use hedgerow_core::rng::Rng;
 use ndarray::{Array1, Array2};
@@ -17,53 +18,49 @@ pub(crate) struct Limits {
     pub(crate) n_restarts: usize,
 }
 
-/// The point of the lowest value found within `bounds` and that value. It begins in the middle. `value` gives none to end the search.
-pub(crate) fn minimize(
-    bounds: &[[f64; 2]],
-    limits: &Limits,
-    rng: &mut Rng,
-    mut value: impl FnMut(&[f64]) -> Option<f64>,
-) -> Option<(Vec<f64>, f64)> {
-    minimize_in_rounds(bounds, limits, rng, |points| points.iter().map_while(|point| value(point)).collect())
-}
-
-/// The same for whoever values the points of a population together. `values` gives fewer than there are points to end the search.
-pub(crate) fn minimize_in_rounds(
+/// The mean of the population that has found the lowest value within `bounds`: a mean is less swayed by noise than a single point. It begins in the middle. `values`
+/// rates the points of a generation together; fewer values than points end the search.
+pub(crate) fn evolve(
     bounds: &[[f64; 2]],
     limits: &Limits,
     rng: &mut Rng,
     mut values: impl FnMut(&[Vec<f64>]) -> Vec<f64>,
-) -> Option<(Vec<f64>, f64)> {
-    let mut best: Option<(Vec<f64>, f64)> = None;
+) -> Vec<f64> {
+    let (mut least, mut mean) = (f64::INFINITY, Population::new(bounds, 1).center());
     let mut left = limits.n_values;
     let mut size = 4 + (3.0 * libm::log(bounds.len() as f64)) as usize;
     for _ in 0..=limits.n_restarts {
         let mut population = Population::new(bounds, size);
+        let mut has_best = false;
         while !population.is_settled() && left > 0 {
-            let mut found = Vec::new();
             let drawn: Vec<Drawn> = (0..size.min(left)).map(|_| population.draw(rng)).collect();
             let points: Vec<Vec<f64>> = drawn.iter().map(|drawn| population.point(drawn)).collect();
             let values = values(&points);
             let is_over = values.len() < points.len();
             left -= values.len();
+            let mut found = Vec::new();
             for ((drawn, point), value) in drawn.into_iter().zip(points).zip(values) {
                 // Points beyond the bounds count as the nearest within, and a little worse the farther out they are.
                 let ranked = value + (1e-3 + value.abs()) * drawn.excess();
-                if best.as_ref().is_none_or(|(_, least)| value < *least) {
-                    best = Some((point, value));
+                if value < least {
+                    // Until its generation is complete, the point itself stands for its population.
+                    (least, mean, has_best) = (value, point, true);
                 }
                 found.push((drawn, ranked));
             }
             if is_over {
-                return best;
+                return mean;
             }
             if found.len() < size || !population.follow(found) {
                 break;
             }
+            if has_best {
+                mean = population.center();
+            }
         }
         size *= 2;
     }
-    best
+    mean
 }
 
 /// A normal distribution over the unit cube, which stands for the bounds.
@@ -119,8 +116,17 @@ impl<'a> Population<'a> {
     }
 
     fn point(&self, drawn: &Drawn) -> Vec<f64> {
+        self.within(&drawn.at)
+    }
+
+    fn center(&self) -> Vec<f64> {
+        self.within(&self.mean)
+    }
+
+    /// A place in the unit cube, or beside it, as a point within the bounds.
+    fn within(&self, at: &Array1<f64>) -> Vec<f64> {
         let scale = |(v, [low, high]): (&f64, &[f64; 2])| low + v.clamp(0.0, 1.0) * (high - low);
-        drawn.at.iter().zip(self.bounds).map(scale).collect()
+        at.iter().zip(self.bounds).map(scale).collect()
     }
 
     /// Moves on after a round; fails if the covariance is no longer one.
@@ -188,22 +194,48 @@ mod tests {
 
     use super::*;
 
-    fn search(bounds: &[[f64; 2]], n_values: usize, f: impl Fn(&[f64]) -> f64) -> (Vec<f64>, f64) {
+    fn search(bounds: &[[f64; 2]], n_values: usize, f: impl Fn(&[f64]) -> f64) -> Vec<f64> {
         let limits = Limits { n_values, n_restarts: 3 };
-        minimize(bounds, &limits, &mut Rng::new(1, Purpose::Sample, 0), |x| Some(f(x))).unwrap()
+        let all = |points: &[Vec<f64>]| points.iter().map(|point| f(point)).collect();
+        evolve(bounds, &limits, &mut Rng::new(1, Purpose::Sample, 0), all)
     }
 
     #[test]
     fn a_long_valley_is_followed_to_its_end() {
         let banana = |x: &[f64]| 100.0 * (x[1] - x[0] * x[0]).powi(2) + (1.0 - x[0]).powi(2);
-        let (at, value) = search(&[[-3.0, 3.0], [-3.0, 3.0]], 3000, banana);
-        assert!(value < 1e-4 && (at[0] - 1.0).abs() < 0.05, "{at:?} {value}");
+        let at = search(&[[-3.0, 3.0], [-3.0, 3.0]], 3000, banana);
+        assert!(banana(&at) < 1e-4 && (at[0] - 1.0).abs() < 0.05, "{at:?}");
     }
 
     #[test]
     fn a_minimum_outside_is_sought_at_the_edge() {
-        let (at, _) = search(&[[1.0, 2.0], [-1.0, 1.0]], 400, |x| x[0] * x[0] + (x[1] - 0.2).powi(2));
+        let at = search(&[[1.0, 2.0], [-1.0, 1.0]], 400, |x| x[0] * x[0] + (x[1] - 0.2).powi(2));
         assert!((at[0] - 1.0).abs() < 1e-3 && (at[1] - 0.2).abs() < 0.02, "{at:?}");
+    }
+
+    #[test]
+    fn the_mean_is_closer_than_the_luckiest_point_where_values_are_noisy() {
+        let (mut of_mean, mut of_point) = (0.0, 0.0);
+        for seed in 0..20 {
+            let mut noise = Rng::new(seed, Purpose::Data, 0);
+            let mut best = (f64::INFINITY, vec![0.0; 2]);
+            let limits = Limits { n_values: 120, n_restarts: 0 };
+            let mean =
+                evolve(&[[-1.0, 1.0]; 2], &limits, &mut Rng::new(seed, Purpose::Sample, 0), |points| {
+                    let mut rate = |x: &Vec<f64>| {
+                        let value = (x[0] - 0.3).powi(2) + (x[1] + 0.2).powi(2) + 0.05 * noise.normal();
+                        if value < best.0 {
+                            best = (value, x.clone());
+                        }
+                        value
+                    };
+                    points.iter().map(&mut rate).collect()
+                });
+            let distance = |x: &[f64]| (x[0] - 0.3).powi(2) + (x[1] + 0.2).powi(2);
+            of_mean += distance(&mean);
+            of_point += distance(&best.1);
+        }
+        assert!(of_mean < of_point, "{of_mean} {of_point}");
     }
 
     #[test]
@@ -211,16 +243,17 @@ mod tests {
         let mut asked = 0;
         let limits = Limits { n_values: 25, n_restarts: 9 };
         let mut rng = Rng::new(1, Purpose::Sample, 0);
-        minimize(&[[0.0, 1.0]; 3], &limits, &mut rng, |x| {
-            asked += 1;
-            Some(x[0])
+        evolve(&[[0.0, 1.0]; 3], &limits, &mut rng, |points| {
+            asked += points.len();
+            points.iter().map(|point| point[0]).collect()
         });
         assert_eq!(asked, 25);
-        let mut left = 5;
-        let found = minimize(&[[0.0, 1.0]], &limits, &mut rng, |x| {
-            left -= 1;
-            (left > 0).then_some(x[0])
+        // Cut short within the first generation: the best point so far.
+        let mut seen = Vec::new();
+        let found = evolve(&[[0.0, 1.0]], &limits, &mut rng, |points| {
+            seen = points[..2].iter().map(|point| point[0]).collect();
+            seen.clone()
         });
-        assert!(found.is_some() && left == 0);
+        assert_eq!(found[0], seen.iter().copied().fold(f64::INFINITY, f64::min));
     }
 }

@@ -1,4 +1,4 @@
-//! Doubly stochastic Gaussian quadrature (spec 004, A29): the exact answer of a Gaussian process with link Φ(k0 f), as a ratio of two
+//! Doubly stochastic Gaussian quadrature: the exact prediction of a Gaussian process with link Φ(k0 f), as a ratio of two
 //! orthant probabilities.
 //!
 //! With ξ = f + noise of variance 1/k0², a label is the sign of ξ, and ξ is normal with covariance Σ = K + I/k0². So
@@ -336,7 +336,7 @@ mod tests {
             .collect();
         let furthest = p[0].iter().zip(&p[1]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(furthest < 0.08, "{furthest}");
-        // EP is known to be very near the exact answer.
+        // EP is known to be very near the exact prediction.
         let ep = Ep::fit(kernel, x.view(), &labels, &par).unwrap();
         let q = ep.probability(at.view(), &par).unwrap();
         let mean = p[0].iter().zip(&q).map(|(a, b)| (a - b).abs()).sum::<f64>() / 60.0;

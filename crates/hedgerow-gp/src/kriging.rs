@@ -1,8 +1,8 @@
-//! Indicator kriging (spec 004, A27 and A28): class indicators are interpolated as measurements of a field would be.
+//! Indicator kriging: class indicators are interpolated as measurements of a field would be.
 //!
 //! Classical (CIK): simple kriging of the indicators with known mean 1/C. Values may leave [0, 1]. Simplicial (SIK): the same for
 //! probabilities with one imagined half of a row a class, (1 + ½)/(1 + C/2) for a row's own class, in log-ratio coordinates; so no
-//! answer leaves the simplex. As kriging is linear, SIK is a function of CIK: `softmax(log 3 · CIK)`, for two classes equation 7.5.
+//! prediction leaves the simplex. As kriging is linear, SIK is a function of CIK: `softmax(log 3 · CIK)`, for two classes equation 7.5.
 
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array2, ArrayView2};
@@ -221,7 +221,7 @@ mod tests {
         assert!((0.3..=2.5).contains(&found.length), "{found:?}");
         let sill = found.partial_sill + found.nugget;
         assert!((0.3..0.8).contains(&sill) && found.nugget < 0.3, "{found:?}");
-        // Rows all at one place have nothing to say.
+        // Rows all at one place have no information.
         assert!(
             Variogram::fit(Array2::zeros((9, 1)).view(), &[0; 9], &lengths, |r, l| (-r / l).exp()).is_some()
         );

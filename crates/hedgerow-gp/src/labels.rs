@@ -1,4 +1,4 @@
-//! Classification by regression on labels (spec 003, A1): labels are taken for values with normal noise, and one factor serves all classes.
+//! Classification by regression on labels (Rasmussen & Williams, 2006, section 6.5): labels are taken for values with normal noise, and one factor serves all classes.
 //!
 //! ```text
 //! L Lᵀ = K + σ²I,   α = (K + σ²I)⁻¹ (Y − m),   score(x) = m + k(x)ᵀα
@@ -28,7 +28,7 @@ pub struct LabelRegression {
 }
 
 impl LabelRegression {
-    /// Learns labels (a column a class, ±1 say) of rows. The mean of each column is taken off first and put back in answers; the kernel
+    /// Learns labels (a column a class, ±1 for example) of rows. The mean of each column is taken off first and put back in predictions; the kernel
     /// is without noise, which comes apart.
     pub fn fit(
         kernel: Kernel,

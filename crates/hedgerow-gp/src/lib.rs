@@ -1,6 +1,6 @@
 //! Gaussian processes: kernels, exact models, and the sparse ones that scale.
 //!
-//! [`kernel`] says how alike rows are; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
+//! [`kernel`] is the similarity of rows; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
 //! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation; [`softmax`], [`labels`],
 //! [`kriging`] and [`dsgq`] are others, and [`classifier`] makes classifiers of them all. [`ivm`] is the
 //! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties

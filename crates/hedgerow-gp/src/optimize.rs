@@ -6,7 +6,7 @@ use hedgerow_core::Budget;
 
 /// How far parameters, mostly logarithms, may go from 0.
 const MOST: f64 = 15.0;
-/// Steps whose curvature is remembered.
+/// Steps whose curvature is kept.
 const MEMORY: usize = 8;
 
 /// A function's value and its gradient; none where it cannot be computed.
@@ -116,7 +116,7 @@ mod tests {
 
     #[test]
     fn bounds_gaps_and_limits_are_kept() {
-        // Rises without end: the bound is the answer.
+        // Rises without end: the bound is the optimum.
         let found = climb(&[0.0], 200, &Budget::open(), |x| Some((x[0], vec![1.0]))).unwrap();
         assert!((found.x[0] - MOST).abs() < 1e-9);
         // Cannot be computed beyond 1.

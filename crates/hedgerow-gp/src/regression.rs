@@ -1,4 +1,4 @@
-//! Exact Gaussian-process regression (spec 001, A20 to A23).
+//! Exact Gaussian-process regression (Rasmussen & Williams, 2006, chapter 2).
 
 use hedgerow_core::rng::Rng;
 use hedgerow_core::{Budget, Error, Par, Result};
@@ -8,11 +8,11 @@ use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
 use crate::optimize::climb;
 
-/// A Gaussian process that has seen values at some rows. With a known mean this is simple kriging.
+/// The posterior of a Gaussian process given values at some rows. With a known mean this is simple kriging.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpRegression {
     kernel: Kernel,
-    /// The mean of the process before it has seen anything.
+    /// The prior mean.
     mean: f64,
     x: Array2<f64>,
     /// What was observed, less the mean.
@@ -115,7 +115,7 @@ impl GpRegression {
     }
 }
 
-/// Functions drawn from a process that has seen nothing: one a row, at the rows given.
+/// Functions drawn from the prior: one a row, at the rows given.
 pub fn sample_prior(
     kernel: &Kernel,
     x: ArrayView2<'_, f64>,
@@ -154,7 +154,7 @@ fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: ArrayView1<'_, f64>) -> Res
     Ok(())
 }
 
-/// What is known of a process at some rows, as every model here has it: the mean elsewhere is k*ᵀα, the variance k** − |L⁻¹ R k*|² with
+/// The posterior at some rows in the form that every model here has: the mean elsewhere is k*ᵀα, the variance k** − |L⁻¹ R k*|² with
 /// R the diagonal matrix of `root`, or the identity.
 pub(crate) struct Known<'a> {
     pub(crate) kernel: &'a Kernel,
@@ -165,7 +165,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// What that says about other rows.
+    /// The posterior at other rows.
     pub(crate) fn at(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
         check_columns(self.x.ncols(), x)?;
         self.kernel.check_rows(x)?;

@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, mat_mul};
 use crate::regression::check_columns;
 
-/// Draws that answers are averaged over.
+/// Draws that predictions are averaged over.
 const DRAWS: usize = 256;
 
 /// A classifier of any number of classes.
@@ -33,7 +33,7 @@ pub struct SoftmaxLaplace {
 }
 
 impl SoftmaxLaplace {
-    /// Learns classes (numbers below `n_classes`) of rows. The seed is that of the draws over which answers are averaged.
+    /// Learns classes (numbers below `n_classes`) of rows. The seed is that of the draws over which predictions are averaged.
     pub fn fit(
         kernel: Kernel,
         x: ArrayView2<'_, f64>,
@@ -389,8 +389,8 @@ mod tests {
         let model =
             SoftmaxLaplace::fit(Kernel::rbf(0.8).scaled(8.0), x.view(), &classes, 4, 0, &par).unwrap();
         let p = model.probability(x.view(), &par).unwrap();
-        let said = hedgerow_core::traits::most_probable(p.view());
-        let right = said.iter().zip(&classes).filter(|(a, b)| a.index() == **b).count();
+        let predicted = hedgerow_core::traits::most_probable(p.view());
+        let right = predicted.iter().zip(&classes).filter(|(a, b)| a.index() == **b).count();
         assert!(right > 140, "{right}");
         let again = SoftmaxLaplace::from_gradient(
             model.kernel().clone(),

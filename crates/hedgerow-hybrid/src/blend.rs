@@ -1,7 +1,7 @@
-//! Two answers in one: `p_c ∝ f_c^a · g_c^b`, log-linear pooling.
+//! The blend of two predictions: `p_c ∝ f_c^a · g_c^b`, a log-linear pool (Genest & Zidek, 1986).
 //!
-//! The powers say how far each is to be trusted. They are those that make the labels of rows which neither had seen most likely; with the logarithms of the
-//! two answers as features this is a logistic regression, whose loss has one valley.
+//! The exponents maximise the likelihood of the labels under out-of-sample predictions; with the logarithms of the two predictions as features
+//! this is a logistic regression, whose loss is convex.
 
 use hedgerow_core::ClassId;
 use serde::{Deserialize, Serialize};
@@ -9,64 +9,64 @@ use serde::{Deserialize, Serialize};
 /// Probabilities below this are raised to it.
 const LEAST: f64 = 1e-9;
 const MOST_STEPS: usize = 50;
-/// The log-likelihood that two free powers gain by chance in one of twenty cases (half of what χ² with two degrees of freedom exceeds then). Beside it, the
+/// The log-likelihood that two free exponents gain by chance in one of twenty cases (half of what χ² with two degrees of freedom exceeds then). Beside it, the
 /// gain must be above its standard error: a few rows may not decide alone.
 const LEAST_GAIN: f64 = 3.0;
 
-/// How far two answers are trusted.
+/// The exponents of two blended predictions.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Blend {
-    /// The power of the forest's answer.
+    /// The exponent of the forest's prediction.
     pub forest: f64,
-    /// The power of the machine's, or of the process's.
-    pub machine: f64,
+    /// The exponent of the prediction of the GP: IVM, leaf GP or forest kernel.
+    #[serde(rename = "machine")]
+    pub gp: f64,
 }
 
 impl Default for Blend {
     fn default() -> Self {
-        Self { forest: 0.5, machine: 0.5 }
+        Self { forest: 0.5, gp: 0.5 }
     }
 }
 
-/// A row that neither the forest nor the machine had seen when they answered.
+/// A row with the out-of-sample predictions of the forest and of the GP.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pair<'a> {
     pub(crate) forest: &'a [f64],
-    pub(crate) machine: &'a [f64],
+    pub(crate) gp: &'a [f64],
     pub(crate) class: ClassId,
 }
 
 impl Blend {
     /// The forest alone.
-    pub const FOREST: Self = Self { forest: 1.0, machine: 0.0 };
-    /// The machine alone.
-    pub const MACHINE: Self = Self { forest: 0.0, machine: 1.0 };
+    pub const FOREST: Self = Self { forest: 1.0, gp: 0.0 };
+    /// The GP alone.
+    pub const GP: Self = Self { forest: 0.0, gp: 1.0 };
 
-    /// Whether both powers are possible ones.
+    /// Whether both exponents are in range.
     pub(crate) fn is_valid(self) -> bool {
-        [self.forest, self.machine].iter().all(|power| (0.0..=1e3).contains(power))
+        [self.forest, self.gp].iter().all(|exponent| (0.0..=1e3).contains(exponent))
     }
 
-    /// The powers that suit rows best. As many rows as it takes to doubt a guess are imagined, so that few rows do not lead astray.
+    /// The exponents with the lowest log-loss, under a normal prior with mean ½ and variance 1, so that few rows change them little.
     pub(crate) fn fit(pairs: &[Pair<'_>]) -> Self {
         let rows: Vec<LogPair> = pairs.iter().map(LogPair::new).collect();
         let both = Self::climb(&rows, Self::default(), [true, true]);
-        // A power below 0 would mean to believe the opposite.
+        // A negative exponent would invert a prediction.
         let found = if both.forest < 0.0 {
-            Self::climb(&rows, Self::MACHINE, [false, true])
-        } else if both.machine < 0.0 {
+            Self::climb(&rows, Self::GP, [false, true])
+        } else if both.gp < 0.0 {
             Self::climb(&rows, Self::FOREST, [true, false])
         } else {
             both
         };
-        Self { forest: found.forest.clamp(0.0, 50.0), machine: found.machine.clamp(0.0, 50.0) }
+        Self { forest: found.forest.clamp(0.0, 50.0), gp: found.gp.clamp(0.0, 50.0) }
     }
 
-    /// The powers that suit rows best, if the log-loss with them is below that of the machine alone by more than chance.
+    /// The exponents with the lowest log-loss, if it is below that of the GP alone by more than chance.
     pub(crate) fn if_better(pairs: &[Pair<'_>]) -> Option<Self> {
         let found = Self::fit(pairs);
-        let gains: Vec<f64> =
-            pairs.iter().map(|pair| Self::MACHINE.loss(*pair) - found.loss(*pair)).collect();
+        let gains: Vec<f64> = pairs.iter().map(|pair| Self::GP.loss(*pair) - found.loss(*pair)).collect();
         let n = gains.len() as f64;
         let total: f64 = gains.iter().sum();
         let variance = gains.iter().map(|gain| (gain - total / n).powi(2)).sum::<f64>() / (n - 1.0);
@@ -74,12 +74,12 @@ impl Blend {
         (gains.len() > 1 && total > LEAST_GAIN.max(error)).then_some(found)
     }
 
-    /// Newton's method for the powers that are free.
+    /// Newton's method for the exponents that are free.
     fn climb(rows: &[LogPair], start: Self, is_free: [bool; 2]) -> Self {
-        let total = |blend: Self| rows.iter().map(|row| blend.loss_of(row)).sum::<f64>() + blend.doubt();
+        let total = |blend: Self| rows.iter().map(|row| blend.loss_of(row)).sum::<f64>() + blend.penalty();
         let (mut blend, mut least) = (start, total(start));
         for _ in 0..MOST_STEPS {
-            let mut g = [blend.forest - 0.5, blend.machine - 0.5];
+            let mut g = [blend.forest - 0.5, blend.gp - 0.5];
             let mut h = [1.0, 0.0, 1.0];
             for LogPair { logs, own } in rows {
                 let mut p = vec![0.0; logs.len()];
@@ -107,8 +107,7 @@ impl Blend {
             let mut moved = blend;
             let mut next = least;
             while step > 1e-6 {
-                moved =
-                    Self { forest: blend.forest - step * down[0], machine: blend.machine - step * down[1] };
+                moved = Self { forest: blend.forest - step * down[0], gp: blend.gp - step * down[1] };
                 next = total(moved);
                 if next < least {
                     break;
@@ -123,22 +122,22 @@ impl Blend {
         blend
     }
 
-    /// What is imagined against powers far from the middle.
-    fn doubt(self) -> f64 {
-        0.5 * ((self.forest - 0.5).powi(2) + (self.machine - 0.5).powi(2))
+    /// The negative log prior.
+    fn penalty(self) -> f64 {
+        0.5 * ((self.forest - 0.5).powi(2) + (self.gp - 0.5).powi(2))
     }
 
-    /// One answer of two.
-    pub fn apply(self, forest: &[f64], machine: &[f64], out: &mut [f64]) {
-        let logs = (0..out.len()).map(|c| [log(forest, c), log(machine, c)]);
+    /// Blends two predictions.
+    pub fn apply(self, forest: &[f64], gp: &[f64], out: &mut [f64]) {
+        let logs = (0..out.len()).map(|c| [log(forest, c), log(gp, c)]);
         self.pool(logs, out);
     }
 
-    /// One answer of the logarithms of two, a class each.
+    /// Blends the logarithms of two predictions, class by class.
     fn pool(self, logs: impl Iterator<Item = [f64; 2]>, out: &mut [f64]) {
         let mut most = f64::NEG_INFINITY;
-        for ([forest, machine], out) in logs.zip(out.iter_mut()) {
-            *out = self.forest * forest + self.machine * machine;
+        for ([forest, gp], out) in logs.zip(out.iter_mut()) {
+            *out = self.forest * forest + self.gp * gp;
             most = most.max(*out);
         }
         let mut sum = 0.0;
@@ -151,7 +150,7 @@ impl Blend {
 
     /// The log-loss of a row by its logarithms.
     fn loss_of(self, row: &LogPair) -> f64 {
-        let sum_of = |[forest, machine]: [f64; 2]| self.forest * forest + self.machine * machine;
+        let sum_of = |[forest, gp]: [f64; 2]| self.forest * forest + self.gp * gp;
         let most = row.logs.iter().map(|logs| sum_of(*logs)).fold(f64::NEG_INFINITY, f64::max);
         let sum: f64 = row.logs.iter().map(|logs| libm::exp(sum_of(*logs) - most).max(LEAST)).sum();
         libm::log(sum) - (sum_of(row.own) - most).max(libm::log(LEAST))
@@ -160,12 +159,12 @@ impl Blend {
     /// The log-loss of a row.
     pub(crate) fn loss(self, pair: Pair<'_>) -> f64 {
         let mut p = vec![0.0; pair.forest.len()];
-        self.apply(pair.forest, pair.machine, &mut p);
+        self.apply(pair.forest, pair.gp, &mut p);
         -libm::log(p.get(pair.class.index()).copied().unwrap_or(LEAST).max(LEAST))
     }
 }
 
-/// A row's two answers as logarithms, which are looked at again and again, and those of its own class.
+/// The logarithms of a row's two predictions, and those of its own class.
 struct LogPair {
     logs: Vec<[f64; 2]>,
     own: [f64; 2],
@@ -173,13 +172,13 @@ struct LogPair {
 
 impl LogPair {
     fn new(pair: &Pair<'_>) -> Self {
-        let both = |c: usize| [log(pair.forest, c), log(pair.machine, c)];
+        let both = |c: usize| [log(pair.forest, c), log(pair.gp, c)];
         Self { logs: (0..pair.forest.len()).map(both).collect(), own: both(pair.class.index()) }
     }
 }
 
-fn log(answer: &[f64], class: usize) -> f64 {
-    libm::log(answer.get(class).copied().unwrap_or(LEAST).max(LEAST))
+fn log(prediction: &[f64], class: usize) -> f64 {
+    libm::log(prediction.get(class).copied().unwrap_or(LEAST).max(LEAST))
 }
 
 #[cfg(test)]
@@ -188,8 +187,8 @@ mod tests {
 
     use super::*;
 
-    /// Answers of three classes: one follows the truth, the other is noise.
-    fn answers(n: usize, use_of: [f64; 2]) -> Vec<(Vec<f64>, Vec<f64>, ClassId)> {
+    /// Predictions of three classes, and labels drawn from their blend.
+    fn predictions(n: usize, use_of: [f64; 2]) -> Vec<(Vec<f64>, Vec<f64>, ClassId)> {
         let mut rng = Rng::new(1, Purpose::Data, 0);
         let draw = |scores: [f64; 3]| {
             let sum: f64 = scores.iter().map(|s| s.exp()).sum();
@@ -214,35 +213,35 @@ mod tests {
     }
 
     fn pairs(made: &[(Vec<f64>, Vec<f64>, ClassId)]) -> Vec<Pair<'_>> {
-        made.iter().map(|(forest, machine, class)| Pair { forest, machine, class: *class }).collect()
+        made.iter().map(|(forest, gp, class)| Pair { forest, gp, class: *class }).collect()
     }
 
     #[test]
-    fn powers_are_found_again() {
+    fn exponents_are_found_again() {
         for use_of in [[1.0, 0.5], [0.3, 1.2], [1.0, 0.0]] {
-            let made = answers(4000, use_of);
+            let made = predictions(4000, use_of);
             let found = Blend::fit(&pairs(&made));
             assert!(
-                (found.forest - use_of[0]).abs() < 0.15 && (found.machine - use_of[1]).abs() < 0.15,
+                (found.forest - use_of[0]).abs() < 0.15 && (found.gp - use_of[1]).abs() < 0.15,
                 "{found:?}"
             );
         }
-        let against = answers(2000, [1.0, -1.0]);
-        assert_eq!(Blend::fit(&pairs(&against)).machine, 0.0, "never the opposite of an answer");
+        let against = predictions(2000, [1.0, -1.0]);
+        assert_eq!(Blend::fit(&pairs(&against)).gp, 0.0, "never the opposite of a prediction");
     }
 
     #[test]
     fn two_together_are_at_least_as_good_as_each() {
-        let made = answers(1000, [0.8, 0.6]);
+        let made = predictions(1000, [0.8, 0.6]);
         let pairs = pairs(&made);
         let loss = |blend: Blend| pairs.iter().map(|pair| blend.loss(*pair)).sum::<f64>();
         let found = loss(Blend::fit(&pairs));
-        assert!(found < loss(Blend::FOREST) && found < loss(Blend { forest: 0.0, machine: 1.0 }));
+        assert!(found < loss(Blend::FOREST) && found < loss(Blend { forest: 0.0, gp: 1.0 }));
     }
 
     #[test]
-    fn the_forest_has_a_say_only_where_that_is_better_by_more_than_chance() {
-        let wins = |use_of: [f64; 2]| Blend::if_better(&pairs(&answers(500, use_of)));
+    fn the_forest_is_blended_in_only_where_that_is_better_by_more_than_chance() {
+        let wins = |use_of: [f64; 2]| Blend::if_better(&pairs(&predictions(500, use_of)));
         assert!(wins([0.8, 0.6]).is_some_and(|blend| blend.forest > 0.6));
         assert_eq!((wins([0.0, 1.0]), Blend::if_better(&[])), (None, None));
     }
@@ -250,7 +249,7 @@ mod tests {
     #[test]
     fn by_hand_and_at_the_extremes() {
         let mut p = [0.0; 2];
-        Blend { forest: 1.0, machine: 2.0 }.apply(&[0.8, 0.2], &[0.6, 0.4], &mut p);
+        Blend { forest: 1.0, gp: 2.0 }.apply(&[0.8, 0.2], &[0.6, 0.4], &mut p);
         assert!((p[0] - 0.8 * 0.36 / (0.8 * 0.36 + 0.2 * 0.16)).abs() < 1e-12);
         Blend::default().apply(&[1.0, 0.0], &[0.0, 1.0], &mut p);
         assert!((p[0] - 0.5).abs() < 1e-9);

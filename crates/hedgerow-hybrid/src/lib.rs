@@ -1,8 +1,8 @@
 //! Forests with Gaussian processes in them.
 //!
-//! A forest is quick and coarse, a Gaussian process slow and fine. [`LeafGp`] grows a few trees with large leaves and puts a process into every
-//! leaf that holds more than one class. [`ForestIvm`] lets a forest answer first, and Informative Vector Machines settle what it is unsure of.
-//! [`ForestKernelClassifier`] is a process whose kernel is a forest.
+//! A forest is quick and coarse, a Gaussian process slow and fine. [`LeafGp`] grows a few trees with large leaves and trains a GP in every
+//! leaf that holds more than one class. [`ForestIvm`] blends the predictions of a forest with those of Informative Vector Machines.
+//! [`ForestKernelClassifier`] is a GP whose kernel is a forest.
 //!
 //! ```
 //! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
@@ -17,14 +17,16 @@
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
-mod account;
 mod blend;
+mod blend_report;
 pub mod forest_ivm;
 pub mod forest_kernel;
 pub mod leaf_gp;
 
-pub use account::{Account, ClassAccount};
 pub use blend::Blend;
-pub use forest_ivm::{Combine, FittedForestIvm, ForestIvm, ForestIvmParams};
-pub use forest_kernel::{FittedForestKernel, ForestKernelClassifier, ForestKernelParams, KernelLearner};
-pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafLearner, Sharing};
+pub use blend_report::{BlendReport, ClassBlendReport};
+pub use forest_ivm::{Combine, FittedForestIvm, ForestIvm, ForestIvmParams, ForestIvmRun};
+pub use forest_kernel::{
+    FittedForestKernel, ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner,
+};
+pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafGpRun, LeafLearner, Sharing};

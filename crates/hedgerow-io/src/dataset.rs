@@ -47,7 +47,7 @@ pub fn read_dataset(path: &Path, options: &ReadOptions, max_bytes: Option<u64>) 
             return Err(Error::from(DataProblem::OverMemory { limit }).in_file(&shown));
         }
     }
-    shrink(&mut features);
+    features.shrink_to_fit();
     let mut schema = reader.into_schema();
     if let Some(problem) = continuous_problem(&schema.labels, labels.len() as u64) {
         let mut error = hedgerow_core::DataError::from(problem);
@@ -66,13 +66,6 @@ fn used_bytes(features: &Features) -> u64 {
     match features {
         Features::Bytes { values, .. } => values.len() as u64,
         Features::Floats { values, .. } => 4 * values.len() as u64,
-    }
-}
-
-fn shrink(features: &mut Features) {
-    match features {
-        Features::Bytes { values, .. } => values.shrink_to_fit(),
-        Features::Floats { values, .. } => values.shrink_to_fit(),
     }
 }
 

@@ -47,7 +47,7 @@ pub use classifier::{ClassificationModel, RvmClassifier};
 pub use kernels::KernelName;
 pub use options::{RowsUsed, Solver, Trainer, WaterMark};
 pub use params::{LengthCriterion, MultiClass, RvmParams, Variance};
-pub use regressor::{RegressionModel, RvmRegressor, ValueLesson};
+pub use regressor::{RegressionModel, RvmRegressor, ValueUpdate};
 pub use rvm::{FittedRvm, Rvm, RvmFacts};
 pub use target::Profile;
 pub use train::TracePoint;

@@ -1,63 +1,58 @@
 //! The protocol between the threads that work and whoever controls them: one lock, one condition, and no waiting while either is held.
 //!
-//! A worker takes a job off the board, works without the lock, and reports what came of it; the host merges that under the lock, which is quick by contract. Whoever
-//! controls the work only changes what is on the board: workers see it when they come back.
+//! A worker takes a task off the board, works without the lock, and reports what came of it; the host merges that under the lock, which is quick by contract. Control
+//! only changes what is on the board: workers see it when they come back.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use hedgerow_core::StopReason;
+use hedgerow_core::{JobState, JobStatus, StopReason};
 use serde::Serialize;
 
-use crate::look::{Look, State};
 use crate::policy::{Candidate, Policy, attraction_among};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Work that is done in slices.
-pub trait Job: Send {
-    /// What all jobs see: cheap to clone, and never changed once handed out.
-    type View: Clone + Send;
-    /// What comes of a slice.
-    type Product: Send;
+/// A piece of work that owns all it needs.
+pub trait Task: Send {
+    /// What comes of it.
+    type Delta: Send;
 
-    /// Does one small piece of work and goes on from there next time.
-    fn slice(&mut self, view: &Self::View) -> Self::Product;
+    /// Does the work.
+    fn run(self) -> Self::Delta;
 }
 
-/// What a job of a host sees.
-pub(crate) type ViewOf<H> = <<H as Host>::Job as Job>::View;
-/// What comes of a slice of a host's job.
-pub(crate) type ProductOf<H> = <<H as Host>::Job as Job>::Product;
+/// What comes of a task of a host.
+pub(crate) type DeltaOf<H> = <<H as Host>::Task as Task>::Delta;
 
-/// Who has the jobs, and merges what comes of them.
+/// The owner of the jobs, which merges what comes of them.
 pub trait Host: Send {
-    /// Its jobs.
-    type Job: Job;
+    /// Pieces of its work.
+    type Task: Task;
 
-    /// How a job stands.
-    fn look(&self, job: usize) -> Look;
+    /// How all jobs stand, each at its place. The list may grow.
+    fn jobs(&self) -> Vec<JobStatus>;
 
-    /// What jobs see from now on.
-    fn view(&self) -> ViewOf<Self>;
+    /// Takes out what the next piece of work on a job needs.
+    fn begin(&mut self, job: usize) -> Self::Task;
 
-    /// Takes in what came of a slice. Quick: all other threads may be waiting.
-    fn merge(&mut self, job: usize, product: ProductOf<Self>);
+    /// Takes in what came of a task. Quick: all other threads may be waiting.
+    fn merge(&mut self, job: usize, delta: DeltaOf<Self>);
 
-    /// A job was cancelled, or failed: nothing more will come of it.
-    fn gone(&mut self, _job: usize) {}
+    /// A job was cancelled, or its task failed: nothing more will come of it, not even of a task under way.
+    fn drop_job(&mut self, job: usize);
 
-    /// Jobs that have become necessary since it was last asked; they get the next places.
-    fn new_jobs(&mut self) -> Vec<Self::Job> {
-        Vec::new()
+    /// Why nothing is left to do, when that is so.
+    fn stop(&self) -> StopReason {
+        StopReason::Done
     }
 }
 
-/// A job as those see it who watch.
+/// A job as a monitor sees it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Seen {
-    /// What the host says about it.
+pub struct JobReport {
+    /// How it stands.
     #[serde(flatten)]
-    pub look: Look,
+    pub status: JobStatus,
     /// Its attraction among jobs of its kind; the lowest is next.
     pub attraction: f64,
     /// Whether a thread is at it now.
@@ -68,7 +63,7 @@ pub struct Seen {
     pub is_cancelled: bool,
     /// Turns that it has had.
     pub turns: u64,
-    /// Slices done.
+    /// Tasks done.
     pub slices: u64,
     /// Seconds that threads have worked on it.
     pub worked_seconds: f64,
@@ -78,8 +73,6 @@ pub struct Seen {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub(crate) policy: Policy,
-    /// Bytes that all jobs may hold together.
-    pub(crate) bytes: Option<u64>,
     /// With a number of rounds: how many, and how many jobs get a slice in each.
     pub(crate) rounds: Option<Rounds>,
 }
@@ -90,11 +83,10 @@ pub(crate) struct Rounds {
     pub(crate) lanes: usize,
 }
 
-/// A job with what it needs for its turn.
+/// A job's task for a worker.
 pub(crate) struct Taken<H: Host> {
     pub(crate) id: usize,
-    pub(crate) job: H::Job,
-    pub(crate) view: ViewOf<H>,
+    pub(crate) task: H::Task,
 }
 
 /// All jobs, and who may do what.
@@ -106,8 +98,8 @@ pub(crate) struct Board<H: Host> {
 struct Inner<H: Host> {
     host: H,
     rules: Rules,
-    seats: Vec<Seat<H::Job>>,
-    looks: Vec<Look>,
+    seats: Vec<Seat>,
+    jobs: Vec<JobStatus>,
     is_paused: bool,
     end: Option<StopReason>,
     /// Jobs that threads are at.
@@ -116,9 +108,8 @@ struct Inner<H: Host> {
     round: Option<Round<H>>,
 }
 
-struct Seat<J> {
-    /// None while a thread has it, and once it was cancelled.
-    job: Option<J>,
+#[derive(Default)]
+struct Seat {
     is_running: bool,
     is_paused: bool,
     is_cancelled: bool,
@@ -128,44 +119,27 @@ struct Seat<J> {
     worked: Duration,
 }
 
-impl<J> Seat<J> {
-    fn new(job: J) -> Self {
-        Self {
-            job: Some(job),
-            is_running: false,
-            is_paused: false,
-            is_cancelled: false,
-            problem: None,
-            turns: 0,
-            slices: 0,
-            worked: Duration::ZERO,
-        }
-    }
-}
-
 /// A round under way.
 struct Round<H: Host> {
-    view: ViewOf<H>,
-    /// Jobs that nobody has taken yet.
-    waiting: VecDeque<usize>,
+    /// Tasks that no worker has taken yet.
+    waiting: VecDeque<(usize, H::Task)>,
     /// All jobs of the round, and what came of those that are done.
-    lanes: Vec<(usize, Lane<ProductOf<H>>)>,
+    lanes: Vec<(usize, Lane<DeltaOf<H>>)>,
 }
 
-enum Lane<P> {
+enum Lane<D> {
     Open,
-    Made(P),
+    Made(D),
     Lost,
 }
 
 impl<H: Host> Board<H> {
-    pub(crate) fn new(host: H, jobs: Vec<H::Job>, rules: Rules) -> Self {
-        let seats: Vec<Seat<H::Job>> = jobs.into_iter().map(Seat::new).collect();
+    pub(crate) fn new(host: H, rules: Rules) -> Self {
         let mut inner = Inner {
-            looks: Vec::new(),
+            jobs: Vec::new(),
             host,
             rules,
-            seats,
+            seats: Vec::new(),
             is_paused: false,
             end: None,
             n_out: 0,
@@ -176,7 +150,7 @@ impl<H: Host> Board<H> {
         Self { inner: Mutex::new(inner), changed: Condvar::new() }
     }
 
-    /// The next job for a worker; waits for one. None when the work has ended.
+    /// The next task for a worker; waits for one. None when the work has ended.
     pub(crate) fn take(&self) -> Option<Taken<H>> {
         let mut inner = self.lock();
         loop {
@@ -186,7 +160,7 @@ impl<H: Host> Board<H> {
             let before = inner.rounds_done;
             let taken = inner.next();
             if inner.rounds_done > before {
-                // A round ended because its last job was cancelled: somebody may be waiting for that.
+                // A round ended because its last job was cancelled: that may be waited for.
                 self.changed.notify_all();
             }
             if taken.is_some() {
@@ -196,35 +170,44 @@ impl<H: Host> Board<H> {
         }
     }
 
-    /// Takes in what came of a slice. Returns a fresh view if the worker may go on with the job.
-    pub(crate) fn report(&self, id: usize, product: ProductOf<H>, worked: Duration) -> Option<ViewOf<H>> {
+    /// Takes in what came of a task. Returns the next task of the job if the worker `may_go_on` with it and there is one; otherwise the turn is over.
+    pub(crate) fn report(
+        &self,
+        id: usize,
+        delta: DeltaOf<H>,
+        worked: Duration,
+        may_go_on: bool,
+    ) -> Option<H::Task> {
         let mut inner = self.lock();
         inner.count(id, worked);
-        inner.host.merge(id, product);
+        if !inner.seats[id].is_cancelled {
+            inner.host.merge(id, delta);
+        }
         inner.look_again();
+        let goes_on = may_go_on && inner.end.is_none() && !inner.is_paused && inner.is_worth(id);
+        let next = goes_on.then(|| inner.host.begin(id));
+        if next.is_none() {
+            inner.leave(id, Lane::Lost);
+        }
         self.changed.notify_all();
-        (inner.end.is_none() && !inner.is_paused && inner.is_worth(id)).then(|| inner.host.view())
+        next
     }
 
-    /// A job comes back after its turn; in rounds with what came of its slice.
-    pub(crate) fn give_back(&self, id: usize, job: H::Job, made: Option<(ProductOf<H>, Duration)>) {
+    /// A task of a round is done.
+    pub(crate) fn report_in_round(&self, id: usize, delta: DeltaOf<H>, worked: Duration) {
         let mut inner = self.lock();
-        let lane = made.map_or(Lane::Lost, |(product, worked)| {
-            inner.count(id, worked);
-            Lane::Made(product)
-        });
-        let seat = &mut inner.seats[id];
-        seat.job = (!seat.is_cancelled).then_some(job);
+        inner.count(id, worked);
+        let lane = if inner.seats[id].is_cancelled { Lane::Lost } else { Lane::Made(delta) };
         inner.leave(id, lane);
         self.changed.notify_all();
     }
 
-    /// A job will not come back: something in it went wrong.
+    /// A task failed: its job gets no more turns.
     pub(crate) fn lose(&self, id: usize, problem: String) {
         let mut inner = self.lock();
         let seat = &mut inner.seats[id];
         (seat.is_cancelled, seat.problem) = (true, Some(problem));
-        inner.host.gone(id);
+        inner.host.drop_job(id);
         inner.leave(id, Lane::Lost);
         self.changed.notify_all();
     }
@@ -261,14 +244,11 @@ impl<H: Host> Board<H> {
     pub(crate) fn cancel(&self, id: usize) -> bool {
         let mut inner = self.lock();
         let Some(seat) = inner.seats.get_mut(id) else { return false };
-        seat.is_cancelled = true;
-        let job = seat.job.take();
-        inner.host.gone(id);
+        if !std::mem::replace(&mut seat.is_cancelled, true) {
+            inner.host.drop_job(id);
+        }
         inner.look_again();
         self.changed.notify_all();
-        drop(inner);
-        // Freeing it may take its time.
-        drop(job);
         true
     }
 
@@ -287,7 +267,7 @@ impl<H: Host> Board<H> {
                     return reason;
                 }
                 if inner.is_idle() {
-                    return if inner.is_full() { StopReason::Memory } else { StopReason::Done };
+                    return inner.host.stop();
                 }
             }
             inner = self.wait(inner);
@@ -300,22 +280,20 @@ impl<H: Host> Board<H> {
         if inner.n_out > 0 {
             return None;
         }
-        let full = || if inner.is_full() { StopReason::Memory } else { StopReason::Done };
-        inner.end.or_else(|| inner.is_idle().then(full))
+        inner.end.or_else(|| inner.is_idle().then(|| inner.host.stop()))
     }
 
     /// How all jobs stand.
-    pub(crate) fn seen(&self) -> Vec<Seen> {
+    pub(crate) fn reports(&self) -> Vec<JobReport> {
         let inner = self.lock();
-        let looks: Vec<&Look> = inner.looks.iter().collect();
-        let of = |(id, seat): (usize, &Seat<H::Job>)| {
-            let mut look = inner.looks[id].clone();
+        let of = |(id, seat): (usize, &Seat)| {
+            let mut status = inner.jobs[id].clone();
             if seat.problem.is_some() {
-                look.problem.clone_from(&seat.problem);
+                status.problem.clone_from(&seat.problem);
             }
-            Seen {
-                look,
-                attraction: attraction_among(&looks, id),
+            JobReport {
+                status,
+                attraction: attraction_among(&inner.jobs, id),
                 is_running: seat.is_running,
                 is_paused: seat.is_paused || inner.is_paused,
                 is_cancelled: seat.is_cancelled,
@@ -347,9 +325,11 @@ impl<H: Host> Board<H> {
 
 impl<H: Host> Inner<H> {
     fn look_again(&mut self) {
-        let new = self.host.new_jobs();
-        self.seats.extend(new.into_iter().map(Seat::new));
-        self.looks = (0..self.seats.len()).map(|id| self.host.look(id)).collect();
+        self.jobs = self.host.jobs();
+        let n = self.seats.len().max(self.jobs.len());
+        self.seats.resize_with(n, Seat::default);
+        // A job that the host no longer has is done.
+        self.jobs.resize_with(n, || JobStatus { state: JobState::Done, ..JobStatus::default() });
     }
 
     fn count(&mut self, id: usize, worked: Duration) {
@@ -358,7 +338,7 @@ impl<H: Host> Inner<H> {
     }
 
     /// A job has ended its turn. The last one of a round has all of the round merged.
-    fn leave(&mut self, id: usize, lane: Lane<ProductOf<H>>) {
+    fn leave(&mut self, id: usize, lane: Lane<DeltaOf<H>>) {
         self.seats[id].is_running = false;
         self.n_out -= 1;
         if let Some(mut round) = self.round.take() {
@@ -369,8 +349,10 @@ impl<H: Host> Inner<H> {
                 self.round = Some(round);
             } else {
                 for (id, lane) in round.lanes {
-                    if let Lane::Made(product) = lane {
-                        self.host.merge(id, product);
+                    if let Lane::Made(delta) = lane
+                        && !self.seats[id].is_cancelled
+                    {
+                        self.host.merge(id, delta);
                     }
                 }
                 self.rounds_done += 1;
@@ -379,15 +361,15 @@ impl<H: Host> Inner<H> {
         self.look_again();
     }
 
-    /// The next job to be handed out, if there is one.
+    /// The next task to be handed out, if there is one.
     fn next(&mut self) -> Option<Taken<H>> {
         if self.is_paused {
             return None;
         }
         let Some(rounds) = self.rules.rounds else {
             let id = self.choose(&[])?;
-            let view = self.host.view();
-            return self.hand_out(id, view);
+            let task = self.host.begin(id);
+            return Some(self.hand_out(id, task));
         };
         if self.round.is_none() && self.rounds_done < rounds.most {
             let mut chosen = Vec::new();
@@ -400,65 +382,44 @@ impl<H: Host> Inner<H> {
                 return None;
             }
             let lanes = chosen.iter().map(|&id| (id, Lane::Open)).collect();
-            self.round = Some(Round { view: self.host.view(), waiting: chosen.into(), lanes });
+            let waiting = chosen.into_iter().map(|id| (id, self.host.begin(id))).collect();
+            self.round = Some(Round { waiting, lanes });
         }
-        let round = self.round.as_mut()?;
-        let id = round.waiting.pop_front()?;
-        let view = round.view.clone();
-        let taken = self.hand_out(id, view);
-        if taken.is_none() {
-            // It was cancelled since the round began.
+        let (id, task) = self.round.as_mut()?.waiting.pop_front()?;
+        if self.seats[id].is_cancelled {
+            // Since the round began.
             self.n_out += 1;
             self.leave(id, Lane::Lost);
             return self.next();
         }
-        taken
+        Some(self.hand_out(id, task))
     }
 
-    fn hand_out(&mut self, id: usize, view: ViewOf<H>) -> Option<Taken<H>> {
+    fn hand_out(&mut self, id: usize, task: H::Task) -> Taken<H> {
         let seat = &mut self.seats[id];
-        let job = seat.job.take()?;
         seat.is_running = true;
         seat.turns += 1;
         self.n_out += 1;
-        Some(Taken { id, job, view })
+        Taken { id, task }
     }
 
     fn choose(&self, but: &[usize]) -> Option<usize> {
-        let free = |id: usize| self.seats[id].job.is_some() && self.is_worth(id) && !but.contains(&id);
+        let free = |id: usize| !self.seats[id].is_running && self.is_worth(id) && !but.contains(&id);
         let candidates: Vec<Candidate<'_>> = (0..self.seats.len())
-            .map(|id| Candidate { look: &self.looks[id], is_free: free(id), turns: self.seats[id].turns })
+            .map(|id| Candidate { status: &self.jobs[id], is_free: free(id), turns: self.seats[id].turns })
             .collect();
         self.rules.policy.choose(&candidates)
     }
 
-    /// Whether a slice of a job is worth doing and allowed.
+    /// Whether a task of a job is worth doing and allowed.
     fn is_worth(&self, id: usize) -> bool {
         let seat = &self.seats[id];
-        self.looks[id].state == State::Ready && !seat.is_paused && !seat.is_cancelled && self.fits(id)
-    }
-
-    fn fits(&self, id: usize) -> bool {
-        let Some(limit) = self.rules.bytes else { return true };
-        // Whoever adds nothing may set others free: rows that are taken up let trees begin anew, a model takes the place of another.
-        if self.looks[id].next_bytes == 0 {
-            return true;
-        }
-        let held: u64 = self.looks.iter().map(|look| look.bytes).sum();
-        // What slices under way may add counts too.
-        let others = (0..self.seats.len()).filter(|other| *other != id && self.seats[*other].is_running);
-        let coming: u64 = others.chain([id]).map(|job| self.looks[job].next_bytes).sum();
-        held.saturating_add(coming) <= limit
+        self.jobs[id].state == JobState::Ready && !seat.is_paused && !seat.is_cancelled
     }
 
     /// Whether no job is at work and none could be.
     fn is_idle(&self) -> bool {
         let rounds_left = self.rules.rounds.is_none_or(|rounds| self.rounds_done < rounds.most);
         self.n_out == 0 && self.round.is_none() && !(rounds_left && self.choose(&[]).is_some())
-    }
-
-    /// Whether only memory keeps jobs from working.
-    fn is_full(&self) -> bool {
-        (0..self.seats.len()).any(|id| self.looks[id].state == State::Ready && !self.fits(id))
     }
 }

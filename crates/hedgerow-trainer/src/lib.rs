@@ -1,9 +1,8 @@
 //! Training jobs in small slices on a fixed number of threads.
 //!
-//! Nothing here knows a model. A [`Host`] has the jobs and what they share; a [`Job`] does one slice of work at a time from an immutable view and returns what came of
-//! it, which the host merges. The [`Trainer`] has the threads; [`Policy`] says which job is next (what gains most, or the weakest by the attraction of spec 000, eq. 6.1), `board` is
-//! the protocol between threads and whoever controls them. Results for everybody else go through [`Published`], from which readers take what is newest without waiting
-//! for any work.
+//! Nothing here knows a model. A [`Host`] has the jobs; a [`Task`] is one piece of work that owns all it needs, and what comes of it is merged by the host.
+//! The [`Trainer`] has the threads; [`Policy`] says which job is next (what gains most, or the weakest by its attraction), `board` is the protocol between threads and
+//! control. Results go through [`Published`], from which readers take what is newest without waiting for any work.
 //!
 //! Everything is cooperative: jobs are paused, cancelled and inspected between slices, never inside one.
 //!
@@ -11,15 +10,13 @@
 //! came of them in the order of the lanes. Neither the number of threads nor the clock can change what comes out.
 
 mod board;
-mod look;
 mod policy;
 mod priority;
 mod published;
 mod sync;
 mod trainer;
 
-pub use board::{Host, Job, Seen};
-pub use look::{Look, State};
+pub use board::{Host, JobReport, Task};
 pub use policy::{Policy, attraction, gain};
 pub use published::Published;
 pub use trainer::{Access, Options, Trainer};

@@ -3,16 +3,14 @@
 use std::fmt;
 use std::str::FromStr;
 
-use hedgerow_core::Error;
+use hedgerow_core::{Error, JobStatus};
 use serde::Serialize;
-
-use crate::look::Look;
 
 /// How the next job is chosen among those of the highest priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// The lowest attraction first: whatever is often wrong and has little to go by (spec 000, eq. 6.1).
+    /// The lowest attraction first: jobs that are often wrong and have little to go by.
     Weakest,
     /// The largest gain a second first, if errors fall like a power of points and a point costs as much as there are points.
     #[default]
@@ -24,7 +22,7 @@ pub enum Policy {
 /// A job as the choice sees it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Candidate<'a> {
-    pub(crate) look: &'a Look,
+    pub(crate) status: &'a JobStatus,
     /// Whether it could have the next turn: ready, not at work, not paused.
     pub(crate) is_free: bool,
     /// Turns that it has had.
@@ -58,14 +56,14 @@ impl Policy {
 
     /// The place of the job that is next; of equals the one with fewer turns, then the first. None if no job is free.
     pub(crate) fn choose(self, jobs: &[Candidate<'_>]) -> Option<usize> {
-        let first = jobs.iter().filter(|job| job.is_free).map(|job| job.look.priority).max()?;
-        let looks: Vec<&Look> = jobs.iter().map(|job| job.look).collect();
+        let first = jobs.iter().filter(|job| job.is_free).map(|job| job.status.priority).max()?;
+        let looks: Vec<&JobStatus> = jobs.iter().map(|job| job.status).collect();
         let key = |place: usize| match self {
             Self::Weakest => attraction_among(&looks, place),
             Self::Gain => -gain(looks[place].accuracy.unwrap_or(0.0), looks[place].points),
             Self::RoundRobin => 0.0,
         };
-        let free = (0..jobs.len()).filter(|&at| jobs[at].is_free && jobs[at].look.priority == first);
+        let free = (0..jobs.len()).filter(|&at| jobs[at].is_free && jobs[at].status.priority == first);
         free.min_by(|&a, &b| {
             key(a).total_cmp(&key(b)).then(jobs[a].turns.cmp(&jobs[b].turns)).then(a.cmp(&b))
         })
@@ -74,9 +72,12 @@ impl Policy {
 
 /// The attraction of a job among those of its kind and priority. Points of different kinds (trees, active rows) cannot be compared. A job that was never judged
 /// counts as always wrong, so that it soon will be.
-pub(crate) fn attraction_among(looks: &[&Look], place: usize) -> f64 {
-    let own = looks[place];
-    let rivals = looks.iter().filter(|look| look.kind == own.kind && look.priority == own.priority);
+pub(crate) fn attraction_among(looks: &[impl std::borrow::Borrow<JobStatus>], place: usize) -> f64 {
+    let own = looks[place].borrow();
+    let rivals = looks
+        .iter()
+        .map(std::borrow::Borrow::borrow)
+        .filter(|look: &&JobStatus| look.kind == own.kind && look.priority == own.priority);
     let (mut least, mut most) = (own.points, own.points);
     for look in rivals {
         (least, most) = (least.min(look.points), most.max(look.points));
@@ -105,9 +106,8 @@ mod tests {
 
     use super::*;
 
-    /// Spec 000, section 13.
     #[test]
-    fn the_attraction_of_the_spec() {
+    fn attractions_by_hand() {
         assert!((attraction(0.9, 1000, 100, 2000) - 1.373_684).abs() < 1e-6);
         assert_eq!(attraction(0.9, 1000, 1000, 1000), 0.9, "one job, or all with as many points");
         assert!(attraction(0.5, 100, 100, 2000) < attraction(0.9, 100, 100, 2000), "often wrong: sooner");
@@ -115,7 +115,7 @@ mod tests {
     }
 
     /// The next job, written down as the rule is told: drop what is not free, keep the highest priority, keep the lowest attraction, keep the fewest turns.
-    fn naive(policy: Policy, jobs: &[(Look, bool, u64)]) -> Option<usize> {
+    fn naive(policy: Policy, jobs: &[(JobStatus, bool, u64)]) -> Option<usize> {
         let mut left: Vec<usize> = (0..jobs.len()).filter(|&i| jobs[i].1).collect();
         let top = left.iter().map(|&i| jobs[i].0.priority).max()?;
         left.retain(|&i| jobs[i].0.priority == top);
@@ -147,11 +147,15 @@ mod tests {
         left.into_iter().find(|&i| jobs[i].2 == fewest)
     }
 
-    fn any_job() -> impl Strategy<Value = (Look, bool, u64)> {
+    fn any_job() -> impl Strategy<Value = (JobStatus, bool, u64)> {
         let parts = (0..3_u8, prop::option::of(0..5_u8), 0..4_usize, 0..2_usize, any::<bool>(), 0..3_u64);
         parts.prop_map(|(priority, accuracy, points, kind, is_free, turns)| {
             let accuracy = accuracy.map(|c| f64::from(c) / 4.0);
-            (Look { kind: ["a", "b"][kind], priority, accuracy, points, ..Look::default() }, is_free, turns)
+            (
+                JobStatus { kind: ["a", "b"][kind], priority, accuracy, points, ..JobStatus::default() },
+                is_free,
+                turns,
+            )
         })
     }
 
@@ -160,7 +164,7 @@ mod tests {
         fn the_choice_is_that_of_the_rule(jobs in prop::collection::vec(any_job(), 0..8)) {
             for policy in Policy::ALL {
                 let candidates: Vec<Candidate<'_>> =
-                    jobs.iter().map(|(look, is_free, turns)| Candidate { look, is_free: *is_free, turns: *turns }).collect();
+                    jobs.iter().map(|(look, is_free, turns)| Candidate { status: look, is_free: *is_free, turns: *turns }).collect();
                 prop_assert_eq!(policy.choose(&candidates), naive(policy, &jobs));
             }
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use hedgerow_core::{Budget, Error, Result, StopReason};
 
-use crate::board::{Board, Host, Job as _, Rounds, Rules, Seen, Taken};
+use crate::board::{Board, Host, JobReport, Rounds, Rules, Taken, Task as _};
 use crate::policy::Policy;
 use crate::priority;
 use crate::sync::Arc;
@@ -53,17 +53,17 @@ pub struct Trainer<H: Host> {
 
 impl<H: Host + 'static> Trainer<H>
 where
-    H::Job: 'static,
+    H::Task: 'static,
 {
-    /// Starts to work on jobs; [`Host::look`] knows them by their places in the list.
-    pub fn start(host: H, jobs: Vec<H::Job>, options: &Options) -> Result<Self> {
+    /// Starts to work on the jobs of a host.
+    pub fn start(host: H, options: &Options) -> Result<Self> {
         let threads = match options.threads {
             0 => std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
             n => n,
         };
         let rounds = options.budget.rounds.map(|most| Rounds { most, lanes: options.lanes.max(1) });
-        let rules = Rules { policy: options.policy, bytes: options.budget.bytes, rounds };
-        let board = Arc::new(Board::new(host, jobs, rules));
+        let rules = Rules { policy: options.policy, rounds };
+        let board = Arc::new(Board::new(host, rules));
         let mut trainer = Self { board, workers: Vec::with_capacity(threads) };
         for number in 0..threads {
             let worker = Worker {
@@ -92,8 +92,8 @@ where
     }
 
     /// How all jobs stand.
-    pub fn jobs(&self) -> Vec<Seen> {
-        self.board.seen()
+    pub fn jobs(&self) -> Vec<JobReport> {
+        self.board.reports()
     }
 
     /// Nobody begins a slice until [`Self::resume`].
@@ -196,12 +196,12 @@ impl<H: Host> Worker<H> {
 
     /// A job's turn: one slice in rounds, otherwise slices for the shortest time that a job may count on.
     fn turn(&self, taken: Taken<H>) {
-        let Taken { id, mut job, mut view } = taken;
+        let Taken { id, mut task } = taken;
         let start = Instant::now();
         loop {
             let before = Instant::now();
-            let product = match catch_unwind(AssertUnwindSafe(|| job.slice(&view))) {
-                Ok(product) => product,
+            let delta = match catch_unwind(AssertUnwindSafe(|| task.run())) {
+                Ok(delta) => delta,
                 Err(panic) => {
                     let words = panic.downcast_ref::<&str>().map(ToString::to_string);
                     let words = words.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -210,13 +210,12 @@ impl<H: Host> Worker<H> {
             };
             let worked = before.elapsed();
             if self.in_rounds {
-                return self.board.give_back(id, job, Some((product, worked)));
+                return self.board.report_in_round(id, delta, worked);
             }
-            match self.board.report(id, product, worked) {
-                Some(next) if start.elapsed() < self.min_slice && self.budget.spent().is_none() => {
-                    view = next;
-                }
-                _ => return self.board.give_back(id, job, None),
+            let may_go_on = start.elapsed() < self.min_slice && self.budget.spent().is_none();
+            match self.board.report(id, delta, worked, may_go_on) {
+                Some(next) => task = next,
+                None => return,
             }
         }
     }

@@ -9,9 +9,6 @@ mod sync {
 }
 
 #[allow(dead_code, unreachable_pub, reason = "public in the crate, where all of it is used")]
-#[path = "../src/look.rs"]
-mod look;
-#[allow(dead_code, unreachable_pub, reason = "public in the crate, where all of it is used")]
 #[path = "../src/policy.rs"]
 mod policy;
 
@@ -24,9 +21,8 @@ mod published;
 
 use std::time::Duration;
 
-use board::{Board, Host, Job, Rounds, Rules};
-use hedgerow_core::StopReason;
-use look::{Look, State};
+use board::{Board, Host, Rounds, Rules, Task};
+use hedgerow_core::{JobState, JobStatus, StopReason};
 use loom::sync::Arc;
 use loom::thread;
 use policy::Policy;
@@ -39,51 +35,53 @@ struct Notes {
     merged: Vec<(usize, usize)>,
 }
 
-struct Slicer(usize);
+/// A job, and how much had been merged when its task began.
+struct Slice(usize, usize);
 
-impl Job for Slicer {
-    /// How much had been merged when the slice began.
-    type View = usize;
-    type Product = usize;
+impl Task for Slice {
+    type Delta = usize;
 
-    fn slice(&mut self, view: &usize) -> usize {
-        10 * self.0 + view
+    fn run(self) -> usize {
+        10 * self.0 + self.1
     }
 }
 
 impl Host for Notes {
-    type Job = Slicer;
+    type Task = Slice;
 
-    fn look(&self, job: usize) -> Look {
-        let state = if self.left[job] > 0 { State::Ready } else { State::Done };
-        Look { state, points: 10 - self.left[job], ..Look::default() }
+    fn jobs(&self) -> Vec<JobStatus> {
+        let status = |left: &usize| {
+            let state = if *left > 0 { JobState::Ready } else { JobState::Done };
+            JobStatus { state, points: 10 - left, ..JobStatus::default() }
+        };
+        self.left.iter().map(status).collect()
     }
 
-    fn view(&self) -> usize {
-        self.merged.len()
+    fn begin(&mut self, job: usize) -> Slice {
+        Slice(job, self.merged.len())
     }
 
-    fn merge(&mut self, job: usize, product: usize) {
+    fn merge(&mut self, job: usize, delta: usize) {
         self.left[job] = self.left[job].saturating_sub(1);
-        self.merged.push((job, product));
+        self.merged.push((job, delta));
     }
+
+    fn drop_job(&mut self, _: usize) {}
 }
 
 fn board(left: &[usize], rounds: Option<Rounds>) -> Arc<Board<Notes>> {
     let host = Notes { left: left.to_vec(), merged: Vec::new() };
-    let rules = Rules { policy: Policy::Weakest, bytes: None, rounds };
-    Arc::new(Board::new(host, (0..left.len()).map(Slicer).collect(), rules))
+    Arc::new(Board::new(host, Rules { policy: Policy::Weakest, rounds }))
 }
 
-/// What the threads of the trainer do, with one slice a turn.
+/// What the threads of the trainer do, with one task a turn.
 fn work(board: &Board<Notes>, in_rounds: bool) {
-    while let Some(mut taken) = board.take() {
-        let product = taken.job.slice(&taken.view);
+    while let Some(taken) = board.take() {
+        let delta = taken.task.run();
         if in_rounds {
-            board.give_back(taken.id, taken.job, Some((product, Duration::ZERO)));
+            board.report_in_round(taken.id, delta, Duration::ZERO);
         } else {
-            let _ = board.report(taken.id, product, Duration::ZERO);
-            board.give_back(taken.id, taken.job, None);
+            let _ = board.report(taken.id, delta, Duration::ZERO, false);
         }
     }
 }

@@ -1,14 +1,12 @@
 //! The trainer with real threads: same result for any number of them, and it can be paused, resumed, cancelled, limited and watched.
 #![allow(clippy::unwrap_used)]
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use hedgerow_core::{Budget, StopReason};
-use hedgerow_trainer::{Host, Job, Look, Options, Policy, State, Trainer};
+use hedgerow_core::{Budget, JobState, JobStatus, StopReason};
+use hedgerow_trainer::{Host, Options, Policy, Task, Trainer};
 
-/// Jobs that count; what each makes of a slice depends on what everybody had done before.
+/// Jobs that count; what each makes of a task depends on what all had done before.
 #[derive(Default)]
 struct Counters {
     points: Vec<usize>,
@@ -16,63 +14,64 @@ struct Counters {
     log: Vec<(usize, usize)>,
     /// How fast each learns.
     rates: Vec<f64>,
-}
-
-struct Counter {
-    id: usize,
-    n: usize,
     nap: Duration,
-    at_once: Arc<AtomicUsize>,
+    /// A job that fails after two tasks.
+    broken: Option<usize>,
+    is_dropped: Vec<bool>,
 }
 
-impl Job for Counter {
-    type View = usize;
-    type Product = usize;
+struct Count {
+    value: usize,
+    nap: Duration,
+    is_broken: bool,
+}
 
-    fn slice(&mut self, view: &usize) -> usize {
-        self.at_once.fetch_add(1, Ordering::Relaxed);
+impl Task for Count {
+    type Delta = usize;
+
+    fn run(self) -> usize {
         std::thread::sleep(self.nap);
-        self.n += 1;
-        assert!(!(self.id == 99 && self.n > 2), "this job is broken");
-        self.at_once.fetch_sub(1, Ordering::Relaxed);
-        1000 * view + self.n
+        assert!(!self.is_broken, "this job is broken");
+        self.value
     }
 }
 
 impl Host for Counters {
-    type Job = Counter;
+    type Task = Count;
 
-    fn look(&self, job: usize) -> Look {
-        let points = self.points[job];
-        let state = if points < self.goal { State::Ready } else { State::Done };
-        let accuracy = (points > 0).then(|| 1.0 - 1.0 / (1.0 + self.rates[job] * points as f64));
-        Look {
-            kind: "counter",
-            state,
-            accuracy,
-            points,
-            bytes: points as u64,
-            next_bytes: 1,
-            ..Look::default()
-        }
+    fn jobs(&self) -> Vec<JobStatus> {
+        let status = |job: usize| {
+            let points = self.points[job];
+            let state = if points < self.goal { JobState::Ready } else { JobState::Done };
+            let accuracy = (points > 0).then(|| 1.0 - 1.0 / (1.0 + self.rates[job] * points as f64));
+            JobStatus { kind: "counter", state, accuracy, points, ..JobStatus::default() }
+        };
+        (0..self.points.len()).map(status).collect()
     }
 
-    fn view(&self) -> usize {
-        self.log.len()
+    fn begin(&mut self, job: usize) -> Count {
+        let is_broken = self.broken == Some(job) && self.points[job] >= 2;
+        Count { value: 1000 * self.log.len() + self.points[job] + 1, nap: self.nap, is_broken }
     }
 
-    fn merge(&mut self, job: usize, product: usize) {
+    fn merge(&mut self, job: usize, delta: usize) {
+        assert!(!self.is_dropped[job], "nothing comes of a job that was dropped");
         self.points[job] += 1;
-        self.log.push((job, product));
+        self.log.push((job, delta));
+    }
+
+    fn drop_job(&mut self, job: usize) {
+        self.is_dropped[job] = true;
     }
 }
 
-fn start(n_jobs: usize, goal: usize, nap: Duration, options: &Options) -> Trainer<Counters> {
-    let at_once = Arc::new(AtomicUsize::new(0));
+fn counters(n_jobs: usize, goal: usize) -> Counters {
     let rates = (0..n_jobs).map(|job| 1.0 / (1.0 + job as f64)).collect();
-    let host = Counters { points: vec![0; n_jobs], goal, rates, ..Counters::default() };
-    let job = |id| Counter { id, n: 0, nap, at_once: Arc::clone(&at_once) };
-    Trainer::start(host, (0..n_jobs).map(job).collect(), options).unwrap()
+    Counters { points: vec![0; n_jobs], goal, rates, is_dropped: vec![false; n_jobs], ..Counters::default() }
+}
+
+fn start(n_jobs: usize, goal: usize, nap: Duration, options: &Options) -> Trainer<Counters> {
+    Trainer::start(Counters { nap, ..counters(n_jobs, goal) }, options).unwrap()
 }
 
 fn in_rounds(threads: usize, policy: Policy) -> Options {
@@ -100,28 +99,25 @@ fn rounds_give_the_same_for_any_number_of_threads() {
 /// The whole schedule in rounds against one written down without threads.
 #[test]
 fn rounds_are_those_of_a_naive_scheduler() {
-    let rates = (0..5).map(|job| 1.0 / (1.0 + f64::from(job))).collect();
-    let mut host = Counters { points: vec![0; 5], goal: 6, rates, ..Counters::default() };
+    let mut host = counters(5, 6);
     let mut turns = [0_u64; 5];
-    let mut slices = [0_usize; 5];
     for _ in 0..25 {
-        let (view, mut chosen) = (host.view(), Vec::new());
+        let (looks, mut chosen) = (host.jobs(), Vec::new());
         while chosen.len() < 3 {
-            let looks: Vec<Look> = (0..5).map(|job| host.look(job)).collect();
             let (least, most) =
                 looks.iter().fold((usize::MAX, 0), |(a, b), l| (a.min(l.points), b.max(l.points)));
             let key = |job: usize| {
                 let (p, c) = (looks[job].points, looks[job].accuracy.unwrap_or(0.0));
                 (hedgerow_trainer::attraction(c, p, least, most), turns[job], job)
             };
-            let free = (0..5).filter(|job| looks[*job].state == State::Ready && !chosen.contains(job));
+            let free = (0..5).filter(|job| looks[*job].state == JobState::Ready && !chosen.contains(job));
             let Some(job) = free.min_by(|a, b| key(*a).partial_cmp(&key(*b)).unwrap()) else { break };
             chosen.push(job);
         }
-        for job in chosen {
+        let made: Vec<(usize, usize)> = chosen.into_iter().map(|job| (job, host.begin(job).run())).collect();
+        for (job, delta) in made {
             turns[job] += 1;
-            slices[job] += 1;
-            host.merge(job, 1000 * view + slices[job]);
+            host.merge(job, delta);
         }
     }
     let trainer = start(5, 6, Duration::ZERO, &in_rounds(2, Policy::Weakest));
@@ -138,9 +134,9 @@ fn the_weakest_gets_most_of_the_turns() {
     let trainer = start(4, 1000, Duration::ZERO, &Options { lanes: 1, budget, ..options });
     trainer.wait();
     let jobs = trainer.jobs();
-    let points: Vec<usize> = jobs.iter().map(|job| job.look.points).collect();
+    let points: Vec<usize> = jobs.iter().map(|job| job.status.points).collect();
     assert!(points[3] >= points[0], "{points:?}: the last learns slowest");
-    assert!(jobs.iter().all(|job| job.slices == job.look.points as u64 && !job.is_running));
+    assert!(jobs.iter().all(|job| job.slices == job.status.points as u64 && !job.is_running));
 }
 
 #[test]
@@ -182,31 +178,20 @@ fn budgets_hold_over_all_jobs() {
     let start_time = Instant::now();
     assert_eq!(start(3, usize::MAX, naps, &timed).wait(), StopReason::Time);
     assert!(start_time.elapsed() < Duration::from_secs(5));
-    let small = Options {
-        threads: 1,
-        min_slice: Duration::ZERO,
-        budget: Budget::open().with_bytes(10),
-        ..Options::default()
-    };
-    let trainer = start(3, usize::MAX, Duration::ZERO, &small);
-    assert_eq!(trainer.wait(), StopReason::Memory);
-    assert_eq!(trainer.jobs().iter().map(|job| job.look.bytes).sum::<u64>(), 10);
 }
 
 #[test]
 fn a_broken_job_stops_nobody_and_new_goals_wake_everybody() {
     let options = Options { threads: 2, min_slice: Duration::ZERO, ..Options::default() };
-    let at_once = Arc::new(AtomicUsize::new(0));
-    let host = Counters { points: vec![0; 2], goal: 5, rates: vec![1.0; 2], ..Counters::default() };
-    let job = |id| Counter { id, n: 0, nap: Duration::ZERO, at_once: Arc::clone(&at_once) };
-    let trainer = Trainer::start(host, vec![job(0), job(99)], &options).unwrap();
+    let host = Counters { broken: Some(1), rates: vec![1.0; 2], ..counters(2, 5) };
+    let trainer = Trainer::start(host, &options).unwrap();
     assert_eq!(trainer.wait(), StopReason::Done);
     let jobs = trainer.jobs();
-    assert_eq!((jobs[0].look.points, jobs[1].look.points), (5, 2));
-    assert!(jobs[1].look.problem.as_ref().is_some_and(|words| words.contains("broken")));
+    assert_eq!((jobs[0].status.points, jobs[1].status.points), (5, 2));
+    assert!(jobs[1].status.problem.as_ref().is_some_and(|words| words.contains("broken")));
     trainer.with(|host| host.goal = 9);
     assert_eq!(trainer.wait(), StopReason::Done);
-    assert_eq!(trainer.jobs()[0].look.points, 9);
+    assert_eq!(trainer.jobs()[0].status.points, 9);
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl Asked {
 
 /// Whether a model has all of its parts: predictions of a forest alone would tell little of those with IVMs.
 fn is_whole(model: &Model) -> bool {
-    let has_ivm = |both: &hedgerow::hybrid::ForestIvm| both.n_machines()[0] > 0;
+    let has_ivm = |both: &hedgerow::hybrid::ForestIvm| both.n_ivms()[0] > 0;
     model.as_forest_ivm().is_none_or(has_ivm)
         && model.as_forest_kernel().is_none_or(|model| model.n_active() > 0)
 }
@@ -148,7 +148,7 @@ fn measure(asked: &Asked, mut data: Dataset) -> Result<Found, Box<dyn std::error
     // Long enough for a model that is worth something, and not much longer: training may end soon after.
     std::thread::sleep(Duration::from_secs_f64(0.1 * asked.seconds));
     let mut published = engine.snapshot();
-    while (published.evidence.is_none() || !is_whole(&published.model)) && engine.rest().is_none() {
+    while (!published.is_trained() || !is_whole(&published.model)) && engine.rest().is_none() {
         std::thread::sleep(Duration::from_millis(100));
         published = engine.snapshot();
     }

@@ -17,7 +17,7 @@ use hedgerow::core::{
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 use hedgerow::report::{
-    Answers, ClassBars, CurvePoint, Example, Importances, LearningCurve, Mark, MarkKind, Page, Picture,
+    ClassBars, CurvePoint, Example, Importances, LearningCurve, Mark, MarkKind, Page, Picture, Predictions,
 };
 
 const TREES: usize = 100;
@@ -49,11 +49,11 @@ fn main() -> Result<()> {
         ..Page::default()
     };
     let row_numbers: Vec<u64> = held_out.iter().map(|&row| row as u64 + 1).collect();
-    page.judge(&Answers {
+    page.evaluate(&Predictions {
         row_numbers: Some(&row_numbers),
         features: Some(&test.features),
         measured_on: format!("{} rows held out: every fifth of the file", test.n_rows()),
-        ..Answers::new(proba.view(), &test.labels, &test.schema)
+        ..Predictions::new(proba.view(), &test.labels, &test.schema)
     })?;
     page.curve = Some(curve(&train, &test)?);
     if let Some(forest) = model.as_forest() {
@@ -62,7 +62,7 @@ fn main() -> Result<()> {
     }
     page.class_bars.push(left_out(&train, &test)?);
     page.notes.push(
-        "Log-loss, Brier score and calibration error judge probabilities; accuracy only judges answers."
+        "Log-loss, Brier score and ECE evaluate probabilities; accuracy only evaluates the predicted class."
             .into(),
     );
 
@@ -105,7 +105,7 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
     let stream = train.select(&order);
     let mut curve = LearningCurve {
         text: format!(
-            "A forest fitted anew every {BATCH} rows answers the next {BATCH} before it learns them; prequential \
+            "A forest fitted anew every {BATCH} rows predictions the next {BATCH} before it learns them; prequential \
              figures are means of the last {} rows. The digit 9 comes only in the second half.",
             WINDOW * BATCH
         ),
@@ -150,23 +150,23 @@ fn left_out(train: &Dataset, test: &Dataset) -> Result<ClassBars> {
     let unknown: Vec<usize> = (0..test.n_rows()).filter(|&row| test.labels[row] == LATE).collect();
     let model = fit(&train.select(&others), TREES)?;
     let rows = test.features.select(&unknown).to_array(0..unknown.len());
-    let answers = model.predict(rows.view(), &Par::sequential())?;
+    let predictions = model.predict(rows.view(), &Par::sequential())?;
     let names = test.schema.labels.names();
-    let times = |class: usize| answers.iter().filter(|a| a.index() == class).count() as u64;
+    let times = |class: usize| predictions.iter().filter(|a| a.index() == class).count() as u64;
     let mut bars: Vec<(String, u64)> =
         names.iter().enumerate().map(|(class, name)| (name.clone(), times(class))).collect();
     bars.retain(|bar| bar.1 > 0);
     bars.sort_by_key(|bar| std::cmp::Reverse(bar.1));
     let shown = &unknown[..unknown.len().min(24)];
     let pictures = Picture::of_rows(&test.schema, &test.features, shown).unwrap_or_default();
-    let example = |(picture, answer): (Picture, &ClassId)| Example {
+    let example = |(picture, prediction): (Picture, &ClassId)| Example {
         picture,
-        caption: format!("taken for {}", names[answer.index()]),
+        caption: format!("predicted as {}", names[prediction.index()]),
     };
     Ok(ClassBars {
         title: "A digit it has never seen".into(),
-        text: "What a forest that learnt all digits but 9 answers when it is shown a 9.".into(),
+        text: "What a forest that learnt all digits but 9 predictions when it is shown a 9.".into(),
         bars,
-        examples: pictures.into_iter().zip(&answers).map(example).collect(),
+        examples: pictures.into_iter().zip(&predictions).map(example).collect(),
     })
 }

@@ -26,7 +26,7 @@ pub enum Kind {
     Gp,
     /// Trees with a Gaussian process in every leaf.
     LeafGp,
-    /// A forest, and Informative Vector Machines for what it is unsure of.
+    /// A forest blended with Informative Vector Machines.
     ForestIvm,
     /// The Relevance Vector Machine.
     Rvm,
@@ -57,18 +57,18 @@ impl Kind {
         match self {
             Self::Forest => "A random forest of deep trees: fast, takes any table as it is",
             Self::Ivm => {
-                "The Informative Vector Machine: a Gaussian process that keeps the rows that tell most"
+                "The Informative Vector Machine: a sparse Gaussian process classifier that picks its rows by information gain"
             }
-            Self::Gp => "A Gaussian process with all rows: for a few thousand of them",
-            Self::ForestIvm => "A forest, and Informative Vector Machines for what it is unsure of",
+            Self::Gp => "The exact Gaussian process, which keeps all rows: for a few thousand of them",
+            Self::ForestIvm => "A forest blended with Informative Vector Machines",
             Self::LeafGp => {
-                "A few trees with large leaves and a Gaussian process in each: nearly as good, for many more rows"
+                "A few trees with large leaves and a Gaussian process in each: for many more rows"
             }
             Self::Rvm => {
-                "The Relevance Vector Machine: few rows, found by the evidence; for classes and for values"
+                "The Relevance Vector Machine: few rows, chosen by the evidence; for classification and regression"
             }
             Self::ForestKernel => {
-                "A Gaussian process whose kernel is a forest: weighs all rows together, not leaf by leaf"
+                "A Gaussian process whose kernel is a forest: the share of trees in which rows share a leaf"
             }
         }
     }
@@ -80,7 +80,7 @@ impl Kind {
             Self::Ivm | Self::Gp | Self::Rvm => "searching for a kernel",
             Self::LeafGp => "training leaves",
             Self::ForestIvm => "growing trees, then a kernel",
-            Self::ForestKernel => "growing trees, then a process",
+            Self::ForestKernel => "growing trees, then a Gaussian process",
         }
     }
 
@@ -99,14 +99,9 @@ impl Kind {
         matches!(self, Self::Forest)
     }
 
-    /// Whether training rows get answers from parts of the model that have not seen them.
-    pub fn answers_out_of_bag(self) -> bool {
+    /// Whether it predicts its training rows out of bag.
+    pub fn predicts_out_of_bag(self) -> bool {
         matches!(self, Self::Forest)
-    }
-
-    /// Whether it can be trained in slices, while it answers.
-    pub fn trains_in_slices(self) -> bool {
-        matches!(self, Self::Forest | Self::Ivm | Self::LeafGp | Self::ForestIvm | Self::ForestKernel)
     }
 
     /// Whether it can be fitted to values as well as to classes.

@@ -7,6 +7,7 @@ mod merge;
 mod model;
 mod params;
 pub mod report;
+mod run;
 mod values;
 
 pub use hedgerow_core as core;

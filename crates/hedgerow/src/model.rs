@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use hedgerow_core::{
-    Checked, ClassId, Classifier, Dataset, Error, Lesson, Par, Params as _, Result, Rows, Schema, StopReason,
-    Training,
+    Checked, ClassId, Classifier, Dataset, Error, Par, Params as _, Result, Rows, Schema, StopReason,
+    Training, Update,
 };
 use hedgerow_forest::{Forest, ForestParams, OnlineForest, OutOfBag};
 use hedgerow_gp::{GpClassifier, IvmClassifier};
@@ -43,7 +43,7 @@ pub enum Learner {
     Gp(Box<GpClassifier>),
     /// Trees with a Gaussian process in every leaf, which keep learning unless they were frozen.
     LeafGp(Box<LeafGp>),
-    /// A forest with machines that help it, which keeps learning unless it was frozen.
+    /// A forest blended with IVMs, which keeps learning unless it was frozen.
     ForestIvm(Box<ForestIvm>),
     /// A Relevance Vector Machine, which keeps learning unless it was frozen.
     Rvm(Box<RvmClassifier>),
@@ -144,6 +144,18 @@ impl Model {
         Ok(Self { schema, learner })
     }
 
+    /// A model that predicts with its prior until something was learnt; a forest that grows without end has a tree to begin with.
+    pub(crate) fn prior(schema: Schema, params: &ModelParams) -> Result<Self> {
+        let mut params = params.clone();
+        match &mut params {
+            ModelParams::Forest(params) => params.n_trees = params.n_trees.max(1),
+            ModelParams::ForestIvm(params) => params.forest.n_trees = params.forest.n_trees.max(1),
+            ModelParams::ForestKernel(params) => params.forest.n_trees = params.forest.n_trees.max(1),
+            ModelParams::Ivm(_) | ModelParams::Gp(_) | ModelParams::LeafGp(_) | ModelParams::Rvm(_) => {}
+        }
+        Self::new(schema, &params)
+    }
+
     /// A forest that knows nothing yet and learns what it is given.
     pub fn new_forest(schema: Schema, params: &Checked<ForestParams>) -> Result<Self> {
         let forest = OnlineForest::new(&schema, params)?;
@@ -183,10 +195,10 @@ impl Model {
 
     /// Answers rows and learns them, one after the other; see [`OnlineForest::learn`]. `schema` is the model's own, grown by the
     /// classes and categories that have come since.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
+    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         self.check_can_learn()?;
         check_growth(&self.schema, schema)?;
-        let lesson = match &mut self.learner {
+        let update = match &mut self.learner {
             Learner::OnlineForest(online) => online.learn(schema, rows, training)?,
             Learner::Ivm(ivm) => ivm.learn(schema, rows, training)?,
             Learner::LeafGp(model) => model.learn(schema, rows, training)?,
@@ -198,7 +210,7 @@ impl Model {
         if self.schema != *schema {
             self.schema = schema.clone();
         }
-        Ok(lesson)
+        Ok(update)
     }
 
     /// Takes back a label that turned out to be wrong: the model forgets the row with these values and this class, if it is a forest and
@@ -325,7 +337,7 @@ impl Model {
         if let Learner::LeafGp(model) = &self.learner { Some(model) } else { None }
     }
 
-    /// The forest with machines that help it, if it is such a model.
+    /// The forest blended with IVMs, if it is such a model.
     pub fn as_forest_ivm(&self) -> Option<&ForestIvm> {
         if let Learner::ForestIvm(model) = &self.learner { Some(model) } else { None }
     }

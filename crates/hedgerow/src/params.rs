@@ -31,7 +31,7 @@ pub enum ModelParams {
     Gp(GpParams),
     /// Those of trees with processes in their leaves.
     LeafGp(LeafGpParams),
-    /// Those of a forest with machines that help it.
+    /// Those of a forest blended with IVMs.
     ForestIvm(Box<ForestIvmParams>),
     /// Those of a Relevance Vector Machine.
     Rvm(RvmParams),

@@ -5,7 +5,7 @@ use std::path::Path;
 use hedgerow_core::{
     Error, Normals, Par, Params as _, Regressor, Result, Schema, StopReason, Training, ValueData,
 };
-use hedgerow_rvm::{RvmParams, RvmRegressor, TracePoint, ValueLesson};
+use hedgerow_rvm::{RvmParams, RvmRegressor, TracePoint, ValueUpdate};
 use ndarray::{Array2, ArrayView2};
 
 use crate::file;
@@ -90,7 +90,7 @@ impl ValueModel {
         x: ArrayView2<'_, f32>,
         targets: &[f64],
         training: &Training<'_>,
-    ) -> Result<ValueLesson> {
+    ) -> Result<ValueUpdate> {
         self.regressor.learn(&self.schema, x, targets, training)
     }
 

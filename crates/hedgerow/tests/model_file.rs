@@ -96,12 +96,13 @@ fn numbers_come_back_to_the_last_bit() {
         let calibration = Calibration { pseudo_votes: rng.unit(), sharpness: 3.0 * rng.unit() };
         let (params, trees, gains) =
             (forest.params().clone(), forest.trees().to_vec(), forest.gains().to_vec());
-        let tilt = vec![rng.unit(), 9.0 * rng.unit()];
-        let forest = Forest::from_parts(params, 2, trees, Some(calibration), gains).with_tilt(tilt.clone());
+        let prior_shift = vec![rng.unit(), 9.0 * rng.unit()];
+        let forest = Forest::from_parts(params, 2, trees, Some(calibration), gains)
+            .with_prior_shift(prior_shift.clone());
         let bytes = Model { learner: Learner::Forest(forest), ..model.clone() }.to_bytes().unwrap();
         let loaded = Model::from_bytes(&bytes).unwrap();
         assert_eq!(loaded.as_forest().unwrap().calibration(), Some(&calibration));
-        assert_eq!(loaded.as_forest().unwrap().tilt(), tilt);
+        assert_eq!(loaded.as_forest().unwrap().prior_shift(), prior_shift);
     }
 }
 

@@ -3,10 +3,10 @@
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hedgerow::Kind;
 
-/// Takes those kinds that can be trained in slices.
-pub(super) fn sliced_kind() -> impl TypedValueParser<Value = Kind> {
-    let sliced = Kind::ALL.iter().filter(|kind| kind.trains_in_slices());
-    let names = sliced.map(|kind| PossibleValue::new(kind.name()).help(kind.about()));
+/// Takes the kinds that can be trained in the background: they can predict before they have learnt anything.
+pub(super) fn online_kind() -> impl TypedValueParser<Value = Kind> {
+    let online = Kind::ALL.iter().filter(|kind| kind.learns());
+    let names = online.map(|kind| PossibleValue::new(kind.name()).help(kind.about()));
     PossibleValuesParser::new(names).try_map(|name| name.parse::<Kind>())
 }
 

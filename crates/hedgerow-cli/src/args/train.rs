@@ -7,7 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hedgerow::Kind;
 use hedgerow::trainer::Policy;
 
-use super::kind::sliced_kind;
+use super::kind::online_kind;
 use super::run::{LimitArgs, pause};
 use super::setting::setting;
 use super::{DataArgs, RunArgs};
@@ -20,13 +20,13 @@ use super::{DataArgs, RunArgs};
     hedgerow info --live m.hedgerow\n  \
     hedgerow train train.csv --target label --model ivm --rounds 200 --threads 4 --out same-for-any-threads.hedgerow\n\n\
     Killed at any moment, it leaves the last model that was saved, whole; with --store every row too, and the same command goes on from both.\n\n\
-    A tenth of the rows, 2,000 at most (of fewer than 1,000 rows a quarter), are validation rows and not trained on. Ctrl-C ends the training early with the best model so far.")]
+    All rows are trained on; quality is estimated out of sample (out-of-bag, out-of-fold). Ctrl-C ends the training early with the best model so far.")]
 pub(crate) struct TrainArgs {
     /// Labelled data; - is standard input. May be left out with --store: then it learns what is there
     #[arg(required_unless_present = "store")]
     pub(crate) data: Option<PathBuf>,
     /// Kind of model [default: forest]
-    #[arg(long, value_parser = sliced_kind(), value_name = "KIND")]
+    #[arg(long, value_parser = online_kind(), value_name = "KIND")]
     pub(crate) model: Option<Kind>,
     /// Set a parameter of the model (may be repeated); fit --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]

@@ -12,15 +12,15 @@ use hedgerow::io::{ReadOptions, read_dataset};
 use hedgerow::report::UncertainRow;
 use serde::Serialize;
 
-use super::learning::{Course, Cut, Feed, LearnResult, Plan, TestData, new_model};
-use super::{Verdict, interrupt};
+use super::learning::{Cut, Feed, LearnResult, Plan, StreamRun, TestData, new_model};
+use super::{Outcome, interrupt};
 use crate::args::DemoArgs;
 use crate::output;
 
 /// The data, compressed. The file is a link to the one that ships with the project.
 const DIGITS: &[u8] = include_bytes!("../../data/digits.csv.gz");
 const BATCHES: u64 = 10;
-/// Rows that are shown because the model is least sure about them.
+/// Rows that are shown: those with the most uncertain predictions.
 const SHOWN: usize = 4;
 
 /// What `demo` tells.
@@ -28,27 +28,27 @@ const SHOWN: usize = 4;
 pub(crate) struct DemoResult {
     #[serde(flatten)]
     pub(crate) learnt: LearnResult,
-    /// The rows it is least sure about, of those it has not learnt.
-    pub(crate) least_sure: Vec<Doubt>,
+    /// The test rows with the most uncertain predictions.
+    pub(crate) least_sure: Vec<UncertainDigit>,
     pub(crate) data: PathBuf,
     pub(crate) report: PathBuf,
     #[serde(skip)]
     pub(crate) seconds_in_all: f64,
 }
 
-/// A row the model is not sure about.
+/// A test row with an uncertain prediction.
 #[derive(Debug, Serialize)]
-pub(crate) struct Doubt {
+pub(crate) struct UncertainDigit {
     /// Its number in the file, from 1.
     pub(crate) row: u64,
     pub(crate) truth: String,
     /// The most probable classes.
-    pub(crate) answer: Vec<(String, f64)>,
+    pub(crate) prediction: Vec<(String, f64)>,
     #[serde(skip)]
     pub(crate) shown: UncertainRow,
 }
 
-pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
     let file = |name: &str| args.dir.join(name);
     let (data_file, out, report) = (file("digits.csv.gz"), file("digits.hedgerow"), file("report.html"));
@@ -69,24 +69,24 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Verdict> {
         max_memory: None,
         wants_report: true,
     };
-    let mut course = Course::new(model, plan)?;
-    course.seconds.read = start.elapsed().as_secs_f64();
-    course.run(&mut Feed::of_dataset(learnt, numbers), &mut |_| Ok(()))?;
-    let least_sure = doubts(&mut course)?;
+    let mut stream = StreamRun::new(model, plan)?;
+    stream.seconds.read = start.elapsed().as_secs_f64();
+    stream.run(&mut Feed::of_dataset(learnt, numbers), &mut |_| Ok(()))?;
+    let least_sure = uncertain(&mut stream)?;
     let mut learnt = LearnResult::finish(
-        &mut course,
+        &mut stream,
         Path::new("Handwritten digits"),
         [Some(&out), Some(&report)],
         start,
     )?;
-    learnt.batches = std::mem::take(&mut course.windows.all);
+    learnt.batches = std::mem::take(&mut stream.windows.all);
     let seconds_in_all = start.elapsed().as_secs_f64();
     let result = DemoResult { learnt, least_sure, data: data_file, report, seconds_in_all };
     output::show(&result, args.run.json)?;
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
-/// The rows to learn, in a random order that is always the same, and those to judge by, with their numbers in the file.
+/// The rows to learn, in a random order that is always the same, and those to evaluate on, with their numbers in the file.
 fn digits(path: &Path) -> anyhow::Result<[(Dataset, Vec<u64>); 2]> {
     let options =
         ReadOptions { target: Some("digit".parse()?), image: Some([8, 8]), ..ReadOptions::default() };
@@ -99,15 +99,15 @@ fn digits(path: &Path) -> anyhow::Result<[(Dataset, Vec<u64>); 2]> {
     Ok([part(learnt), part(test)])
 }
 
-fn doubts(course: &mut Course<'_>) -> anyhow::Result<Vec<Doubt>> {
-    let judged = course.judge()?;
-    let (Some(test), Some((proba, _))) = (course.test(), judged) else { return Ok(Vec::new()) };
-    let rows = test.least_sure(&proba).finish(&course.model.schema);
-    let doubt = |shown: UncertainRow| Doubt {
+fn uncertain(stream: &mut StreamRun<'_>) -> anyhow::Result<Vec<UncertainDigit>> {
+    let evaluation = stream.evaluate()?;
+    let (Some(test), Some((proba, _))) = (stream.test(), evaluation) else { return Ok(Vec::new()) };
+    let rows = test.least_sure(&proba).finish(&stream.model.schema);
+    let digit = |shown: UncertainRow| UncertainDigit {
         row: shown.row,
         truth: shown.truth.clone().unwrap_or_default(),
-        answer: shown.answer.clone(),
+        prediction: shown.prediction.clone(),
         shown,
     };
-    Ok(rows.into_iter().take(SHOWN).map(doubt).collect())
+    Ok(rows.into_iter().take(SHOWN).map(digit).collect())
 }

@@ -8,12 +8,12 @@ use hedgerow::report::{Importances, Page};
 use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
+use super::evaluation::{Evaluation, LeftOut, evaluate_file};
 use super::fit::Seconds;
-use super::judge::{Judged, LeftOut, judge};
-use super::{Verdict, check_writable, page, values};
+use super::{Outcome, check_writable, page, values};
 use crate::args::EvaluateArgs;
-use crate::machine;
 use crate::output;
+use crate::process;
 
 /// What `evaluate` tells.
 #[derive(Debug, Serialize)]
@@ -32,7 +32,7 @@ pub(crate) struct EvaluateResult {
     pub(crate) left_out: LeftOut,
 }
 
-pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.report {
         check_writable(path)?;
     }
@@ -42,17 +42,17 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
     let mut model = Model::load(&args.model)?;
     let par = args.run.par()?;
     let options = args.data_args.options();
-    let judged = judge(&model, &args.data, &options, &par, args.report.is_some())?;
+    let evaluation = evaluate_file(&model, &args.data, &options, &par, args.report.is_some())?;
     let importances = if args.importances { Some(importances(args, &model, &options, &par)?) } else { None };
     let bytes = model.file_len()?;
     if let Some(path) = &args.report {
         // Reading has checked that it fits.
         model.schema.image = args.data_args.image.or(model.schema.image);
-        let mut page = report(args, &model, &judged, bytes)?;
-        if let Some(rows) = &judged.mapped {
+        let mut page = report(args, &model, &evaluation, bytes)?;
+        if let Some(rows) = &evaluation.mapped {
             let x = rows.to_array(0..rows.n_rows());
-            let text = "The dots are the rows it was judged on.";
-            page::map(&mut page, &model, (x.view(), &judged.truth), text, &par)?;
+            let text = "The dots are the evaluated rows.";
+            page::map(&mut page, &model, (x.view(), &evaluation.truth), text, &par)?;
         }
         if let Some(importances) = &importances {
             let worth = |name: &String| importances.iter().find(|i| i.0 == *name).map_or(f64::NAN, |i| i.1);
@@ -65,35 +65,35 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Verdict> {
     let result = EvaluateResult {
         model: model.kind(),
         params: model.params(),
-        rows: judged.rows,
+        rows: evaluation.rows,
         features: model.n_features(),
         classes: model.schema.labels.names().to_vec(),
-        seconds: Seconds { read: judged.read_seconds, fit: 0.0, predict: judged.predict_seconds },
+        seconds: Seconds { read: evaluation.read_seconds, fit: 0.0, predict: evaluation.predict_seconds },
         bytes,
-        peak_memory_bytes: machine::peak_memory(),
-        metrics: judged.report,
+        peak_memory_bytes: process::peak_memory(),
+        metrics: evaluation.report,
         importances,
-        left_out: judged.left_out,
+        left_out: evaluation.left_out,
     };
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
     match args.at_least {
         Some(wanted) if result.metrics.accuracy < wanted => {
             output::note(&format!("accuracy {:.4} is below the {wanted} asked for", result.metrics.accuracy));
-            Ok(Verdict::Negative)
+            Ok(Outcome::Negative)
         }
-        _ => Ok(Verdict::Done),
+        _ => Ok(Outcome::Done),
     }
 }
 
-/// The page about the answers.
-fn report(args: &EvaluateArgs, model: &Model, judged: &Judged, bytes: u64) -> anyhow::Result<Page> {
+/// The page about the predictions.
+fn report(args: &EvaluateArgs, model: &Model, evaluation: &Evaluation, bytes: u64) -> anyhow::Result<Page> {
     let mut page = Page::default();
-    let rows = output::count(judged.rows as u64);
-    let subtitle = format!("{rows} rows answered by {}", args.model.display());
+    let rows = output::count(evaluation.rows as u64);
+    let subtitle = format!("{rows} rows predicted by {}", args.model.display());
     page::describe(&mut page, model, &args.data, &subtitle, bytes);
-    page::fact(&mut page, "Answered in", output::seconds(judged.predict_seconds));
-    page::judged(&mut page, model, judged, format!("{rows} rows"))?;
+    page::fact(&mut page, "Predicted in", output::seconds(evaluation.predict_seconds));
+    page::evaluation(&mut page, model, evaluation, format!("{rows} rows"))?;
     Ok(page)
 }
 

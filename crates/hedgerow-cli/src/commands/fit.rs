@@ -13,11 +13,11 @@ use hedgerow::report::{LeastSure, Page};
 use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::{Deserialize, Serialize};
 
-use super::judge::{Judged, LeftOut, judge, judge_answers, judge_dataset};
-use super::{Made, Verdict, check_room, check_writable, interrupt, note_dates, page, params, values};
+use super::evaluation::{Evaluation, LeftOut, evaluate_dataset, evaluate_file, evaluate_predictions};
+use super::{Made, Outcome, check_room, check_writable, interrupt, note_dates, page, params, values};
 use crate::args::{FitArgs, Task};
-use crate::machine;
 use crate::output::{self, progress::Bar};
+use crate::process;
 
 /// What `fit` tells.
 #[derive(Debug, Serialize)]
@@ -28,7 +28,7 @@ pub(crate) struct FitResult {
     pub(crate) metrics_from: Option<&'static str>,
     pub(crate) metrics: Option<Report>,
     pub(crate) metrics_rows: Option<usize>,
-    /// Share of training rows that trees which had not seen them got right; none for other models than forests.
+    /// Out-of-bag accuracy; none for other models than forests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oob_accuracy: Option<f64>,
     /// The logarithm of the probability of the labels, where the model can tell.
@@ -45,23 +45,26 @@ pub(crate) struct Seconds {
     pub(crate) predict: f64,
 }
 
-pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
     if args.help_params {
         output::show(&output::text::ParamList(args.model.describe_params()), args.run.json)?;
-        return Ok(Verdict::Done);
+        return Ok(Outcome::Done);
     }
     let params = params(args.model, &args.settings, args.seed)?;
-    if args.oob.is_some() && !args.model.answers_out_of_bag() {
-        bail!("--oob: {}", args.model.unable("answer out of bag", Kind::answers_out_of_bag));
+    if args.oob.is_some() && !args.model.predicts_out_of_bag() {
+        bail!("--oob: {}", args.model.unable("predict out of bag", Kind::predicts_out_of_bag));
     }
     for path in args.out.iter().chain(&args.oob).chain(&args.report) {
         check_writable(path)?;
     }
-    let Some(path) = &args.data else { return Ok(Verdict::Done) };
+    let Some(path) = &args.data else { return Ok(Outcome::Done) };
     if args.task == Some(Task::Regression) {
         if !args.model.answers_values() {
-            bail!("--task regression: {}", args.model.unable("answer with values", Kind::answers_values));
+            bail!(
+                "--task regression: {}",
+                args.model.unable("be fitted to a numeric target", Kind::answers_values)
+            );
         }
         let budget = args.limits.budget(start);
         interrupt::listen(&budget)?;
@@ -72,14 +75,12 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     interrupt::listen(&budget)?;
 
     let mut data = match read_dataset(path, &args.data_args.options(), check_room(&args.limits)?) {
-        // A target that looks continuous is one of values for a model that can answer with them.
+        // A target that looks continuous is one of values for a model that can be fitted to them.
         Err(error) if args.task.is_none() && args.model.answers_values() && is_continuous(&error) => {
             if path.as_os_str() == "-" {
-                bail!("{error}; if these are values, say --task regression");
+                bail!("{error}; for a numeric target, give --task regression");
             }
-            output::note(
-                "the target looks like values: fitting a regression (--task classification for labels)",
-            );
+            output::note("the target looks numeric: fitting a regression (--task classification for labels)");
             return values::fit::run(args, path, &params, start, budget);
         }
         other => other?,
@@ -97,14 +98,14 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
     let mut page = args.report.as_ref().map(|_| Page::default());
     let oob_accuracy = oob.as_ref().and_then(|oob| oob.accuracy(&data));
     let is_tested = held_out.is_some() || args.test.is_some();
-    let mut outcome = match &oob {
-        Some(oob) if !is_tested => judge_oob(&model, oob, &data, page.as_mut())?,
+    let mut measured = match &oob {
+        Some(oob) if !is_tested => evaluate_oob(&model, oob, &data, page.as_mut())?,
         _ => None,
     };
     let n_rows = data.n_rows();
     if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() == 2) {
         let x = data.features.to_array(0..n_rows);
-        let text = "The dots are the rows it was fitted to.";
+        let text = "The dots are the training rows.";
         page::map(page, &model, (x.view(), &data.labels), text, &par)?;
     }
     let model = if args.frozen { model.without_rows() } else { model.with_rows(data) };
@@ -123,14 +124,14 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         left_out: LeftOut::default(),
     };
     if is_tested {
-        outcome = judge_on_test(args, &model, held_out.as_ref(), &par, page.as_mut())?;
+        measured = evaluate_on_test(args, &model, held_out.as_ref(), &par, page.as_mut())?;
     }
-    if let Some(outcome) = outcome {
-        result.made.seconds.predict = outcome.predict_seconds;
-        result.metrics_from = Some(outcome.from);
-        result.metrics_rows = Some(outcome.rows);
-        result.metrics = Some(outcome.report);
-        result.left_out = outcome.left_out;
+    if let Some(measured) = measured {
+        result.made.seconds.predict = measured.predict_seconds;
+        result.metrics_from = Some(measured.from);
+        result.metrics_rows = Some(measured.rows);
+        result.metrics = Some(measured.report);
+        result.left_out = measured.left_out;
     }
     if let (Some(to), Some(page)) = (&args.report, &mut page) {
         let subtitle = page::fitted_to(&model, n_rows);
@@ -138,11 +139,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Verdict> {
         page::fact(page, "Fitted in", output::seconds(result.made.seconds.fit));
         page::write(page, to)?;
     }
-    result.made.peak_memory_bytes = machine::peak_memory();
+    result.made.peak_memory_bytes = process::peak_memory();
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
     notes.iter().for_each(|text| output::note(text));
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 /// Whether labels were refused because they look like values.
@@ -172,8 +173,8 @@ impl HeldOut {
     }
 }
 
-/// What is told about a model that was judged.
-struct Outcome {
+/// What is told about a model that was evaluated.
+struct Measured {
     from: &'static str,
     rows: usize,
     predict_seconds: f64,
@@ -181,57 +182,57 @@ struct Outcome {
     left_out: LeftOut,
 }
 
-impl Outcome {
+impl Measured {
     /// Keeps the figures, and puts the rest on the page if there is one.
     fn new(
         from: &'static str,
-        judged: Judged,
+        evaluation: Evaluation,
         model: &Model,
         page: Option<&mut Page>,
     ) -> anyhow::Result<Self> {
         if let Some(page) = page {
             let words = match from {
                 "test" => "test rows",
-                "holdout" => "rows held out",
-                _ => "training rows, each answered by the trees that had not seen it",
+                "holdout" => "held-out rows",
+                _ => "training rows, predicted out of bag",
             };
-            let measured_on = format!("{} {words}", output::count(judged.rows as u64));
-            page::judged(page, model, &judged, measured_on)?;
+            let measured_on = format!("{} {words}", output::count(evaluation.rows as u64));
+            page::evaluation(page, model, &evaluation, measured_on)?;
         }
-        let Judged { rows, predict_seconds, report, left_out, .. } = judged;
+        let Evaluation { rows, predict_seconds, report, left_out, .. } = evaluation;
         Ok(Self { from, rows, predict_seconds, report, left_out })
     }
 }
 
 /// How the model does on the rows held out or the test data.
-fn judge_on_test(
+fn evaluate_on_test(
     args: &FitArgs,
     model: &Model,
     held_out: Option<&HeldOut>,
     par: &Par,
     page: Option<&mut Page>,
-) -> anyhow::Result<Option<Outcome>> {
+) -> anyhow::Result<Option<Measured>> {
     let for_report = page.is_some();
-    let (from, judged) = match (held_out, &args.test) {
+    let (from, evaluation) = match (held_out, &args.test) {
         (Some(HeldOut { data, numbers }), _) => {
-            ("holdout", judge_dataset(model, data, for_report.then_some(numbers), par)?)
+            ("holdout", evaluate_dataset(model, data, for_report.then_some(numbers), par)?)
         }
         (None, Some(test)) => {
             let options = args.data_args.test_options(args.test_labels.as_ref());
-            ("test", judge(model, test, &options, par, for_report)?)
+            ("test", evaluate_file(model, test, &options, par, for_report)?)
         }
         (None, None) => return Ok(None),
     };
-    Outcome::new(from, judged, model, page).map(Some)
+    Measured::new(from, evaluation, model, page).map(Some)
 }
 
-/// How good the out-of-bag answers are.
-fn judge_oob(
+/// How good the out-of-bag predictions are.
+fn evaluate_oob(
     model: &Model,
     oob: &OutOfBag,
     data: &Dataset,
     page: Option<&mut Page>,
-) -> anyhow::Result<Option<Outcome>> {
+) -> anyhow::Result<Option<Measured>> {
     let labels = &data.labels;
     let rows: Vec<usize> = (0..labels.len()).filter(|&row| oob.n_trees[row] > 0).collect();
     if rows.is_empty() {
@@ -244,23 +245,25 @@ fn judge_oob(
         proba = proba.select(ndarray::Axis(0), &rows);
         truth = rows.iter().map(|&row| labels[row]).collect();
     }
-    let mut judged = judge_answers(proba, truth, None)?;
+    let mut evaluation = evaluate_predictions(proba, truth, None)?;
     if page.is_some() {
         let mut least = LeastSure::default();
-        for ((answer, &class), &row) in judged.proba.rows().into_iter().zip(&judged.truth).zip(&rows) {
+        for ((prediction, &class), &row) in
+            evaluation.proba.rows().into_iter().zip(&evaluation.truth).zip(&rows)
+        {
             let values = data.features.to_array(row..row + 1);
-            least.add(row as u64 + 1, answer, Some(class), values.row(0));
+            least.add(row as u64 + 1, prediction, Some(class), values.row(0));
         }
-        judged.least_sure = least;
+        evaluation.least_sure = least;
     }
-    Outcome::new("out_of_bag", judged, model, page).map(Some)
+    Measured::new("out_of_bag", evaluation, model, page).map(Some)
 }
 
-/// What a limit leaves for the model, after all that is in memory already, what judging it will take and, where rows are to be
+/// What a limit leaves for the model, after all that is in memory already, what evaluating it will take and, where rows are to be
 /// kept with the model (at most so many, 0 for any number), what saving them takes.
 pub(super) fn bytes_left(limit: u64, data: &Dataset, keeps: Option<usize>) -> Result<u64, Error> {
     let n_features = data.schema.n_features();
-    let in_use = machine::memory_now().unwrap_or(0);
+    let in_use = process::memory_now().unwrap_or(0);
     let batch = (super::batch_rows(n_features) * n_features * size_of::<f32>()) as u64;
     let rows = data.n_rows().max(1) as u64;
     let saved = keeps.map_or(0, |most| {
@@ -300,7 +303,7 @@ fn train(data: &Dataset, params: &ModelParams, par: &Par, budget: &Budget) -> an
     Ok(fitted?)
 }
 
-/// The out-of-bag probabilities of the training rows as CSV: how many trees had not seen the row, then a column a class.
+/// The out-of-bag probabilities of the training rows as CSV: how many trees had the row out of bag, then a column a class.
 fn write_oob(path: &Path, oob: &OutOfBag, model: &Model) -> anyhow::Result<()> {
     let Some(forest) = model.as_forest() else { return Ok(()) };
     let mut out = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;

@@ -16,7 +16,7 @@ use hedgerow::core::{Checked, ParamInfo, Params, describe};
 use hedgerow::io::read_dataset;
 use serde::Serialize;
 
-use super::{Verdict, check_writable};
+use super::{Outcome, check_writable};
 use crate::args::{Drift, DriftArgs, GenerateArgs, StreamKind};
 use crate::output;
 
@@ -33,13 +33,13 @@ pub(crate) struct GenerateResult {
     pub(crate) out: PathBuf,
 }
 
-pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Outcome> {
     if args.help_params {
         output::show(&output::text::ParamList(help_params(args.kind)), args.json)?;
-        return Ok(Verdict::Done);
+        return Ok(Outcome::Done);
     }
     if args.json && args.out.is_none() {
-        bail!("--json needs --out: rows and figures cannot both go to standard output");
+        bail!("--json needs --out: rows and the summary cannot both go to standard output");
     }
     if let Some(out) = &args.out {
         check_writable(out)?;
@@ -50,7 +50,7 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Verdict> {
     let mut generator = generator(args)?;
     let Some(path) = &args.out else {
         table::write(&mut *generator, args.rows, &mut io::stdout().lock())?;
-        return Ok(Verdict::Done);
+        return Ok(Outcome::Done);
     };
     let mut file = File::create(path).with_context(|| path.display().to_string())?;
     let bytes =
@@ -65,7 +65,7 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Verdict> {
         out: path.clone(),
     };
     output::show(&result, args.json)?;
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 fn help_params(kind: StreamKind) -> Vec<ParamInfo> {
@@ -157,7 +157,7 @@ fn schedule(kind: StreamKind, args: &DriftArgs, n_rows: u64) -> anyhow::Result<S
         None => Drift::None,
     };
     if drift == Drift::None && is_placed {
-        bail!("--every and --at say when the concept changes; with --drift none it does not");
+        bail!("--every and --at set when the concept changes; with --drift none it does not");
     }
     if matches!(drift, Drift::None | Drift::Abrupt) && args.width.is_some() {
         bail!("--width is for changes that take time: use --drift gradual or recurring");

@@ -12,7 +12,7 @@ use hedgerow::io::{Summary, summarize};
 use hedgerow::{FORMAT_VERSION, Kind, Learner, Model, ModelParams, is_model_file};
 use serde::Serialize;
 
-use super::{Inside, Verdict};
+use super::{Inside, Outcome};
 use crate::args::InfoArgs;
 use crate::output;
 
@@ -52,12 +52,12 @@ pub(crate) struct ForestInfo {
 pub(crate) struct LearningInfo {
     /// Rows learnt since the beginning.
     pub(crate) rows_learnt: u64,
-    pub(crate) rows_remembered: usize,
-    /// Rows of each class that a forest remembers.
+    pub(crate) rows_retained: usize,
+    /// Rows of each class that a forest retains.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) remembered_by_class: Option<Vec<(String, usize)>>,
-    /// Bytes in the file of what answers: the trees or the active rows.
-    pub(crate) answer_bytes: u64,
+    pub(crate) retained_by_class: Option<Vec<(String, usize)>>,
+    /// Bytes of the file without retained rows: the trees or the active rows.
+    pub(crate) predictor_bytes: u64,
     /// Bytes in the file of the rows with all else that learning needs.
     pub(crate) row_bytes: u64,
 }
@@ -71,7 +71,7 @@ pub(crate) struct DataInfo {
     pub(crate) show_all: bool,
 }
 
-pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
     if args.live {
         return super::live::tell(&args.file, args.run.json);
     }
@@ -80,7 +80,7 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
         if let Some(model) = super::values::load(&args.file)? {
             let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
             output::show(&super::values::info::ValueModelInfo::new(&model, bytes), args.run.json)?;
-            return Ok(Verdict::Done);
+            return Ok(Outcome::Done);
         }
         output::show(&model_info(args)?, args.run.json)?;
     } else {
@@ -89,7 +89,7 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Verdict> {
         super::note_dates(&summary.schema, &options);
         output::show(&DataInfo { summary, show_all: args.all }, args.run.json)?;
     }
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
@@ -122,25 +122,25 @@ fn forest_info(forest: &Forest, schema: &Schema) -> ForestInfo {
 }
 
 fn learning_info(model: &Model) -> anyhow::Result<Option<LearningInfo>> {
-    let (Some(rows_learnt), Some(rows_remembered)) = (model.n_seen(), model.n_remembered()) else {
+    let (Some(rows_learnt), Some(rows_retained)) = (model.n_seen(), model.n_remembered()) else {
         return Ok(None);
     };
     let names = model.schema.labels.names().iter().cloned();
     let counts = |online: &OnlineForest| online.remembered_by_class().into_iter().chain(std::iter::repeat(0));
-    let remembered_by_class = model.as_online().map(|online| names.zip(counts(online)).collect());
-    let only_answers = match &model.learner {
+    let retained_by_class = model.as_online().map(|online| names.zip(counts(online)).collect());
+    let without_rows = match &model.learner {
         // The rows need not be copied.
         Learner::OnlineForest(online) => {
             Model { schema: model.schema.clone(), learner: Learner::Forest(online.forest().clone()) }
         }
         _ => model.clone().without_rows(),
     };
-    let answer_bytes = only_answers.file_len()?;
-    let row_bytes = model.file_len()?.saturating_sub(answer_bytes);
-    Ok(Some(LearningInfo { rows_learnt, rows_remembered, remembered_by_class, answer_bytes, row_bytes }))
+    let predictor_bytes = without_rows.file_len()?;
+    let row_bytes = model.file_len()?.saturating_sub(predictor_bytes);
+    Ok(Some(LearningInfo { rows_learnt, rows_retained, retained_by_class, predictor_bytes, row_bytes }))
 }
 
-/// The version that a model file says it has: it stands in the header of the container, whose length comes first.
+/// The version of a model file, from the header of the container, whose length comes first.
 fn format_version(path: &Path) -> Option<u32> {
     let mut file = fs::File::open(path).ok()?;
     let mut length = [0; 8];

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use hedgerow::{Kind, Model};
 use serde::Serialize;
 
+use super::comparison::{Comparison, Exponents};
 use crate::output::count;
 
 /// Parameters of a kernel that are shown one by one, at most.
@@ -23,95 +24,59 @@ pub(crate) enum Inside {
         height: usize,
         calibrated: bool,
     },
-    /// Of a machine that answers from some of its rows.
+    /// Of an IVM or RVM, whose predictions are computed from some of its rows.
     Rows {
         active_rows: usize,
         /// The kernel's parameters by name; nothing for a model that has learnt nothing.
         kernel: BTreeMap<String, f64>,
     },
-    /// Of trees with processes in their leaves.
+    /// Of trees with leaf GPs.
     Leaves {
         trees: usize,
         leaves: usize,
-        /// Leaves of more than one class, which have a process.
-        processes: usize,
-        /// Rows of the largest process.
-        largest_process: usize,
+        /// Leaves of more than one class, which have a GP.
+        leaf_gps: usize,
+        /// Rows of the largest leaf GP.
+        largest_leaf_gp: usize,
         kernel: BTreeMap<String, f64>,
-        /// How far shares of classes in leaves and processes are trusted; nothing if the processes answer alone.
+        /// The exponents of the class frequencies of leaves and of the leaf GPs; nothing if they are not blended.
         #[serde(skip_serializing_if = "Option::is_none")]
-        blend: Option<hedgerow::hybrid::Blend>,
-        /// What processes changed, on rows that nobody had seen when they were answered.
-        takeover: Takeover,
+        blend: Option<Exponents>,
+        /// Out-of-sample predictions of class frequencies alone and blended with the leaf GPs.
+        comparison: Comparison,
     },
-    /// Of a forest with machines.
-    Helped {
+    /// Of a forest with IVMs.
+    Blended {
         trees: usize,
         /// Splits and leaves.
         nodes: usize,
-        machines: usize,
-        /// Machines that are asked: those that helped on rows that nobody had seen.
-        machines_asked: usize,
+        ivms: usize,
+        /// IVMs that are used: those that lowered the out-of-sample log-loss.
+        ivms_used: usize,
         active_rows: usize,
         kernel: BTreeMap<String, f64>,
-        /// How far forest and machine are trusted, where there is one machine for all.
+        /// The exponents of forest and IVM, where there is one IVM for all rows.
         #[serde(skip_serializing_if = "Option::is_none")]
-        blend: Option<hedgerow::hybrid::Blend>,
-        /// Two best classes of the forest farther apart than this are no matter for a machine.
+        blend: Option<Exponents>,
+        /// No IVM is used where the two best classes of the forest are farther apart than this.
         margin: f64,
-        /// What machines changed, on rows that nobody had seen when they were answered.
-        takeover: Takeover,
+        /// Out-of-sample predictions of the forest alone and blended with the IVMs.
+        comparison: Comparison,
     },
-    /// Of a process whose kernel is a forest.
-    Compared {
+    /// Of a GP whose kernel is a forest.
+    ForestKernel {
         trees: usize,
         /// Splits and leaves.
         nodes: usize,
-        /// Rows that the scores of leaves come from; 0 if the forest answers alone.
+        /// Rows that the scores of leaves come from; 0 if the forest predicts alone.
         active_rows: usize,
         kernel: BTreeMap<String, f64>,
-        /// How far forest and process are trusted, where both answer.
+        /// The exponents of forest and GP, where they are blended.
         #[serde(skip_serializing_if = "Option::is_none")]
-        blend: Option<hedgerow::hybrid::Blend>,
+        blend: Option<Exponents>,
     },
-    /// Of a process that answers from all its rows.
+    /// Of an exact GP, which keeps all its rows.
     All { rows_kept: usize, kernel: BTreeMap<String, f64> },
-}
-
-/// What machines or processes changed, on rows that nobody had seen when they were answered.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Takeover {
-    pub(crate) rows: u64,
-    pub(crate) accuracy_before: f64,
-    pub(crate) accuracy_after: f64,
-    /// Rows by true class and the forest's answer.
-    pub(crate) confusion_before: Vec<Vec<u64>>,
-    /// Rows by true class and the answer of all together.
-    pub(crate) confusion_after: Vec<Vec<u64>>,
-    /// By the forest's answer.
-    pub(crate) by_answer: BTreeMap<String, hedgerow::hybrid::ClassAccount>,
-}
-
-impl Takeover {
-    fn new(account: &hedgerow::hybrid::Account, names: &[String]) -> Self {
-        let rows = account.n_rows();
-        let [before, after] = account.n_right().map(|right| right as f64 / rows.max(1) as f64);
-        Self {
-            rows,
-            accuracy_before: before,
-            accuracy_after: after,
-            confusion_before: account.before.clone(),
-            confusion_after: account.after.clone(),
-            by_answer: names.iter().cloned().zip(account.by_answer()).collect(),
-        }
-    }
-
-    /// What came of it, in a few words.
-    fn words(&self) -> String {
-        let share = |share: f64| format!("{:.2} %", 100.0 * share);
-        let (before, after) = (share(self.accuracy_before), share(self.accuracy_after));
-        format!("unseen rows right {before} without and {after} with them")
-    }
 }
 
 impl Inside {
@@ -125,38 +90,38 @@ impl Inside {
             };
         }
         let kernel: BTreeMap<String, f64> = model.kernel().into_iter().collect();
-        if let Some(helped) = model.as_forest_ivm() {
-            let forest = helped.part().forest();
-            let [machines, machines_asked] = helped.n_machines();
-            return Self::Helped {
+        if let Some(hybrid) = model.as_forest_ivm() {
+            let forest = hybrid.part().forest();
+            let [ivms, ivms_used] = hybrid.n_ivms();
+            return Self::Blended {
                 trees: forest.trees().len(),
                 nodes: forest.n_nodes(),
-                machines,
-                machines_asked,
-                active_rows: helped.n_active(),
+                ivms,
+                ivms_used,
+                active_rows: hybrid.n_active(),
                 kernel,
-                blend: helped.blend(),
-                margin: helped.margin(),
-                takeover: Takeover::new(helped.account(), model.schema.labels.names()),
+                blend: hybrid.blend().map(Into::into),
+                margin: hybrid.margin(),
+                comparison: Comparison::new(hybrid.blend_report(), model.schema.labels.names()),
             };
         }
-        if let Some(compared) = model.as_forest_kernel() {
-            let forest = compared.part().forest();
+        if let Some(kernel_model) = model.as_forest_kernel() {
+            let forest = kernel_model.part().forest();
             let (trees, nodes) = (forest.trees().len(), forest.n_nodes());
-            let (active_rows, blend) = (compared.n_active(), compared.blend());
-            return Self::Compared { trees, nodes, active_rows, kernel, blend };
+            let (active_rows, blend) = (kernel_model.n_active(), kernel_model.blend().map(Into::into));
+            return Self::ForestKernel { trees, nodes, active_rows, kernel, blend };
         }
         if let Some(leafy) = model.as_leaf_gp() {
             let size = leafy.size();
-            let (leaves, processes) = (size.n_leaves, size.n_processes);
+            let (leaves, leaf_gps) = (size.n_leaves, size.n_gps);
             return Self::Leaves {
                 trees: size.n_trees,
                 leaves,
-                processes,
-                largest_process: size.largest,
+                leaf_gps,
+                largest_leaf_gp: size.largest,
                 kernel,
-                blend: leafy.blend(),
-                takeover: Takeover::new(leafy.account(), model.schema.labels.names()),
+                blend: leafy.blend().map(Into::into),
+                comparison: Comparison::new(leafy.blend_report(), model.schema.labels.names()),
             };
         }
         if let Some(gp) = model.as_gp() {
@@ -175,16 +140,19 @@ impl Inside {
         match self {
             Self::Trees { trees, .. } => format!("{} trees", count(*trees as u64)),
             Self::Rows { active_rows, .. } => format!("{} active rows", count(*active_rows as u64)),
-            Self::Helped { trees, machines, .. } => {
-                let machines =
-                    if *machines == 1 { "a machine".into() } else { format!("{machines} machines") };
-                format!("{} trees and {machines}", count(*trees as u64))
+            Self::Blended { trees, ivms, .. } => {
+                let ivms = if *ivms == 1 { "an IVM".into() } else { format!("{ivms} IVMs") };
+                format!("{} trees and {ivms}", count(*trees as u64))
             }
-            Self::Leaves { trees, processes, .. } => {
-                format!("{} trees with {} processes", count(*trees as u64), count(*processes as u64))
+            Self::Leaves { trees, leaf_gps, .. } => {
+                format!("{} trees with {} leaf GPs", count(*trees as u64), count(*leaf_gps as u64))
             }
-            Self::Compared { trees, active_rows, .. } => {
-                format!("{} trees as the kernel of {} rows", count(*trees as u64), count(*active_rows as u64))
+            Self::ForestKernel { trees, active_rows, .. } => {
+                format!(
+                    "{} trees as the kernel of a GP of {} rows",
+                    count(*trees as u64),
+                    count(*active_rows as u64)
+                )
             }
             Self::All { rows_kept, .. } => format!("{} rows", count(*rows_kept as u64)),
         }
@@ -197,8 +165,8 @@ impl Inside {
             Self::Rows { .. }
             | Self::All { .. }
             | Self::Leaves { .. }
-            | Self::Helped { .. }
-            | Self::Compared { .. } => self.details(),
+            | Self::Blended { .. }
+            | Self::ForestKernel { .. } => self.details(),
         }
     }
 
@@ -209,26 +177,29 @@ impl Inside {
                 let calibrated = if *calibrated { ", probabilities calibrated" } else { "" };
                 format!("{} nodes, up to {height} high{calibrated}", count(*nodes as u64))
             }
-            Self::Leaves { leaves, largest_process, kernel, blend, takeover, .. } => {
-                let (leaves, largest) = (count(*leaves as u64), count(*largest_process as u64));
-                let changed =
-                    if takeover.rows > 0 { format!(", {}", takeover.words()) } else { String::new() };
-                let trusted = blend.map_or_else(String::new, |blend| format!(", {}", trust_words(blend)));
+            Self::Leaves { leaves, largest_leaf_gp, kernel, blend, comparison, .. } => {
+                let (leaves, largest) = (count(*leaves as u64), count(*largest_leaf_gp as u64));
+                let changed = if comparison.rows > 0 {
+                    format!(", {}", comparison.words(["class frequencies", "leaf GPs"]))
+                } else {
+                    String::new()
+                };
+                let exponents = blend.map_or_else(String::new, |blend| format!(", {}", blend_words(blend)));
                 format!(
-                    "{leaves} leaves, processes of up to {largest} rows{changed}{trusted}; {}",
+                    "{leaves} leaves, leaf GPs of up to {largest} rows{changed}{exponents}; {}",
                     kernel_words(kernel)
                 )
             }
-            Self::Helped { active_rows, machines_asked, kernel, takeover, .. } => {
-                let (active, asked) = (count(*active_rows as u64), count(*machines_asked as u64));
+            Self::Blended { active_rows, ivms, ivms_used, kernel, comparison, .. } => {
+                let (active, used) = (count(*active_rows as u64), count(*ivms_used as u64));
                 format!(
-                    "{active} active rows, {asked} of the machines asked, {}; {}",
-                    takeover.words(),
+                    "{active} active rows, IVMs used: {used}, {}; {}",
+                    comparison.words(["forest", if *ivms == 1 { "IVM" } else { "IVMs" }]),
                     kernel_words(kernel)
                 )
             }
-            Self::Compared { nodes, active_rows, kernel, .. } => {
-                let alone = if *active_rows == 0 { "; the forest answers alone" } else { "" };
+            Self::ForestKernel { nodes, active_rows, kernel, .. } => {
+                let alone = if *active_rows == 0 { "; the forest predicts alone" } else { "" };
                 format!("{} nodes; {}{alone}", count(*nodes as u64), kernel_words(kernel))
             }
             Self::Rows { kernel, .. } | Self::All { kernel, .. } => kernel_words(kernel),
@@ -241,33 +212,33 @@ impl Inside {
             Self::Trees { trees, nodes, .. } => {
                 vec![("Trees", count(*trees as u64)), ("Nodes", count(*nodes as u64))]
             }
-            Self::Helped { trees, machines, active_rows, takeover, .. } => {
+            Self::Blended { trees, ivms, active_rows, comparison, .. } => {
                 vec![
                     ("Trees", count(*trees as u64)),
-                    ("Machines", count(*machines as u64)),
+                    ("IVMs", count(*ivms as u64)),
                     ("Active rows", count(*active_rows as u64)),
-                    ("Unseen rows right, forest alone", format!("{:.2} %", 100.0 * takeover.accuracy_before)),
-                    ("Unseen rows right, with machines", format!("{:.2} %", 100.0 * takeover.accuracy_after)),
+                    ("Held-out accuracy, forest", format!("{:.2} %", 100.0 * comparison.forest_accuracy)),
+                    ("Held-out accuracy, with IVMs", format!("{:.2} %", 100.0 * comparison.blend_accuracy)),
                 ]
             }
-            Self::Compared { trees, active_rows, kernel, .. } => {
+            Self::ForestKernel { trees, active_rows, kernel, .. } => {
                 let mut facts =
-                    vec![("Trees", count(*trees as u64)), ("Rows compared with", count(*active_rows as u64))];
+                    vec![("Trees", count(*trees as u64)), ("Active rows", count(*active_rows as u64))];
                 facts.extend(kernel.get("noise_variance").map(|noise| ("Noise variance", short(*noise))));
                 facts
             }
-            Self::Leaves { trees, leaves, processes, kernel, blend, takeover, .. } => {
+            Self::Leaves { trees, leaves, leaf_gps, kernel, blend, comparison, .. } => {
                 let mut facts = vec![
                     ("Trees", count(*trees as u64)),
                     ("Leaves", count(*leaves as u64)),
-                    ("Processes", count(*processes as u64)),
+                    ("Leaf GPs", count(*leaf_gps as u64)),
                 ];
-                if takeover.rows > 0 {
+                if comparison.rows > 0 {
                     let share = |share: f64| format!("{:.2} %", 100.0 * share);
-                    facts.push(("Unseen rows right, shares alone", share(takeover.accuracy_before)));
-                    facts.push(("Unseen rows right, with processes", share(takeover.accuracy_after)));
+                    facts.push(("Held-out accuracy, class frequencies", share(comparison.forest_accuracy)));
+                    facts.push(("Held-out accuracy, with leaf GPs", share(comparison.blend_accuracy)));
                 }
-                facts.extend(blend.map(|blend| ("Trust in shares, in processes", powers(blend))));
+                facts.extend(blend.map(|blend| ("Blend exponents", powers(blend))));
                 facts.extend(kernel_facts(kernel));
                 facts
             }
@@ -281,13 +252,13 @@ impl Inside {
     }
 }
 
-/// How far forest and processes are trusted, in a few words.
-fn trust_words(blend: hedgerow::hybrid::Blend) -> String {
-    format!("shares of classes and processes to the powers {}", powers(blend))
+/// The exponents of a blend, in a few words.
+fn blend_words(blend: Exponents) -> String {
+    format!("blend exponents: class frequencies {}, leaf GPs {}", short(blend.forest), short(blend.gp))
 }
 
-fn powers(blend: hedgerow::hybrid::Blend) -> String {
-    format!("{} and {}", short(blend.forest), short(blend.machine))
+fn powers(blend: Exponents) -> String {
+    format!("{} and {}", short(blend.forest), short(blend.gp))
 }
 
 /// A kernel in a few words.
@@ -311,14 +282,14 @@ fn kernel_facts(kernel: &BTreeMap<String, f64>) -> Vec<(&'static str, String)> {
 pub(crate) enum Renewed {
     Trees { trees_tried: usize, trees_replaced: usize },
     Rows { active_rows_tried: usize, active_rows_replaced: usize },
-    Leaves { processes_trained: usize, leaves_split: usize },
+    Leaves { leaf_gps_trained: usize, leaves_split: usize },
 }
 
 impl Renewed {
     pub(crate) fn new(kind: Kind, tried: usize, replaced: usize) -> Self {
         match kind {
             Kind::Forest | Kind::ForestKernel => Self::Trees { trees_tried: tried, trees_replaced: replaced },
-            Kind::LeafGp => Self::Leaves { processes_trained: tried, leaves_split: replaced },
+            Kind::LeafGp => Self::Leaves { leaf_gps_trained: tried, leaves_split: replaced },
             _ => Self::Rows { active_rows_tried: tried, active_rows_replaced: replaced },
         }
     }
@@ -331,11 +302,11 @@ impl Renewed {
             }
             Self::Rows { active_rows_tried, active_rows_replaced } => {
                 let (tried, better) = (count(active_rows_tried as u64), count(active_rows_replaced as u64));
-                format!("{tried} new active rows tried, {better} took the place of another")
+                format!("{tried} new active rows tried, {better} replaced another")
             }
-            Self::Leaves { processes_trained, leaves_split } => {
-                let (trained, split) = (count(processes_trained as u64), count(leaves_split as u64));
-                format!("{trained} processes trained, {split} leaves split")
+            Self::Leaves { leaf_gps_trained, leaves_split } => {
+                let (trained, split) = (count(leaf_gps_trained as u64), count(leaves_split as u64));
+                format!("{trained} leaf GPs trained, {split} leaves split")
             }
         }
     }

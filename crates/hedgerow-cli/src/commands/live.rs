@@ -7,11 +7,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
 use hedgerow::Kind;
-use hedgerow::engine::Evidence;
-use hedgerow::trainer::Seen;
+use hedgerow::core::{JobState, Quality};
+use hedgerow::trainer::JobReport;
 use serde::{Deserialize, Serialize};
 
-use super::Verdict;
+use super::Outcome;
 use crate::output;
 
 /// How often the file is written.
@@ -19,7 +19,7 @@ const WRITE: Duration = Duration::from_millis(500);
 /// A file that is older tells of nothing that still goes on, in seconds.
 const STALE: f64 = 10.0;
 
-/// How a job stands. Those who watch from another process read it again.
+/// The status of a job, as other processes read it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct JobLine {
     pub(crate) kind: String,
@@ -48,26 +48,25 @@ pub(crate) enum State {
 }
 
 impl JobLine {
-    pub(crate) fn new(job: &Seen) -> Self {
-        use hedgerow::trainer::State as Known;
+    pub(crate) fn new(job: &JobReport) -> Self {
         Self {
-            kind: job.look.kind.to_string(),
-            name: job.look.name.clone(),
-            state: match job.look.state {
-                Known::Ready => State::Ready,
-                Known::Waiting => State::Waiting,
-                Known::Done => State::Done,
+            kind: job.status.kind.to_string(),
+            name: job.status.name.clone(),
+            state: match job.status.state {
+                JobState::Ready => State::Ready,
+                JobState::Waiting => State::Waiting,
+                JobState::Done => State::Done,
             },
-            accuracy: job.look.accuracy,
-            points: job.look.points,
-            goal: Some(job.look.goal).filter(|goal| *goal != 0 && *goal != usize::MAX),
+            accuracy: job.status.accuracy,
+            points: job.status.points,
+            goal: Some(job.status.goal).filter(|goal| *goal != 0 && *goal != usize::MAX),
             attraction: job.attraction,
             is_running: job.is_running,
             is_paused: job.is_paused,
             is_cancelled: job.is_cancelled,
             slices: job.slices,
             worked_seconds: job.worked_seconds,
-            problem: job.look.problem.clone(),
+            problem: job.status.problem.clone(),
         }
     }
 }
@@ -83,8 +82,8 @@ pub(crate) struct LiveStatus {
     pub(crate) left_seconds: Option<f64>,
     /// Rounds done, where the end is in rounds.
     pub(crate) rounds: Option<usize>,
-    /// How good the published model is on rows that it has not learnt.
-    pub(crate) judged: Option<Evidence>,
+    /// How good the out-of-sample predictions of the published model are.
+    pub(crate) validation: Option<Quality>,
     pub(crate) jobs: Vec<JobLine>,
     /// Seconds since 1970.
     pub(crate) written: f64,
@@ -121,7 +120,7 @@ pub(crate) struct Broadcast {
 pub(crate) struct News<'a> {
     pub(crate) is_reading: bool,
     pub(crate) rounds: Option<usize>,
-    pub(crate) judged: Option<&'a Evidence>,
+    pub(crate) validation: Option<&'a Quality>,
     pub(crate) jobs: Vec<JobLine>,
 }
 
@@ -131,14 +130,14 @@ impl Broadcast {
         Self { path: out.map(path_beside), kind, start: Instant::now(), deadline, written: None }
     }
 
-    /// Writes how things stand, if it is time to. That it cannot be written does no harm to the training.
+    /// Writes the status, if it is time to. That it cannot be written does no harm to the training.
     pub(crate) fn tell<'a>(&mut self, news: impl FnOnce() -> News<'a>) {
         let Some(path) = &self.path else { return };
         if self.written.is_some_and(|written| written.elapsed() < WRITE) {
             return;
         }
         self.written = Some(Instant::now());
-        let News { is_reading, rounds, judged, jobs } = news();
+        let News { is_reading, rounds, validation, jobs } = news();
         let left = |end: Instant| end.saturating_duration_since(Instant::now()).as_secs_f64();
         let status = LiveStatus {
             model: self.kind.to_string(),
@@ -147,11 +146,11 @@ impl Broadcast {
             elapsed_seconds: self.start.elapsed().as_secs_f64(),
             left_seconds: self.deadline.map(left),
             rounds,
-            judged: judged.cloned(),
+            validation: validation.cloned(),
             jobs,
             written: now(),
         };
-        // Under another name first: nobody must read half of it.
+        // Under another name first, so that a reader never sees half of it.
         let half = path.with_extension("json.part");
         let written = serde_json::to_vec(&status).map_err(io::Error::other);
         let _ = written.and_then(|bytes| fs::write(&half, bytes)).and_then(|()| fs::rename(&half, path));
@@ -167,7 +166,7 @@ impl Drop for Broadcast {
 }
 
 /// `info --live`.
-pub(crate) fn tell(model: &Path, json: bool) -> anyhow::Result<Verdict> {
+pub(crate) fn tell(model: &Path, json: bool) -> anyhow::Result<Outcome> {
     let path = path_beside(model);
     let running = match fs::read(&path) {
         Ok(bytes) => {
@@ -183,7 +182,7 @@ pub(crate) fn tell(model: &Path, json: bool) -> anyhow::Result<Verdict> {
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
     output::show(&running, json)?;
-    Ok(if running.is_running { Verdict::Done } else { Verdict::Negative })
+    Ok(if running.is_running { Outcome::Done } else { Outcome::Negative })
 }
 
 /// Why a training is not going on, if it is not.

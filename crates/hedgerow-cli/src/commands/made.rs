@@ -27,7 +27,7 @@ pub(crate) struct Made {
     #[serde(flatten)]
     pub(crate) inside: Inside,
     /// Rows kept with the model, so that it can go on learning; none with --frozen.
-    pub(crate) rows_remembered: Option<usize>,
+    pub(crate) rows_retained: Option<usize>,
     /// Why training ended.
     pub(crate) stop: StopReason,
     /// Where the file was saved.
@@ -54,7 +54,7 @@ impl Made {
             model_memory_bytes: model.bytes() as u64,
             peak_memory_bytes: None,
             inside: Inside::new(model),
-            rows_remembered: model.n_remembered(),
+            rows_retained: model.n_remembered(),
             stop,
             out: saved.map(|(path, _)| path.to_path_buf()),
         })

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use hedgerow::{Kind, Model};
 use serde::Serialize;
 
-use super::{Inside, Verdict, check_writable};
+use super::{Inside, Outcome, check_writable};
 use crate::args::MergeArgs;
-use crate::machine;
 use crate::output;
+use crate::process;
 
 /// What `merge` tells.
 #[derive(Debug, Serialize)]
@@ -25,7 +25,7 @@ pub(crate) struct MergeResult {
     pub(crate) out: PathBuf,
 }
 
-pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Outcome> {
     check_writable(&args.out)?;
     let models = args.models.iter().map(Model::load).collect::<Result<Vec<_>, _>>()?;
     let merged = hedgerow::merge(&models.iter().collect::<Vec<_>>())?;
@@ -37,9 +37,9 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Verdict> {
         features: merged.schema.n_features(),
         classes: merged.schema.labels.names().to_vec(),
         bytes,
-        peak_memory_bytes: machine::peak_memory(),
+        peak_memory_bytes: process::peak_memory(),
         out: args.out.clone(),
     };
     output::show(&result, args.run.json)?;
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }

@@ -1,13 +1,14 @@
 //! What each command does.
 
+mod comparison;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
+mod evaluation;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod info;
 mod inside;
 mod interrupt;
-mod judge;
 pub(crate) mod learning;
 pub(crate) mod live;
 mod made;
@@ -27,23 +28,23 @@ use hedgerow::core::{Error, Schema};
 use hedgerow::io::{ReadOptions, date_notes};
 use hedgerow::{Kind, ModelParams};
 
+pub(crate) use evaluation::LeftOut;
 pub(crate) use inside::{Inside, Renewed};
-pub(crate) use judge::LeftOut;
 pub(crate) use made::Made;
 
 use crate::args::LimitArgs;
-use crate::{machine, output};
+use crate::{output, process};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum Outcome {
     /// Done.
     Done,
     /// Done, with a negative result.
     Negative,
 }
 
-impl Verdict {
+impl Outcome {
     pub(crate) fn exit_code(self) -> u8 {
         match self {
             Self::Done => 0,
@@ -90,7 +91,7 @@ fn params(kind: Kind, settings: &[(String, String)], seed: Option<u64>) -> Resul
 
 /// The memory that a limit leaves beside the program itself, if there is a limit; fails if it leaves nothing.
 fn check_room(limits: &LimitArgs) -> Result<Option<u64>, Error> {
-    let in_use = machine::memory_now().unwrap_or(0);
+    let in_use = process::memory_now().unwrap_or(0);
     match limits.max_memory {
         Some(limit) if limit <= in_use => {
             let (needed, limit) = (output::size(in_use), output::size(limit));

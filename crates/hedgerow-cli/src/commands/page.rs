@@ -5,15 +5,15 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::core::{ClassId, Error, Par};
-use hedgerow::report::{Answers, DecisionMap, Helper, Importances, MapRows, Page, Takeover};
+use hedgerow::report::{Comparison, DecisionMap, ForestPartner, Importances, MapRows, Page, Predictions};
 use hedgerow::{Kind, Model};
 use ndarray::ArrayView2;
 
 use super::Inside;
-use super::judge::Judged;
+use super::evaluation::Evaluation;
 use crate::output::{count, size};
 
-/// Puts in what is known about a model without asking it anything.
+/// Puts in what is known about a model without predictions.
 pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &str, bytes: u64) {
     page.title = match title.file_name() {
         Some(name) if title.as_os_str() != "-" => name.to_string_lossy().into_owned(),
@@ -28,21 +28,24 @@ pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &
         let meaning = "The share of all impurity removed that each column's splits removed.";
         page.importances = Some(Importances::new(meaning, schema, &forest.impurity_importances()));
     }
-    if let Some(helped) = model.as_forest_ivm() {
+    if let Some(hybrid) = model.as_forest_ivm() {
         let classes = schema.labels.names().to_vec();
-        page.takeover =
-            Some(Takeover { helper: Helper::Machine, classes, account: helped.account().clone() });
+        page.comparison =
+            Some(Comparison { partner: ForestPartner::Ivm, classes, account: hybrid.blend_report().clone() });
     }
     if let Some(leaves) = model.as_leaf_gp() {
         let classes = schema.labels.names().to_vec();
-        page.takeover =
-            Some(Takeover { helper: Helper::Process, classes, account: leaves.account().clone() });
+        page.comparison = Some(Comparison {
+            partner: ForestPartner::LeafGp,
+            classes,
+            account: leaves.blend_report().clone(),
+        });
     }
     fact(page, "Features", count(schema.n_features() as u64));
     fact(page, "Classes", count(schema.n_classes() as u64));
-    if let (Some(seen), Some(remembered)) = (model.n_seen(), model.n_remembered()) {
+    if let (Some(seen), Some(retained)) = (model.n_seen(), model.n_remembered()) {
         fact(page, "Rows learnt", count(seen));
-        fact(page, "Rows remembered", count(remembered as u64));
+        fact(page, "Rows retained", count(retained as u64));
     }
     fact(page, "Model file", size(bytes));
     fact(page, "Seed", model.params().seed().to_string());
@@ -73,24 +76,24 @@ pub(super) fn fact(page: &mut Page, name: &str, value: String) {
     page.facts.push((name.to_string(), value));
 }
 
-/// Puts in what was found by judging a model, with the rows it was least sure about.
-pub(super) fn judged(
+/// Puts in what was found by evaluating a model, with the most uncertain predictions.
+pub(super) fn evaluation(
     page: &mut Page,
     model: &Model,
-    judged: &Judged,
+    evaluation: &Evaluation,
     measured_on: String,
 ) -> anyhow::Result<()> {
-    let answers = Answers {
-        weights: judged.weights.as_deref(),
+    let predictions = Predictions {
+        weights: evaluation.weights.as_deref(),
         measured_on,
-        ..Answers::new(judged.proba.view(), &judged.truth, &model.schema)
+        ..Predictions::new(evaluation.proba.view(), &evaluation.truth, &model.schema)
     };
-    page.judge(&answers)?;
-    page.uncertain = judged.least_sure.finish(&model.schema);
+    page.evaluate(&predictions)?;
+    page.uncertain = evaluation.least_sure.finish(&model.schema);
     Ok(())
 }
 
-/// Puts in a map of the model's answers around some rows, if rows are two numbers. `text` says which rows they are.
+/// Puts in a map of the predictions around some rows, if rows are two numbers. `text` names the rows.
 pub(super) fn map(
     page: &mut Page,
     model: &Model,

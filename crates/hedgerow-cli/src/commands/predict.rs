@@ -1,4 +1,4 @@
-//! `predict`: rows in, answers out, batch by batch.
+//! `predict`: rows in, predictions out, batch by batch.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -13,12 +13,12 @@ use ndarray::{Array2, ArrayView2, s};
 use serde::Serialize;
 
 use super::fit::Seconds;
-use super::{Verdict, check_writable, values};
+use super::{Outcome, check_writable, values};
 use crate::args::PredictArgs;
-use crate::machine;
 use crate::output;
+use crate::process;
 
-/// What `predict` tells beside the answers.
+/// What `predict` tells beside the predictions.
 #[derive(Debug, Serialize)]
 pub(crate) struct PredictResult {
     pub(crate) model: Kind,
@@ -35,9 +35,9 @@ pub(crate) struct Latency {
     pub(crate) p99: f64,
 }
 
-pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     if args.run.json && args.out.is_none() {
-        bail!("--json needs --out: answers and figures cannot both go to standard output");
+        bail!("--json needs --out: predictions and metrics cannot both go to standard output");
     }
     if let Some(out) = &args.out {
         check_writable(out)?;
@@ -45,7 +45,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Verdict> {
             if let (Ok(a), Ok(b)) = (out.canonicalize(), input.canonicalize())
                 && a == b
             {
-                bail!("{}: the answers would overwrite what they are made from", out.display());
+                bail!("{}: the predictions would overwrite what they are made from", out.display());
             }
         }
     }
@@ -53,9 +53,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Verdict> {
         return values::predict::run(args, &model);
     }
     if args.interval.is_some() {
-        bail!(
-            "--interval is about values, and this model answers with classes; --proba tells how sure it is"
-        );
+        bail!("--interval needs a regression model (this is a classifier); --proba writes the probabilities");
     }
     let model = Model::load(&args.model)?;
     let par = args.run.par()?;
@@ -84,10 +82,10 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Verdict> {
         if args.latency && latency.is_none() {
             latency = Some(one_row_latency(&model, batch.x.view())?);
         }
-        for (answer, row) in most_probable(proba.view()).into_iter().zip(proba.rows()) {
+        for (prediction, row) in most_probable(proba.view()).into_iter().zip(proba.rows()) {
             line.clear();
-            line.push_field(model.schema.labels.name(answer));
-            line.push_field(&format!("{:.6}", row[answer.index()]));
+            line.push_field(model.schema.labels.name(prediction));
+            line.push_field(&format!("{:.6}", row[prediction.index()]));
             if args.proba {
                 row.iter().for_each(|p| line.push_field(&format!("{p:.6}")));
             }
@@ -103,11 +101,11 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Verdict> {
             rows,
             seconds,
             one_row_seconds: latency,
-            peak_memory_bytes: machine::peak_memory(),
+            peak_memory_bytes: process::peak_memory(),
         };
         output::show(&result, args.run.json)?;
     }
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 fn write_header(out: &mut csv::Writer<Box<dyn Write>>, model: &Model, proba: bool) -> csv::Result<()> {
@@ -121,12 +119,12 @@ fn write_header(out: &mut csv::Writer<Box<dyn Write>>, model: &Model, proba: boo
 /// Asks for one row at a time, on one thread, into a table that is already there.
 fn one_row_latency(model: &Model, x: ArrayView2<'_, f32>) -> anyhow::Result<Latency> {
     let par = Par::sequential();
-    let mut answer = Array2::zeros((1, model.n_classes()));
+    let mut prediction = Array2::zeros((1, model.n_classes()));
     let mut times = Vec::new();
     for i in 0..x.nrows().min(1_000) {
         let row = x.slice(s![i..=i, ..]);
         let start = Instant::now();
-        model.predict_proba_into(row, &par, answer.view_mut())?;
+        model.predict_proba_into(row, &par, prediction.view_mut())?;
         times.push(start.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);

@@ -8,12 +8,12 @@ use hedgerow::core::Schema;
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::{Kind, Model};
 
-use super::learning::{Course, Cut, Feed, LearnResult, Plan, TestData, count_rows, new_model};
-use super::{Verdict, check_writable, interrupt, params};
+use super::learning::{Cut, Feed, LearnResult, Plan, StreamRun, TestData, count_rows, new_model};
+use super::{Outcome, check_writable, interrupt, params};
 use crate::args::StreamArgs;
 use crate::output::{self, text};
 
-pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
     if let Some(dir) = &args.store {
         return super::store::stream::run(args, dir);
@@ -48,22 +48,22 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Verdict> {
     let wants_report = args.report.is_some();
     let max_memory = args.limits.max_memory;
     let plan = Plan { cut, test, par: &par, budget, max_memory, wants_report, keeper: None };
-    let mut course = Course::new(model, plan)?;
-    course.seconds.read = start.elapsed().as_secs_f64();
+    let mut stream = StreamRun::new(model, plan)?;
+    stream.seconds.read = start.elapsed().as_secs_f64();
     let mut feed = Feed::new(reader, data);
     let mut lines = text::Lines::new(args.run.json, args.test.is_some() && !matches!(cut, Cut::Windows(_)));
     let mut tell = |window: &_| lines.tell(window);
-    course.run(&mut feed, &mut tell)?;
+    stream.run(&mut feed, &mut tell)?;
     let mut result =
-        LearnResult::finish(&mut course, data, [args.out.as_ref(), args.report.as_ref()], start)?;
-    if let Some(problem) = course.problem {
+        LearnResult::finish(&mut stream, data, [args.out.as_ref(), args.report.as_ref()], start)?;
+    if let Some(problem) = stream.problem {
         super::after_bad_row(result.rows, result.out.as_deref());
         return Err(problem.into());
     }
-    result.batches = std::mem::take(&mut course.windows.all);
-    super::note_dates(&course.model.schema, &options);
+    result.batches = std::mem::take(&mut stream.windows.all);
+    super::note_dates(&stream.model.schema, &options);
     output::show(&text::Streamed(result), args.run.json)?;
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 /// Where batches end. Equal ones need the number of rows, which takes a look at all of them.

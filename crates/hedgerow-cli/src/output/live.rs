@@ -3,7 +3,8 @@
 use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
-use hedgerow::engine::{Evidence, Snapshot};
+use hedgerow::core::Quality;
+use hedgerow::engine::Snapshot;
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{note, seconds};
@@ -15,7 +16,7 @@ const LINE: Duration = Duration::from_secs(5);
 /// Jobs that are shown, at most.
 const MOST_JOBS: usize = 24;
 
-/// Shows how jobs stand.
+/// Shows the status of jobs.
 pub(crate) struct Live {
     bar: Option<ProgressBar>,
     start: Instant,
@@ -38,7 +39,7 @@ impl Live {
     /// Shows the newest state, if it is time to.
     pub(crate) fn show(&mut self, newest: Option<&Snapshot>, jobs: impl FnOnce() -> Vec<JobLine>) {
         let pause = if self.bar.is_some() { DRAW } else { LINE };
-        // The first line elsewhere comes after a pause: short runs say nothing.
+        // The first line elsewhere comes after a pause: short runs write nothing.
         let since = self.drawn.or(self.bar.is_none().then_some(self.start));
         if since.is_some_and(|since| since.elapsed() < pause) {
             return;
@@ -58,31 +59,31 @@ impl Live {
     fn title(&self, newest: Option<&Snapshot>) -> String {
         let elapsed = seconds(self.start.elapsed().as_secs_f64());
         let left = self.deadline.map(|end| end.saturating_duration_since(Instant::now()).as_secs_f64());
-        title(&elapsed, left, newest.and_then(|snapshot| snapshot.evidence.as_ref()))
+        title(&elapsed, left, newest.and_then(|snapshot| snapshot.validation.as_ref()))
     }
 }
 
 /// How long it has been going on, and how good the model is.
-pub(crate) fn title(elapsed: &str, left: Option<f64>, evidence: Option<&Evidence>) -> String {
+pub(crate) fn title(elapsed: &str, left: Option<f64>, validation: Option<&Quality>) -> String {
     let left = left.map_or_else(String::new, |left| format!(", {} left", seconds(left)));
-    let good = evidence.map_or_else(
+    let good = validation.map_or_else(
         || "no model yet".to_string(),
-        |evidence| format!("model right in {:.2} % of rows not learnt", 100.0 * evidence.accuracy),
+        |quality| format!("validation accuracy {:.2} %", 100.0 * quality.accuracy),
     );
     format!("{elapsed}{left}: {good}")
 }
 
-/// Those at work, in a few words.
+/// The jobs under way, in a few words.
 fn working(jobs: &[JobLine]) -> String {
     let busy: Vec<String> = jobs.iter().filter(|job| job.is_running).map(name).collect();
-    if busy.is_empty() { "nobody at work".into() } else { format!("at work: {}", busy.join(", ")) }
+    if busy.is_empty() { "idle".into() } else { format!("training: {}", busy.join(", ")) }
 }
 
 fn name(job: &JobLine) -> String {
     format!("{} {}", job.kind, job.name).trim_end().to_string()
 }
 
-/// All jobs that are not over, those at work marked.
+/// All jobs that were worked on or are ready, those under way marked.
 pub(crate) fn table(jobs: &[JobLine]) -> String {
     let mut text = format!(
         "  {:<18} {:>9} {:>13} {:>10} {:>9} {:>9}",

@@ -1,26 +1,28 @@
 //! The feature matrix, kept as narrow as its values allow.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
 
 /// Feature rows, one after the other.
 ///
 /// Whole numbers from 0 to 255 without gaps in the data (images, counts, categories) are kept as bytes, a quarter of the
-/// memory of floats; the first value that is anything else widens the matrix to `f32`. Missing values are `NaN`.
+/// memory of floats; the first value that is anything else widens the matrix to `f32`. Missing values are `NaN`. A clone shares the values
+/// until one of the two is changed.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Features {
     /// Every value is a whole number from 0 to 255.
     Bytes {
         /// The values, row after row.
-        values: Vec<u8>,
+        values: Arc<Vec<u8>>,
         /// Columns a row.
         n_features: usize,
     },
     /// Any value.
     Floats {
         /// The values, row after row.
-        values: Vec<f32>,
+        values: Arc<Vec<f32>>,
         /// Columns a row.
         n_features: usize,
     },
@@ -29,7 +31,7 @@ pub enum Features {
 impl Features {
     /// No rows yet.
     pub fn new(n_features: usize) -> Self {
-        Self::Bytes { values: Vec::new(), n_features }
+        Self::Bytes { values: Arc::default(), n_features }
     }
 
     /// The rows of a matrix, narrowed to bytes where that loses nothing.
@@ -85,8 +87,8 @@ impl Features {
     /// Adds rows of bytes at the end; `rows` holds whole rows.
     pub fn extend_bytes(&mut self, rows: &[u8]) {
         match self {
-            Self::Bytes { values, .. } => values.extend_from_slice(rows),
-            Self::Floats { values, .. } => values.extend(rows.iter().map(|&v| f32::from(v))),
+            Self::Bytes { values, .. } => Arc::make_mut(values).extend_from_slice(rows),
+            Self::Floats { values, .. } => Arc::make_mut(values).extend(rows.iter().map(|&v| f32::from(v))),
         }
     }
 
@@ -95,14 +97,22 @@ impl Features {
         if let Self::Bytes { values, n_features } = self {
             // A byte and back is the same number exactly when the value is a whole number in range; NaN becomes 0 and differs.
             if row.iter().all(|&v| f32::from(v as u8) == v && v.is_sign_positive()) {
-                values.extend(row.iter().map(|&v| v as u8));
+                Arc::make_mut(values).extend(row.iter().map(|&v| v as u8));
                 return;
             }
             let floats = values.iter().map(|&v| f32::from(v)).collect();
-            *self = Self::Floats { values: floats, n_features: *n_features };
+            *self = Self::Floats { values: Arc::new(floats), n_features: *n_features };
         }
         if let Self::Floats { values, .. } = self {
-            values.extend_from_slice(row);
+            Arc::make_mut(values).extend_from_slice(row);
+        }
+    }
+
+    /// Gives memory back that no value uses.
+    pub fn shrink_to_fit(&mut self) {
+        match self {
+            Self::Bytes { values, .. } => Arc::make_mut(values).shrink_to_fit(),
+            Self::Floats { values, .. } => Arc::make_mut(values).shrink_to_fit(),
         }
     }
 
@@ -131,10 +141,10 @@ impl Features {
     /// The chosen rows, in the order given.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
-        fn chosen<T: Copy>(values: &[T], width: usize, rows: &[usize]) -> Vec<T> {
+        fn chosen<T: Copy>(values: &[T], width: usize, rows: &[usize]) -> Arc<Vec<T>> {
             let mut chosen = Vec::with_capacity(rows.len() * width);
             rows.iter().for_each(|row| chosen.extend_from_slice(&values[row * width..(row + 1) * width]));
-            chosen
+            Arc::new(chosen)
         }
         let n_features = self.n_features();
         match self {

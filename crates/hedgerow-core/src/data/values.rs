@@ -3,7 +3,7 @@
 use super::{Features, Schema};
 use crate::error::{DataError, DataProblem, Error, Result};
 
-/// Rows with the value that a regression is to answer, and their schema, which has no classes.
+/// Rows with the number that a regression predicts, and their schema, which has no classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ValueData {
     /// What the columns are.

@@ -109,7 +109,7 @@ pub enum DataProblem {
     /// An infinite value, or one too large for 32-bit floats.
     #[error("expected a finite number within 32-bit range, got {text}")]
     Infinite {
-        /// The value as it stands in the file.
+        /// The value as it is in the file.
         text: String,
     },
     /// The target column was named but is not there.
@@ -142,7 +142,7 @@ pub enum DataProblem {
     },
     /// A target that is a measurement, not a class.
     #[error(
-        "the target looks continuous ({distinct} different values such as {example} in {rows} rows), classes are wanted; \
+        "the target looks continuous ({distinct} different values such as {example} in {rows} rows): a classifier needs classes; \
          bin it into classes first"
     )]
     ContinuousTarget {
@@ -233,7 +233,7 @@ pub enum DataProblem {
         format: &'static str,
         /// What should have stood there.
         expected: String,
-        /// What stands there.
+        /// What is there.
         got: String,
     },
     /// Something the format allows and we do not read.
@@ -260,7 +260,7 @@ pub enum DataProblem {
         /// Labels beside them.
         labels: usize,
     },
-    /// A number that stands for no category.
+    /// A number without a category.
     #[error("expected the number of a category, from 0 to {} or missing, got {got}", .n - 1)]
     NoSuchCategory {
         /// What came.
@@ -280,7 +280,7 @@ pub enum DataProblem {
         /// The limit.
         limit: String,
     },
-    /// Rows in a format whose labels stand in a file of their own, which was not found.
+    /// Rows in a format whose labels are in a file of their own, which was not found.
     #[error(
         "no labels were found for it: give the file that holds them with --labels, or a column with --target"
     )]

@@ -10,7 +10,7 @@ pub enum ModelProblem {
         /// What gave it away.
         detail: String,
     },
-    /// The file is shorter or longer than it says.
+    /// The file is shorter or longer than its header tells.
     #[error("the model file is cut off or damaged: expected {expected} bytes, got {got}")]
     Length {
         /// Bytes the header promises.
@@ -47,7 +47,7 @@ pub enum ModelProblem {
         kind: String,
     },
     /// A regression where a classifier is wanted.
-    #[error("the model predicts values, where a classifier is wanted")]
+    #[error("this is a regression model; a classifier is needed")]
     Values,
     /// A part is missing or of the wrong type.
     #[error("the model file's part {part:?} is missing or malformed: {detail}")]

@@ -1,4 +1,4 @@
-//! How good the answers are: right or wrong, and how honest the probabilities.
+//! Metrics of predictions: of classes, and of probabilities.
 //!
 //! ```
 //! use hedgerow_core::{ClassId, metrics::Report};
@@ -31,12 +31,12 @@ pub use values::ValueReport;
 /// Classes beyond which figures whose cost grows with their square are left out.
 const MOST_CLASSES: usize = 1_000;
 
-/// All figures about one set of answers.
+/// All figures about one set of predictions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Report {
-    /// Share of rows answered right.
+    /// Share of rows predicted right.
     pub accuracy: f64,
-    /// Mean over the classes of the share of each class answered right.
+    /// Mean over the classes of the share of each class predicted right.
     pub balanced_accuracy: f64,
     /// Mean of −ln of the probability given to the true class (natural logarithm, probabilities clipped at 1e-15).
     pub log_loss: f64,
@@ -44,18 +44,18 @@ pub struct Report {
     pub brier: f64,
     /// Expected calibration error: 15 equal bins of the top probability.
     pub ece: f64,
-    /// Mean of 1 − H over wrong answers, H the entropy of the answer to base "number of classes"; none if all are right.
+    /// Mean of 1 − H over wrong predictions, H the entropy of the prediction to base "number of classes"; none if all are right.
     pub overconfidence: Option<f64>,
-    /// Mean of H over right answers; none if all are wrong.
+    /// Mean of H over right predictions; none if all are wrong.
     pub underconfidence: Option<f64>,
     /// Area under the ROC curve (two classes) or its mean over one class against the rest; none above 1,000 classes.
     pub auc: Option<f64>,
-    /// Rows are true classes, columns answers; empty where there are more than 1,000 classes.
+    /// Rows are true classes, columns predicted ones; empty where there are more than 1,000 classes.
     pub confusion: Vec<Vec<u64>>,
 }
 
 impl Report {
-    /// Judges probabilities against the truth. Weights, where there are any, count in accuracy, balanced accuracy, log-loss and
+    /// Evaluates probabilities against the truth. Weights, where there are any, count in accuracy, balanced accuracy, log-loss and
     /// Brier score; the other figures count rows.
     pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f32]>) -> Result<Self> {
         if proba.nrows() != truth.len() {
@@ -63,15 +63,15 @@ impl Report {
         }
         if let Some(worst) = truth.iter().map(|c| c.index()).max().filter(|&c| c >= proba.ncols()) {
             return Err(Error::Shape {
-                what: "classes in the answer",
+                what: "classes in the prediction",
                 expected: worst + 1,
                 got: proba.ncols(),
             });
         }
-        let answers = most_probable(proba);
+        let predictions = most_probable(proba);
         Ok(Self {
-            accuracy: accuracy(&answers, truth, weights),
-            balanced_accuracy: balanced_accuracy(&answers, truth, proba.ncols(), weights),
+            accuracy: accuracy(&predictions, truth, weights),
+            balanced_accuracy: balanced_accuracy(&predictions, truth, proba.ncols(), weights),
             log_loss: log_loss(proba, truth, weights),
             brier: brier(proba, truth, weights),
             ece: ece(proba, truth),
@@ -79,7 +79,7 @@ impl Report {
             underconfidence: underconfidence(proba, truth),
             auc: if proba.ncols() <= MOST_CLASSES { auc(proba, truth) } else { None },
             confusion: if proba.ncols() <= MOST_CLASSES {
-                confusion(&answers, truth, proba.ncols())
+                confusion(&predictions, truth, proba.ncols())
             } else {
                 Vec::new()
             },

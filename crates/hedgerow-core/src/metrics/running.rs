@@ -1,4 +1,4 @@
-//! Figures about answers that come one after the other, in memory that does not grow with them.
+//! Figures about predictions that come one after the other, in memory that does not grow with them.
 
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
@@ -10,11 +10,11 @@ use crate::data::ClassId;
 use crate::rng::{Purpose, Rng};
 use crate::traits::largest;
 
-/// Answers kept for the area under the ROC curve: at most so many rows and values.
+/// Predictions kept for the area under the ROC curve: at most so many rows and values.
 const MOST_ROWS: usize = 4_096;
 const MOST_VALUES: usize = 1 << 17;
 
-/// All figures of a [`Report`], kept up to date row by row. The number of classes may grow on the way: a class that an answer
+/// All figures of a [`Report`], kept up to date row by row. The number of classes may grow on the way: a class that a prediction
 /// does not know has probability 0. It can be saved and go on later as if nothing had happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Running {
@@ -28,21 +28,21 @@ pub struct Running {
     wrong_entropy: Mean,
     right_entropy: Mean,
     classes: Vec<ClassTally>,
-    /// Rows are true classes, columns answers; empty where there are too many classes.
+    /// Rows are true classes, columns predicted ones; empty where there are too many classes.
     confusion: Vec<Vec<u64>>,
     sample: Sample,
 }
 
-/// What is known about the answers for the rows of one class.
+/// What is known about the predictions for the rows of one class.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 pub struct ClassTally {
     /// Rows of the class.
     pub rows: u64,
-    /// Rows of the class that were answered right.
+    /// Rows of the class that were predicted right.
     pub right: u64,
-    /// Rows, of whatever class, that were answered with this one.
+    /// Rows, of whatever class, that were predicted with this one.
     pub answered: u64,
-    /// Sum of the top probabilities of the answers for its rows.
+    /// Sum of the top probabilities of the predictions for its rows.
     pub confidence: f64,
     weight: f64,
     right_weight: f64,
@@ -84,24 +84,24 @@ impl Default for Running {
 }
 
 impl Running {
-    /// Adds an answer; `weight` is 1 where rows do not weigh differently.
-    pub fn add(&mut self, answer: ArrayView1<'_, f64>, truth: ClassId, weight: f32) {
-        self.grow(answer.len().max(truth.index() + 1));
+    /// Adds a prediction; `weight` is 1 where rows do not weigh differently.
+    pub fn add(&mut self, prediction: ArrayView1<'_, f64>, truth: ClassId, weight: f32) {
+        self.grow(prediction.len().max(truth.index() + 1));
         let (truth, weight) = (truth.index(), f64::from(weight));
-        let best = largest(answer).unwrap_or(0);
-        let top = answer.get(best).copied().unwrap_or(0.0);
+        let best = largest(prediction).unwrap_or(0);
+        let top = prediction.get(best).copied().unwrap_or(0.0);
         let hit = f64::from(u8::from(best == truth));
         self.n_rows += 1;
         self.weight += weight;
         self.right += weight * hit;
-        let given = answer.get(truth).copied().unwrap_or(0.0);
+        let given = prediction.get(truth).copied().unwrap_or(0.0);
         self.log_loss += weight * -libm::log(given.max(LEAST_PROBABILITY));
-        self.brier += weight * distance(answer, truth);
+        self.brier += weight * distance(prediction, truth);
         let bin = &mut self.bins[bin_of(top)];
         bin.count += 1;
         bin.confidence += top;
         bin.accuracy += hit;
-        let entropy = normalized_entropy(answer);
+        let entropy = normalized_entropy(prediction);
         if best == truth {
             self.right_entropy.add(entropy);
         } else {
@@ -117,10 +117,10 @@ impl Running {
         if let Some(cell) = self.confusion.get_mut(truth).and_then(|row| row.get_mut(best)) {
             *cell += 1;
         }
-        self.sample.add(answer, ClassId(truth as u32), self.n_rows, self.classes.len());
+        self.sample.add(prediction, ClassId(truth as u32), self.n_rows, self.classes.len());
     }
 
-    /// How many answers there have been.
+    /// How many predictions there have been.
     pub fn n_rows(&self) -> u64 {
         self.n_rows
     }
@@ -145,7 +145,7 @@ impl Running {
         }
     }
 
-    /// Answers grouped by top probability, as by [`reliability`](super::reliability).
+    /// Predictions grouped by top probability, as by [`reliability`](super::reliability).
     pub fn reliability(&self) -> Vec<ReliabilityBin> {
         let mean = |bin: &ReliabilityBin| {
             let n = bin.count.max(1) as f64;
@@ -174,8 +174,8 @@ impl Running {
 }
 
 /// The squared distance between probabilities and truth.
-fn distance(answer: ArrayView1<'_, f64>, truth: usize) -> f64 {
-    let known: f64 = answer
+fn distance(prediction: ArrayView1<'_, f64>, truth: usize) -> f64 {
+    let known: f64 = prediction
         .iter()
         .enumerate()
         .map(|(class, &p)| {
@@ -183,10 +183,10 @@ fn distance(answer: ArrayView1<'_, f64>, truth: usize) -> f64 {
             (p - hit) * (p - hit)
         })
         .sum();
-    if truth < answer.len() { known } else { known + 1.0 }
+    if truth < prediction.len() { known } else { known + 1.0 }
 }
 
-/// Answers of which each was kept with the same probability.
+/// Predictions of which each was kept with the same probability.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct Sample {
     rows: Vec<(Vec<f64>, ClassId)>,
@@ -198,8 +198,8 @@ impl Sample {
         Self { rows: Vec::new(), rng: Rng::new(0, Purpose::Sample, 2) }
     }
 
-    /// Adds the answer number `n`, counted from 1, or leaves it out.
-    fn add(&mut self, answer: ArrayView1<'_, f64>, truth: ClassId, n: u64, n_classes: usize) {
+    /// Adds the prediction number `n`, counted from 1, or leaves it out.
+    fn add(&mut self, prediction: ArrayView1<'_, f64>, truth: ClassId, n: u64, n_classes: usize) {
         if n_classes > MOST_CLASSES {
             self.rows = Vec::new();
             return;
@@ -210,21 +210,21 @@ impl Sample {
             self.rows.swap_remove(gone);
         }
         if self.rows.len() < most && self.rows.len() as u64 + 1 == n {
-            self.rows.push((answer.to_vec(), truth));
+            self.rows.push((prediction.to_vec(), truth));
             return;
         }
         let place = self.rng.index(n as usize);
         if let Some((row, class)) = self.rows.get_mut(place) {
             row.clear();
-            row.extend(answer);
+            row.extend(prediction);
             *class = truth;
         }
     }
 
     fn auc(&self, n_classes: usize) -> Option<f64> {
         let mut proba = Array2::zeros((self.rows.len(), n_classes));
-        for ((answer, _), mut to) in self.rows.iter().zip(proba.rows_mut()) {
-            to.iter_mut().zip(answer).for_each(|(to, from)| *to = *from);
+        for ((prediction, _), mut to) in self.rows.iter().zip(proba.rows_mut()) {
+            to.iter_mut().zip(prediction).for_each(|(to, from)| *to = *from);
         }
         let truth: Vec<ClassId> = self.rows.iter().map(|row| row.1).collect();
         auc(proba.view(), &truth)
@@ -238,7 +238,7 @@ mod tests {
     use super::super::reliability;
     use super::*;
 
-    fn answers(n_rows: usize, n_classes: usize) -> (Array2<f64>, Vec<ClassId>, Vec<f32>) {
+    fn predictions(n_rows: usize, n_classes: usize) -> (Array2<f64>, Vec<ClassId>, Vec<f32>) {
         let mut rng = Rng::new(3, Purpose::Data, 0);
         let mut proba = Array2::from_shape_fn((n_rows, n_classes), |_| rng.unit().powi(4));
         for mut row in proba.rows_mut() {
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn it_is_the_report_of_the_same_answers() {
         for n_classes in [2, 7] {
-            let (proba, truth, weights) = answers(3_000, n_classes);
+            let (proba, truth, weights) = predictions(3_000, n_classes);
             for weights in [None, Some(weights.as_slice())] {
                 let whole = Report::new(proba.view(), &truth, weights).unwrap();
                 let running = running(&proba, &truth, weights);
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn a_sample_stands_for_many_rows() {
-        let (proba, truth, _) = answers(30_000, 3);
+        let (proba, truth, _) = predictions(30_000, 3);
         let running = running(&proba, &truth, None);
         assert_eq!(running.sample.rows.len(), MOST_ROWS);
         let whole = Report::new(proba.view(), &truth, None).unwrap();
@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn it_goes_on_after_it_was_saved() {
-        let (proba, truth, weights) = answers(6_000, 3);
+        let (proba, truth, weights) = predictions(6_000, 3);
         let mut whole = running(&proba, &truth, Some(&weights));
         let part = |rows: std::ops::Range<usize>| {
             running(&proba.slice(s![rows.clone(), ..]).to_owned(), &truth[rows.clone()], Some(&weights[rows]))
@@ -308,7 +308,7 @@ mod tests {
 
     #[test]
     fn classes_may_come_late() {
-        let (proba, truth, _) = answers(200, 3);
+        let (proba, truth, _) = predictions(200, 3);
         let mut late = Running::default();
         late.add(array![0.75, 0.25].view(), ClassId(2), 1.0);
         let mut padded = Running::default();

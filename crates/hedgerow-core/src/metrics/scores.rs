@@ -7,24 +7,24 @@ use crate::data::ClassId;
 /// The least probability that [`log_loss`] takes seriously.
 pub(super) const LEAST_PROBABILITY: f64 = 1e-15;
 
-/// Share of rows answered right; 0 for no rows.
-pub fn accuracy(answers: &[ClassId], truth: &[ClassId], weights: Option<&[f32]>) -> f64 {
-    weighted_mean(truth.len(), weights, |i| f64::from(u8::from(answers[i] == truth[i])))
+/// Share of rows predicted right; 0 for no rows.
+pub fn accuracy(predictions: &[ClassId], truth: &[ClassId], weights: Option<&[f32]>) -> f64 {
+    weighted_mean(truth.len(), weights, |i| f64::from(u8::from(predictions[i] == truth[i])))
 }
 
-/// Mean over the classes that occur of the share of each answered right.
+/// Mean over the classes that occur of the share of each predicted right.
 pub fn balanced_accuracy(
-    answers: &[ClassId],
+    predictions: &[ClassId],
     truth: &[ClassId],
     n_classes: usize,
     weights: Option<&[f32]>,
 ) -> f64 {
     let mut right = vec![0.0; n_classes];
     let mut all = vec![0.0; n_classes];
-    for (i, (answer, class)) in answers.iter().zip(truth).enumerate() {
+    for (i, (prediction, class)) in predictions.iter().zip(truth).enumerate() {
         let weight = weights.map_or(1.0, |w| f64::from(w[i]));
         all[class.index()] += weight;
-        if answer == class {
+        if prediction == class {
             right[class.index()] += weight;
         }
     }
@@ -49,11 +49,11 @@ pub fn brier(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f3
     })
 }
 
-/// How often each true class (row) got each answer (column).
-pub fn confusion(answers: &[ClassId], truth: &[ClassId], n_classes: usize) -> Vec<Vec<u64>> {
+/// How often each true class (row) got each prediction (column).
+pub fn confusion(predictions: &[ClassId], truth: &[ClassId], n_classes: usize) -> Vec<Vec<u64>> {
     let mut table = vec![vec![0; n_classes]; n_classes];
-    for (answer, class) in answers.iter().zip(truth) {
-        table[class.index()][answer.index()] += 1;
+    for (prediction, class) in predictions.iter().zip(truth) {
+        table[class.index()][prediction.index()] += 1;
     }
     table
 }
@@ -71,14 +71,14 @@ mod tests {
     use super::*;
 
     const TRUTH: [ClassId; 4] = [ClassId(0), ClassId(0), ClassId(0), ClassId(1)];
-    const ANSWERS: [ClassId; 4] = [ClassId(0), ClassId(0), ClassId(1), ClassId(1)];
+    const PREDICTED: [ClassId; 4] = [ClassId(0), ClassId(0), ClassId(1), ClassId(1)];
 
     #[test]
     fn shares() {
-        assert_eq!(accuracy(&ANSWERS, &TRUTH, None), 0.75);
-        assert!((balanced_accuracy(&ANSWERS, &TRUTH, 2, None) - (2.0 / 3.0 + 1.0) / 2.0).abs() < 1e-15);
-        assert_eq!(accuracy(&ANSWERS, &TRUTH, Some(&[1.0, 1.0, 0.0, 1.0])), 1.0);
-        assert_eq!(confusion(&ANSWERS, &TRUTH, 2), [[2, 1], [0, 1]]);
+        assert_eq!(accuracy(&PREDICTED, &TRUTH, None), 0.75);
+        assert!((balanced_accuracy(&PREDICTED, &TRUTH, 2, None) - (2.0 / 3.0 + 1.0) / 2.0).abs() < 1e-15);
+        assert_eq!(accuracy(&PREDICTED, &TRUTH, Some(&[1.0, 1.0, 0.0, 1.0])), 1.0);
+        assert_eq!(confusion(&PREDICTED, &TRUTH, 2), [[2, 1], [0, 1]]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! How good answers are that are values with a spread.
+//! Metrics of predicted numbers with a variance.
 
 use serde::Serialize;
 
@@ -8,14 +8,14 @@ use crate::traits::Normals;
 /// Half the width, in deviations, of the interval that holds 90 % of a normal distribution.
 const NINETY: f64 = 1.644_853_626_951_472_2;
 
-/// All figures about one set of values answered.
+/// All metrics of one set of predicted numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct ValueReport {
     /// Root of the mean squared error.
     pub rmse: f64,
     /// Mean absolute error.
     pub mae: f64,
-    /// Mean of −ln of the density that the answer gave to the true value.
+    /// Mean of −ln of the density that the prediction gave to the true value.
     pub nlpd: f64,
     /// Share of true values inside the interval that ought to hold 90 % of them.
     pub coverage90: f64,
@@ -24,15 +24,15 @@ pub struct ValueReport {
 }
 
 impl ValueReport {
-    /// Judges answers by the true values.
-    pub fn new(answers: &Normals, truth: &[f64]) -> Result<Self> {
-        if answers.mean.len() != truth.len() {
-            return Err(Error::Shape { what: "values", expected: answers.mean.len(), got: truth.len() });
+    /// Evaluates predictions by the true values.
+    pub fn new(predictions: &Normals, truth: &[f64]) -> Result<Self> {
+        if predictions.mean.len() != truth.len() {
+            return Err(Error::Shape { what: "values", expected: predictions.mean.len(), got: truth.len() });
         }
         let n = truth.len().max(1) as f64;
         let mean_of = |of: &dyn Fn(usize) -> f64| (0..truth.len()).map(of).sum::<f64>() / n;
-        let error = |i: usize| truth[i] - answers.mean[i];
-        let variance = |i: usize| answers.variance[i].max(1e-300);
+        let error = |i: usize| truth[i] - predictions.mean[i];
+        let variance = |i: usize| predictions.variance[i].max(1e-300);
         let mse = mean_of(&|i| error(i) * error(i));
         let mean = mean_of(&|i| truth[i]);
         let spread = mean_of(&|i| (truth[i] - mean) * (truth[i] - mean));
@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn figures_by_hand() {
-        let answers = Normals { mean: vec![1.0, 2.0, 4.0], variance: vec![1.0, 0.01, 4.0] };
-        let report = ValueReport::new(&answers, &[1.0, 3.0, 2.0]).unwrap();
+        let predictions = Normals { mean: vec![1.0, 2.0, 4.0], variance: vec![1.0, 0.01, 4.0] };
+        let report = ValueReport::new(&predictions, &[1.0, 3.0, 2.0]).unwrap();
         assert!((report.rmse - (5.0_f64 / 3.0).sqrt()).abs() < 1e-15 && (report.mae - 1.0).abs() < 1e-15);
         let log = (2.0 * std::f64::consts::PI).ln();
         let expected =
@@ -64,6 +64,6 @@ mod tests {
         assert!((report.nlpd - expected).abs() < 1e-12);
         assert!((report.coverage90 - 2.0 / 3.0).abs() < 1e-15);
         assert!((report.nmse.unwrap() - 2.5).abs() < 1e-12);
-        assert!(ValueReport::new(&answers, &[1.0]).is_err());
+        assert!(ValueReport::new(&predictions, &[1.0]).is_err());
     }
 }

@@ -5,19 +5,13 @@ use crate::budget::StopReason;
 use crate::error::Result;
 use crate::learn::Training;
 
-/// Works on a run until nothing is left to do or the budget is spent and there is a model. Says why it ended.
+/// Works on a run until nothing is left to do; once the budget is spent, on no more than it takes to have a model. Says why it ended.
 pub fn drive<R: TrainingRun + ?Sized>(run: &mut R, training: &Training<'_>) -> Result<StopReason> {
-    let mut is_hurried = false;
+    let mut spent = None;
     loop {
-        let spent = training.budget.spent();
-        if let Some(reason) = spent {
-            if run.has_model() {
-                return Ok(reason);
-            }
-            if !is_hurried {
-                run.hurry();
-                is_hurried = true;
-            }
+        if spent.is_none() {
+            spent = training.budget.spent();
+            spent.into_iter().for_each(|reason| run.hurry(reason));
         }
         let ready = next_jobs(&run.jobs());
         if ready.is_empty() {
@@ -41,7 +35,7 @@ fn next_jobs(jobs: &[JobStatus]) -> Vec<usize> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Candidate, Delta, Step};
+    use super::super::{Candidate, Delta, ModelTask, Step};
     use super::*;
     use crate::budget::Budget;
     use crate::par::Par;
@@ -88,11 +82,12 @@ mod tests {
             self.done[1] > 0
         }
 
-        fn model(&self, _: &Training<'_>) -> Result<Option<Candidate<[usize; 2]>>> {
-            Ok(self.has_model().then_some(Candidate { model: self.done, validation: None }))
+        fn model(&self) -> Option<ModelTask<[usize; 2]>> {
+            let model = self.done;
+            self.has_model().then(|| ModelTask::new(move |_| Ok(Candidate { model, validation: None })))
         }
 
-        fn hurry(&mut self) {
+        fn hurry(&mut self, _: StopReason) {
             self.is_hurried = true;
         }
     }
@@ -106,7 +101,7 @@ mod tests {
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         let mut run = Counters::default();
         assert_eq!(drive(&mut run, &training).unwrap(), StopReason::Done);
-        assert_eq!(run.model(&training).unwrap().unwrap().model, [4, 4]);
+        assert_eq!(run.model().unwrap().run(&training).unwrap().model, [4, 4]);
         let step = run.begin(&[0], Effort::Slice).within(|outer: &mut Outer| Some(&mut outer.0));
         let mut outer = Outer(run);
         step.run(&training).apply(&mut outer).unwrap();

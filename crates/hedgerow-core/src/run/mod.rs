@@ -6,15 +6,17 @@
 //! the engine schedules the same steps in the background and publishes the models on the way.
 //!
 //! A step takes its input by value or shared, never by reference into the run. So steps of different jobs can run side by side, and what
-//! they make depends on their input alone: merged in the same order they give the same model, whoever drives.
+//! they make depends on their input alone: merged in the same order they give the same model, whatever drives the run.
 
 mod drive;
 mod status;
+mod whole;
 
 use std::any::Any;
 
 pub use drive::drive;
 pub use status::{JobState, JobStatus};
+pub use whole::WholeRun;
 
 use crate::budget::StopReason;
 use crate::error::Result;
@@ -44,22 +46,23 @@ pub trait TrainingRun: Send {
     /// Takes in what came of a step. Quick: other threads may be waiting.
     fn merge(&mut self, delta: Delta) -> Result<()>;
 
-    /// A job was cancelled, or its step failed: nothing more will come of it.
+    /// A job was cancelled, or its step failed: nothing more will come of it, not even of a step under way.
     fn drop_job(&mut self, job: usize);
 
-    /// Whether [`Self::model`] would return something.
+    /// Whether there is a model to be made.
     fn has_model(&self) -> bool;
 
-    /// The best model that can be made of what has been done so far.
-    fn model(&self, training: &Training<'_>) -> Result<Option<Candidate<Self::Model>>>;
+    /// The making of the best model of what has been done so far; none if nothing can predict yet. Like a step, it owns all it needs, and the run can
+    /// go on meanwhile.
+    fn model(&self) -> Option<ModelTask<Self::Model>>;
 
     /// Why no job is ready any more.
     fn stop(&self) -> StopReason {
         StopReason::Done
     }
 
-    /// The budget is spent, and there is no model yet: what is left is cut down to the least that gives one, whatever the budget says.
-    fn hurry(&mut self) {}
+    /// The budget is spent, for this reason: what is left is cut down to the least that gives a model, and done whatever the budget says.
+    fn hurry(&mut self, reason: StopReason);
 }
 
 /// A model that a run has come to, and how good it is.
@@ -69,6 +72,32 @@ pub struct Candidate<M> {
     pub model: M,
     /// Predictions for training rows by parts of the run that were not trained on them; none if every part has seen every row.
     pub validation: Option<OutOfSample>,
+}
+
+type Make<M> = dyn FnOnce(&Training<'_>) -> Result<Candidate<M>> + Send;
+
+/// The making of a model.
+pub struct ModelTask<M>(Box<Make<M>>);
+
+impl<M: 'static> ModelTask<M> {
+    /// Work that returns a model.
+    pub fn new(work: impl FnOnce(&Training<'_>) -> Result<Candidate<M>> + Send + 'static) -> Self {
+        Self(Box::new(work))
+    }
+
+    /// Does the work.
+    pub fn run(self, training: &Training<'_>) -> Result<Candidate<M>> {
+        (self.0)(training)
+    }
+
+    /// The same with another type of model.
+    #[must_use]
+    pub fn map<N: 'static>(self, change: impl FnOnce(M) -> N + Send + 'static) -> ModelTask<N> {
+        ModelTask::new(move |training| {
+            let Candidate { model, validation } = self.run(training)?;
+            Ok(Candidate { model: change(model), validation })
+        })
+    }
 }
 
 /// A piece of work that owns everything it needs.
@@ -115,12 +144,8 @@ impl Delta {
 
     /// Changes the run. A step of another type of run changes nothing.
     pub fn apply<R: 'static>(self, run: &mut R) -> Result<()> {
-        match self.0.downcast::<Change<R>>() {
-            Ok(change) => change(run),
-            Err(_) => {
-                debug_assert!(false, "a step was merged into another type of run");
-                Ok(())
-            }
-        }
+        let change = self.0.downcast::<Change<R>>();
+        debug_assert!(change.is_ok(), "a step was merged into another type of run");
+        change.map_or(Ok(()), |change| change(run))
     }
 }

@@ -1,12 +1,12 @@
-//! Which of several ways to add up the trees' answers is best.
+//! Choice of the leaf weight.
 //!
-//! Ways are compared by the log-loss they reach once calibrated, row by row. A row's out-of-bag answer comes from only some of
-//! the trees, and ways that make good answers of many trees may make bad ones of few. So the lead of one way over another is
-//! also measured with half of those trees, and followed on to all trees of the forest as a line in one over their
+//! Leaf weights are compared by their calibrated log-loss, row by row. A row's out-of-bag prediction comes from only some of
+//! the trees, and a leaf weight that is good for many trees may be bad for few. So the lead of one over another is
+//! also measured with half of those trees, and extrapolated to all trees of the forest as linear in one over their
 //! number:
 //!
 //! ```text
-//! lead(M) = lead(m) + (1/m − 1/M) / (1/h − 1/m) · (lead(m) − lead(h))        h of m trees that answer, M trees in all
+//! lead(M) = lead(m) + (1/m − 1/M) / (1/h − 1/m) · (lead(m) − lead(h))        h of m out-of-bag trees, M trees in all
 //! ```
 
 use hedgerow_core::{ClassId, Par};
@@ -15,19 +15,19 @@ use super::Calibration;
 use super::votes::Votes;
 use crate::train::OutOfBag;
 
-/// Rows that decide.
+/// Most rows that the choice is based on.
 pub(crate) const MOST_ROWS: usize = 2000;
-/// Fewest rows that may decide.
+/// Fewest rows that the choice is based on.
 const LEAST_ROWS: usize = 100;
-/// Fewest trees in half of those that answer.
+/// Fewest trees in half of those that vote.
 const LEAST_TREES: f64 = 4.0;
 
-/// What was answered about some rows, once for each way.
+/// Out-of-sample predictions of some rows, one table for each leaf weight.
 #[derive(Clone, Copy)]
-pub(crate) struct Answers<'a> {
-    /// By all trees that answered.
+pub(crate) struct WeightedPredictions<'a> {
+    /// By all trees that voted.
     pub(crate) whole: &'a [OutOfBag],
-    /// By half of them; empty if all trees of the forest answered.
+    /// By half of them; empty if all trees of the forest voted.
     pub(crate) half: &'a [OutOfBag],
     /// The truth.
     pub(crate) labels: &'a [ClassId],
@@ -37,52 +37,52 @@ pub(crate) struct Answers<'a> {
     pub(crate) n_trees: usize,
 }
 
-/// The best way, and numbers near those of its best calibration if they have been looked for. The way in use `now` is left
-/// only for one that is better by more than a standard error.
+/// The best leaf weight, and a calibration near its best one if there was a search. The leaf weight in use, `now`, is replaced
+/// only by one that is better by more than a standard error.
 pub(crate) fn choose(
-    answers: Answers<'_>,
+    predictions: WeightedPredictions<'_>,
     now: usize,
     start: Option<Calibration>,
     par: &Par,
 ) -> (usize, Option<Calibration>) {
-    let is_judged = |row: &usize| {
-        answers.weights[*row] > 0.0
-            && answers.whole.iter().chain(answers.half).all(|table| table.n_trees[*row] > 0)
+    let is_predicted = |row: &usize| {
+        predictions.weights[*row] > 0.0
+            && predictions.whole.iter().chain(predictions.half).all(|table| table.n_trees[*row] > 0)
     };
-    let rows: Vec<usize> = (0..answers.labels.len()).filter(is_judged).take(MOST_ROWS).collect();
-    if answers.whole.len() < 2 || rows.len() < LEAST_ROWS {
+    let rows: Vec<usize> = (0..predictions.labels.len()).filter(is_predicted).take(MOST_ROWS).collect();
+    if predictions.whole.len() < 2 || rows.len() < LEAST_ROWS {
         return (now, start);
     }
-    let judge = |table: &OutOfBag, start: Option<Calibration>| {
-        let votes = Votes::new(table, answers.labels, |row| answers.weights[row], &rows);
+    let evaluate = |table: &OutOfBag, start: Option<Calibration>| {
+        let votes = Votes::new(table, predictions.labels, |row| predictions.weights[row], &rows);
         let steps = if start.is_some() { 0.25..0.1 } else { 1.0..0.1 };
         let found = votes.search(start.map_or([0.0; 2], Calibration::logs), steps, par);
         (votes, found)
     };
-    let whole = judge(&answers.whole[now], start);
-    let half = answers.half.get(now).map(|table| judge(table, Some(whole.1)));
+    let whole = evaluate(&predictions.whole[now], start);
+    let half = predictions.half.get(now).map(|table| evaluate(table, Some(whole.1)));
     let mean = |votes: &Votes| votes.rows.iter().map(|r| r.n_trees).sum::<f64>() / votes.rows.len() as f64;
     let beyond = match &half {
         Some(half) if mean(&half.0) < LEAST_TREES => return (now, Some(whole.1)),
         Some(half) => {
-            let [h, m, all] = [mean(&half.0), mean(&whole.0), answers.n_trees as f64].map(f64::recip);
+            let [h, m, all] = [mean(&half.0), mean(&whole.0), predictions.n_trees as f64].map(f64::recip);
             (m - all).max(0.0) / (h - m)
         }
         None => 0.0,
     };
     let mut best = (now, 0.0, whole.1);
-    for way in (0..answers.whole.len()).filter(|&way| way != now) {
-        let own = judge(&answers.whole[way], Some(whole.1));
+    for other in (0..predictions.whole.len()).filter(|&other| other != now) {
+        let own = evaluate(&predictions.whole[other], Some(whole.1));
         let mut leads = leads(&own, &whole);
         if let Some(half) = &half {
-            let own = judge(&answers.half[way], Some(half.1));
+            let own = evaluate(&predictions.half[other], Some(half.1));
             for (lead, of_half) in leads.iter_mut().zip(self::leads(&own, half)) {
                 *lead += beyond * (*lead - of_half);
             }
         }
         let (lead, error) = mean_and_error(&leads, &own.0);
         if lead > error && lead > best.1 {
-            best = (way, lead, own.1);
+            best = (other, lead, own.1);
         }
     }
     (best.0, Some(best.2))
@@ -112,7 +112,7 @@ mod tests {
 
     use super::*;
 
-    /// Answers of `n_trees` trees about rows of two classes, a share `right` of them right.
+    /// Votes of `n_trees` trees for rows of two classes, a share `right` of them right.
     fn table(n_rows: usize, n_trees: u32, right: f64, seed: u64) -> OutOfBag {
         let mut rng = Rng::new(seed, Purpose::Sample, 0);
         let mut shares = Array2::zeros((n_rows, 2));
@@ -128,12 +128,13 @@ mod tests {
     fn chosen(whole: &[OutOfBag], half: &[OutOfBag], n_trees: usize) -> usize {
         let n_rows = whole[0].n_trees.len();
         let labels: Vec<ClassId> = (0..n_rows).map(|row| ClassId((row % 2) as u32)).collect();
-        let answers = Answers { whole, half, labels: &labels, weights: &vec![1.0; n_rows], n_trees };
-        choose(answers, 0, None, &Par::sequential()).0
+        let predictions =
+            WeightedPredictions { whole, half, labels: &labels, weights: &vec![1.0; n_rows], n_trees };
+        choose(predictions, 0, None, &Par::sequential()).0
     }
 
     #[test]
-    fn a_better_way_is_taken_and_an_equal_one_is_not() {
+    fn a_better_leaf_weight_is_taken_and_an_equal_one_is_not() {
         let (good, bad) = (table(1000, 20, 0.7, 1), table(1000, 20, 0.6, 2));
         assert_eq!(chosen(&[bad.clone(), good.clone(), bad.clone()], &[], 20), 1);
         assert_eq!(chosen(&[good.clone(), bad, good.clone()], &[], 20), 0);
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn what_will_lead_with_all_trees_is_taken_though_it_trails_with_few() {
-        // The second way gains more from half of the trees to all that answer than it still trails by.
+        // The second gains more from half of the trees to all that vote than it still trails by.
         let whole = [table(3000, 20, 0.66, 1), table(3000, 20, 0.655, 2)];
         let half = [table(3000, 10, 0.66, 3), table(3000, 10, 0.6, 4)];
         assert_eq!(chosen(&whole, &[], 100), 0);

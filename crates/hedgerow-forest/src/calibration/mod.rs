@@ -1,18 +1,18 @@
-//! From the trees' shares to probabilities that mean what they say.
+//! Calibration: from the votes of the trees to probabilities that match observed frequencies.
 //!
-//! A forest of deep trees is timid where it is right (a class with 85 % of the votes may be right 99 times in 100) and
-//! reckless about classes nobody voted for (probability 0). One formula mends both:
+//! A forest of deep trees is under-confident about the classes it votes for (one with 85 % of the votes may be right 99 times in 100) and
+//! over-confident about classes without votes (probability 0). One formula corrects both:
 //!
 //! ```text
 //! q_c ∝ (s_c + a)^β        s_c = votes for class c out of m trees (shares summed over trees)
 //! ```
 //!
-//! The pseudo-vote `a` keeps every class possible and fades as trees are added, so that what is learnt from the third of
-//! the trees that did not see a row carries over to the whole forest. `β` sharpens (above 1) or flattens (below 1). Both are
+//! The pseudo-vote `a` keeps every class possible and fades as trees are added, so that what is fitted to the third of
+//! the trees that did not see a row holds for the whole forest. `β` sharpens (above 1) or flattens (below 1). Both are
 //! found by minimizing the log-loss of out-of-bag rows, and are used only if that is lower than without them.
 
 mod choice;
-pub(crate) mod tilt;
+pub(crate) mod prior_shift;
 mod votes;
 
 use hedgerow_core::rng::{Purpose, Rng};
@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::train::OutOfBag;
 use votes::Votes;
 
-pub(crate) use choice::{Answers, MOST_ROWS as MOST_DECIDING, choose};
+pub(crate) use choice::{MOST_ROWS as MOST_DECIDING, WeightedPredictions, choose};
 
 /// The two numbers of the formula above.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -33,11 +33,11 @@ pub struct Calibration {
     pub sharpness: f64,
 }
 
-/// Rows that the numbers are found on.
+/// Most rows that the parameters are fitted to.
 const MOST_ROWS: usize = 10_000;
-/// Rows for a first look.
+/// Rows for a coarse search.
 const FEW_ROWS: usize = 2_000;
-/// Fewest rows worth trusting.
+/// Fewest rows to calibrate on.
 const LEAST_ROWS: usize = 30;
 
 impl Calibration {
@@ -69,8 +69,8 @@ impl Calibration {
         seed: u64,
         par: &Par,
     ) -> Option<Self> {
-        let judged = |row: &usize| oob.n_trees[*row] > 0 && weight(*row) > 0.0;
-        let mut rows: Vec<usize> = (0..labels.len()).filter(judged).collect();
+        let is_predicted = |row: &usize| oob.n_trees[*row] > 0 && weight(*row) > 0.0;
+        let mut rows: Vec<usize> = (0..labels.len()).filter(is_predicted).collect();
         if rows.len() < LEAST_ROWS {
             return None;
         }

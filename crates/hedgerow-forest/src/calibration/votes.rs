@@ -19,7 +19,7 @@ pub(super) struct RowVotes {
     pub(super) weight: f64,
 }
 
-/// Out-of-bag rows prepared for the search: of each row only the classes somebody voted for.
+/// Out-of-bag rows prepared for the search: of each row only the classes with votes.
 pub(super) struct Votes {
     n_classes: f64,
     pub(super) rows: Vec<RowVotes>,
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_quick_loss_is_the_loss_of_the_answers() {
+    fn the_quick_loss_is_the_loss_of_the_predictions() {
         let oob = OutOfBag {
             shares: ndarray::array![[3.0, 0.5, 0.0, 0.5], [0.0, 0.0, 2.0, 0.0], [0.0, 6.0, 1.0, 0.0]],
             n_trees: vec![4, 2, 7],
@@ -170,9 +170,9 @@ mod tests {
         let calibration = Calibration { pseudo_votes: 0.7, sharpness: 1.9 };
         let naive: f64 = (0..3)
             .map(|row| {
-                let mut answer: Vec<f64> = oob.shares.row(row).iter().map(|&s| f64::from(s)).collect();
-                calibration.apply(&mut answer, f64::from(oob.n_trees[row]));
-                -answer[labels[row].index()].ln() / 3.0
+                let mut prediction: Vec<f64> = oob.shares.row(row).iter().map(|&s| f64::from(s)).collect();
+                calibration.apply(&mut prediction, f64::from(oob.n_trees[row]));
+                -prediction[labels[row].index()].ln() / 3.0
             })
             .sum();
         let quick =

@@ -7,17 +7,17 @@
 //! Nodes wait on a stack, the larger child on top, so its splits come right behind its parent's.
 //!
 //! Rows that the bag leaves out travel along: behind the bag's rows in each node's run. They take no part in the search for
-//! splits until the bag has nothing left to split. There the leaf says what it thinks of them, which is the out-of-bag
-//! answer, and then they are learnt too: leaf and growth go on with all rows. So every tree is judged on rows it had not
-//! seen and still ends up knowing all of them.
+//! splits until the bag has nothing left to split. There the leaf votes for them, which is the out-of-bag
+//! prediction, and then they are learnt too: leaf and growth go on with all rows. So every tree has out-of-bag predictions
+//! and still learns all rows.
 
 mod candidate;
 mod columns;
+mod left_out_votes;
 mod nearby;
 mod score;
 mod search;
 mod task;
-mod verdicts;
 
 use hedgerow_core::Budget;
 use hedgerow_core::rng::{Purpose, Rng};
@@ -31,15 +31,15 @@ use nearby::{Nearby, Numbers};
 use search::Search;
 use task::{Group, Groups, Task};
 
+pub(crate) use left_out_votes::LeftOutVotes;
 pub(crate) use nearby::MOST_BYTES as NEARBY_BYTES;
 pub(crate) use score::Scorer;
-pub(crate) use verdicts::Verdicts;
 
-/// Rows at which a node has another look for constant columns: few enough for the look to be cheap.
+/// Rows at which a node is searched again for constant columns: few enough for the search to be cheap.
 const FEW_ROWS: usize = 32;
 
 /// What all trees of a forest share while they grow.
-pub(crate) struct Ground<'a> {
+pub(crate) struct GrowthInput<'a> {
     pub(crate) columns: &'a [ColumnCodes],
     /// Columns that have one value in all rows of the data.
     pub(crate) constant: &'a [u32],
@@ -53,8 +53,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) budget: &'a Budget,
     /// Bytes the tree may have.
     pub(crate) max_bytes: usize,
-    /// Whether rows left out are to be judged.
-    pub(crate) judge: bool,
+    /// Whether to collect the votes for rows left out.
+    pub(crate) votes_for_left_out: bool,
     /// Whether they are to be learnt in the end.
     pub(crate) learn: bool,
     /// Whether to tell which rows each leaf has.
@@ -63,8 +63,8 @@ pub(crate) struct Ground<'a> {
     pub(crate) noise: f64,
 }
 
-impl Ground<'_> {
-    /// The same ground, for trees that tolerate noise or for those that do not.
+impl GrowthInput<'_> {
+    /// The same input, for trees that tolerate noise or for those that do not.
     pub(crate) fn tolerating(&self, noise: bool) -> Self {
         Self { noise: if noise { self.noise } else { 0.0 }, ..*self }
     }
@@ -78,13 +78,13 @@ impl Ground<'_> {
     }
 }
 
-/// A tree fresh from the ground.
+/// A grown tree.
 pub(crate) struct Grown {
     pub(crate) tree: Tree,
     /// For each column, how much impurity its splits removed, as a share of the tree's rows.
     pub(crate) gains: Vec<f64>,
-    /// What the tree said about the rows it had not seen.
-    pub(crate) verdicts: Verdicts,
+    /// The votes for the rows left out.
+    pub(crate) left_out_votes: LeftOutVotes,
     /// Which rows ended up in which leaf, if that was asked for.
     pub(crate) leaf_rows: LeafRows,
     /// Whether a limit ended the work before the tree was done.
@@ -107,7 +107,7 @@ struct LeafRun {
 }
 
 impl LeafRows {
-    /// Hands the split above each leaf, and whether the leaf is on its right side, and the leaf's rows to `visit`.
+    /// Workspace the split above each leaf, and whether the leaf is on its right side, and the leaf's rows to `visit`.
     pub(crate) fn visit(&self, mut visit: impl FnMut(Option<(usize, bool)>, &[u32])) {
         for &LeafRun { above, start, len } in &self.leaves {
             visit(above, &self.rows[start as usize..(start + len) as usize]);
@@ -131,22 +131,22 @@ impl<'a, C> Matrix<'a, C> {
     }
 }
 
-/// Grows a tree on the rows of a bag: `times[row]` says how often a row is in it.
-pub(crate) fn grow<C: Code>(ground: &Ground<'_>, matrix: Matrix<'_, C>, times: &[u8], rng: Rng) -> Grown {
-    let mut grower = Grower::new(ground, matrix, Nearby::most_rows(matrix.by_row, ground.columns.len()));
-    grower.plant_bag(times, rng);
+/// Grows a tree on the rows of a bag: `times[row]` counts how often a row is in it.
+pub(crate) fn grow<C: Code>(input: &GrowthInput<'_>, matrix: Matrix<'_, C>, times: &[u8], rng: Rng) -> Grown {
+    let mut grower = Grower::new(input, matrix, Nearby::most_rows(matrix.by_row, input.columns.len()));
+    grower.begin_bag(times, rng);
     grower.run();
     let mut tree = grower.tree;
     tree.splits.shrink_to_fit();
     tree.leaves.shrink_to_fit();
     tree.sets.shrink_to_fit();
-    let Grower { gains, verdicts, leaf_rows, cut_short, .. } = grower;
-    Grown { tree, gains, verdicts, leaf_rows, cut_short }
+    let Grower { gains, left_out_votes, leaf_rows, cut_short, .. } = grower;
+    Grown { tree, gains, left_out_votes, leaf_rows, cut_short }
 }
 
 /// Grows trees, or parts of one, and keeps its working space in between.
 pub(crate) struct Grower<'a, C> {
-    ground: &'a Ground<'a>,
+    input: &'a GrowthInput<'a>,
     matrix: Matrix<'a, C>,
     /// How often each row is in the bag; nothing where all rows of the root take part.
     times: &'a [u8],
@@ -166,7 +166,7 @@ pub(crate) struct Grower<'a, C> {
     groups: Groups,
     tree: Tree,
     gains: Vec<f64>,
-    verdicts: Verdicts,
+    left_out_votes: LeftOutVotes,
     total_weight: f64,
     /// Whether every row counts 1.
     counts_rows: bool,
@@ -175,46 +175,46 @@ pub(crate) struct Grower<'a, C> {
 }
 
 impl<'a, C: Code> Grower<'a, C> {
-    /// Nothing planted yet. Subtrees of up to `most_nearby` rows are grown on a copy of their rows.
-    pub(crate) fn new(ground: &'a Ground<'a>, matrix: Matrix<'a, C>, most_nearby: usize) -> Self {
-        let n_features = ground.columns.len();
+    /// Without rows yet. Subtrees of up to `most_nearby` rows are grown on a copy of their rows.
+    pub(crate) fn new(input: &'a GrowthInput<'a>, matrix: Matrix<'a, C>, most_nearby: usize) -> Self {
+        let n_features = input.columns.len();
         Self {
-            ground,
+            input,
             matrix,
             times: &[],
             rng: Rng::new(0, Purpose::Tree, 0),
             leaf_rows: LeafRows::default(),
             aside: Vec::new(),
-            columns: ColumnOrder::new(n_features, ground.constant),
-            columns_of_all: ColumnOrder::new(n_features, ground.constant),
-            search: Search::new(ground),
+            columns: ColumnOrder::new(n_features, input.constant),
+            columns_of_all: ColumnOrder::new(n_features, input.constant),
+            search: Search::new(input),
             nearby: Nearby::default(),
             most_nearby,
             stack: Vec::new(),
             groups: Groups::default(),
             tree: Tree::default(),
             gains: vec![0.0; n_features],
-            verdicts: Verdicts::default(),
+            left_out_votes: LeftOutVotes::default(),
             total_weight: 0.0,
-            counts_rows: ground.row_weights.is_none() && ground.class_weights.iter().all(|&w| w == 1.0),
+            counts_rows: input.row_weights.is_none() && input.class_weights.iter().all(|&w| w == 1.0),
             rows_since_look: usize::MAX / 2,
             cut_short: false,
         }
     }
 
     /// Begins a tree on a bag.
-    fn plant_bag(&mut self, times: &'a [u8], rng: Rng) {
+    fn begin_bag(&mut self, times: &'a [u8], rng: Rng) {
         let times_of = |row: &u32| usize::from(times[*row as usize]);
-        let by_class = self.ground.by_class;
+        let by_class = self.input.by_class;
         self.leaf_rows.rows =
             by_class.iter().flat_map(|row| std::iter::repeat_n(*row, times_of(row))).collect();
         let len = self.leaf_rows.rows.len();
-        if self.ground.judge || self.ground.learn {
+        if self.input.votes_for_left_out || self.input.learn {
             self.leaf_rows.rows.extend(by_class.iter().copied().filter(|row| times_of(row) == 0));
         }
         self.times = times;
         self.rng = rng;
-        let root = self.plant_root(len, 0, false);
+        let root = self.begin_root(len, 0, false);
         self.total_weight = self.weights(&root.0, &root.1).iter().map(|w| w.1).sum();
     }
 
@@ -231,10 +231,10 @@ impl<'a, C: Code> Grower<'a, C> {
         self.leaf_rows.rows.extend_from_slice(rows);
         self.tree.clear();
         self.leaf_rows.leaves.clear();
-        self.columns_of_all.reset(self.ground.constant);
+        self.columns_of_all.reset(self.input.constant);
         self.rng = rng;
         self.total_weight = total_weight;
-        self.plant_root(rows.len(), depth, true);
+        self.begin_root(rows.len(), depth, true);
         self.run();
         (!self.tree.splits.is_empty()).then_some((&self.tree, &self.leaf_rows))
     }
@@ -244,16 +244,16 @@ impl<'a, C: Code> Grower<'a, C> {
         std::mem::take(&mut self.gains)
     }
 
-    fn plant_root(&mut self, len: usize, depth: usize, knows_all: bool) -> (Task, Vec<Group>) {
+    fn begin_root(&mut self, len: usize, depth: usize, knows_all: bool) -> (Task, Vec<Group>) {
         let mut root = Vec::new();
-        group(&self.leaf_rows.rows[..len], |row| self.ground.classes[row as usize], &mut root);
+        group(&self.leaf_rows.rows[..len], |row| self.input.classes[row as usize], &mut root);
         let task = Task {
             start: 0,
             len,
             n_held: self.leaf_rows.rows.len() - len,
             n_groups: root.len(),
             depth,
-            n_constant: self.ground.constant.len(),
+            n_constant: self.input.constant.len(),
             parent: None,
             knows_all,
             is_nearby: false,
@@ -270,21 +270,21 @@ impl<'a, C: Code> Grower<'a, C> {
             self.look_at_the_clock(&task);
             if !task.is_nearby && task.len + task.n_held <= self.most_nearby && groups.len() > 1 {
                 let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
-                self.nearby.take(rows, self.matrix.by_row, self.ground.columns.len());
+                self.nearby.take(rows, self.matrix.by_row, self.input.columns.len());
                 task.is_nearby = true;
                 task.look_at_all = true;
             }
             let mut link = self.try_split(task, &groups);
             if link.is_none() && task.n_held > 0 {
-                if self.ground.judge {
+                if self.input.votes_for_left_out {
                     let weights = self.weights(&task, &groups);
                     let held =
                         &self.leaf_rows.rows[task.start + task.len..task.start + task.len + task.n_held];
                     let numbers = Numbers::new(&self.nearby, task.is_nearby);
                     let held = held.iter().map(|&row| numbers.of(row) as u32);
-                    self.verdicts.add(held, &weights, self.ground.params.probabilities);
+                    self.left_out_votes.add(held, &weights, self.input.params.probabilities);
                 }
-                if self.ground.learn {
+                if self.input.learn {
                     self.take_in(&mut task, &mut groups);
                     link = self.try_split(task, &groups);
                 }
@@ -295,7 +295,7 @@ impl<'a, C: Code> Grower<'a, C> {
                     [group] if self.counts_rows => Link::pure(usize::from(group.class), group.len),
                     _ => None,
                 };
-                if self.ground.tell_leaves {
+                if self.input.tell_leaves {
                     self.note_leaf(&task);
                 }
                 leaf.unwrap_or_else(|| {
@@ -314,7 +314,7 @@ impl<'a, C: Code> Grower<'a, C> {
     /// Whether noise may explain all rows of a node outside its most frequent class.
     fn is_noise(&self, task: &Task, groups: &[Group]) -> bool {
         let most = groups.iter().map(|group| group.len).max().unwrap_or(0) as f64;
-        !self.ground.is_worth_splitting(task.len as f64 - most, task.len as f64)
+        !self.input.is_worth_splitting(task.len as f64 - most, task.len as f64)
     }
 
     /// Notes which rows a leaf has, by their numbers in the data.
@@ -344,7 +344,7 @@ impl<'a, C: Code> Grower<'a, C> {
     /// Makes the rows left out rows of the node like the others, all grouped by class again.
     fn take_in(&mut self, task: &mut Task, groups: &mut Vec<Group>) {
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
-        let class_of = |row: u32| self.ground.classes[numbers.of(row)];
+        let class_of = |row: u32| self.input.classes[numbers.of(row)];
         let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
         // Two runs in class order: the sort is a merge of them.
         rows.sort_by_key(|&row| class_of(row));
@@ -352,18 +352,18 @@ impl<'a, C: Code> Grower<'a, C> {
         task.len = rows.len();
         task.n_held = 0;
         task.n_groups = groups.len();
-        task.n_constant = self.ground.constant.len();
+        task.n_constant = self.input.constant.len();
         task.knows_all = true;
         task.look_at_all = false;
     }
 
     /// The best split of a node, and how many columns are now known to be constant in it; none if it must be a leaf.
     fn find_split(&mut self, task: &Task, groups: &[Group]) -> Option<(Candidate<C>, usize)> {
-        let params = self.ground.params;
+        let params = self.input.params;
         let done = groups.len() < 2
             || task.len < (2 * params.min_leaf_rows).max(params.min_split_rows)
             || (params.max_height > 0 && task.depth >= params.max_height)
-            || (self.ground.noise > 0.0 && self.is_noise(task, groups))
+            || (self.input.noise > 0.0 && self.is_noise(task, groups))
             || self.cut_short;
         if done {
             return None;
@@ -374,16 +374,16 @@ impl<'a, C: Code> Grower<'a, C> {
         if task.look_at_all {
             columns.mark_all_constant(
                 &mut known,
-                self.nearby.look_for_differences(rows, self.ground.columns.len()),
+                self.nearby.look_for_differences(rows, self.input.columns.len()),
             );
         }
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
         let matrix = if task.is_nearby { &self.nearby.codes } else { self.matrix.by_row };
-        self.search.start(rows, groups, numbers, self.ground, &mut self.rng);
+        self.search.start(rows, groups, numbers, self.input, &mut self.rng);
         let mut wanted = self.search.max_features;
         while wanted > 0 && !self.search.is_perfect() {
             let Some(column) = columns.draw(&mut known, &mut self.rng) else { break };
-            if self.search.try_column(column, matrix, self.ground, &mut self.rng) {
+            if self.search.try_column(column, matrix, self.input, &mut self.rng) {
                 wanted -= 1;
             } else if self.search.sees_all_rows() {
                 columns.mark_constant(&mut known);
@@ -403,7 +403,7 @@ impl<'a, C: Code> Grower<'a, C> {
         let mut left_lens = self.groups.lens();
         let (n_left, held_left) = self.partition(&task, groups, candidate, &mut left_lens);
         let n_right = task.len - n_left;
-        let least = self.ground.params.min_leaf_rows;
+        let least = self.input.params.min_leaf_rows;
         if n_left < least || n_right < least {
             self.regroup(&task);
             self.groups.keep_lens(left_lens);
@@ -415,7 +415,7 @@ impl<'a, C: Code> Grower<'a, C> {
             Split::from_parts(0.0, feature, u16::from(candidate.missing_left), [Link::default(); 2]);
         match &candidate.question {
             Question::UpTo(last) => {
-                split.threshold = last.threshold(&self.ground.columns[candidate.column]);
+                split.threshold = last.threshold(&self.input.columns[candidate.column]);
             }
             Question::In(set) => split.set_categories(set, &mut self.tree.sets),
         }
@@ -463,7 +463,7 @@ impl<'a, C: Code> Grower<'a, C> {
         candidate: &Candidate<C>,
         left_lens: &mut Vec<u32>,
     ) -> (usize, usize) {
-        let missing = self.ground.columns[candidate.column].has_missing.then_some(candidate.missing_left);
+        let missing = self.input.columns[candidate.column].has_missing.then_some(candidate.missing_left);
         let column = candidate.column;
         match (&candidate.question, missing) {
             (&Question::UpTo(last), None) => {
@@ -492,7 +492,7 @@ impl<'a, C: Code> Grower<'a, C> {
         left_lens: &mut Vec<u32>,
         goes_left: impl Fn(C) -> bool,
     ) -> (usize, usize) {
-        let width = self.ground.columns.len();
+        let width = self.input.columns.len();
         let room = self.matrix.room;
         // Where the column's codes begin, and how far apart they are.
         let (matrix, stride) = if task.is_nearby {
@@ -512,7 +512,7 @@ impl<'a, C: Code> Grower<'a, C> {
             for i in at..at + len {
                 let row = rows[i];
                 let left = goes_left(matrix[row as usize * stride]);
-                // Both writes always happen; only the counters depend on the answer, so there is no branch to guess.
+                // Both writes always happen; only the counters depend on the comparison, so there is no branch to guess.
                 rows[n_left] = row;
                 aside[n_right] = row;
                 n_left += usize::from(left);
@@ -534,7 +534,7 @@ impl<'a, C: Code> Grower<'a, C> {
         let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
         rows.sort_by_key(|&row| {
             let held = !task.knows_all && self.times[numbers.of(row)] == 0;
-            (held, self.ground.classes[numbers.of(row)])
+            (held, self.input.classes[numbers.of(row)])
         });
     }
 
@@ -547,11 +547,11 @@ impl<'a, C: Code> Grower<'a, C> {
             .map(|group| {
                 let rows = &self.leaf_rows.rows[at..at + group.len as usize];
                 at += group.len as usize;
-                let weight = match self.ground.row_weights {
+                let weight = match self.input.row_weights {
                     None => group.len as f64,
                     Some(weights) => rows.iter().map(|&r| f64::from(weights[numbers.of(r)])).sum(),
                 };
-                (usize::from(group.class), weight * self.ground.class_weights[usize::from(group.class)])
+                (usize::from(group.class), weight * self.input.class_weights[usize::from(group.class)])
             })
             .filter(|&(_, weight)| weight > 0.0)
             .collect()
@@ -563,8 +563,8 @@ impl<'a, C: Code> Grower<'a, C> {
         self.rows_since_look += task.len + 16;
         if self.rows_since_look > ROWS {
             self.rows_since_look = 0;
-            let is_full = self.tree.bytes() > self.ground.max_bytes;
-            self.cut_short |= self.ground.budget.spent().is_some() || is_full;
+            let is_full = self.tree.bytes() > self.input.max_bytes;
+            self.cut_short |= self.input.budget.spent().is_some() || is_full;
         }
     }
 }

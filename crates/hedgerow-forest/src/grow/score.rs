@@ -1,6 +1,6 @@
 //! How good a split is, from the class weights on its two sides.
 //!
-//! Impurity times weight (spec 000, A2), so that the cost of a split is the sum over its sides:
+//! Impurity times weight (Breiman et al., 1984), so that the cost of a split is the sum over its sides:
 //! Gini W − Σ w²/W, entropy W ln W − Σ w ln w, misclassification W − max w.
 
 use crate::params::Criterion;
@@ -66,7 +66,7 @@ fn exact_n_ln_n(n: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// The formulae of spec 000, A2, as printed.
+    /// The textbook formulae of the impurities.
     fn naive(criterion: Criterion, weights: &[f64]) -> f64 {
         let n: f64 = weights.iter().sum();
         let shares = weights.iter().map(|w| w / n);

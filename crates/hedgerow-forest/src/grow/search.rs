@@ -2,7 +2,7 @@
 
 use hedgerow_core::rng::Rng;
 
-use super::Ground;
+use super::GrowthInput;
 use super::candidate::{Candidate, Question};
 use super::nearby::Numbers;
 use super::score::Scorer;
@@ -44,14 +44,14 @@ pub(super) struct Search<C> {
 }
 
 impl<C: Code> Search<C> {
-    pub(super) fn new(ground: &Ground<'_>) -> Self {
-        let most = match ground.params.sample_rows {
-            0 => ground.by_class.len(),
+    pub(super) fn new(input: &GrowthInput<'_>) -> Self {
+        let most = match input.params.sample_rows {
+            0 => input.by_class.len(),
             rows => rows,
         };
         Self {
-            max_features: ground.params.max_features.of(ground.columns.len()),
-            scorer: Scorer::new(ground.params.criterion, most),
+            max_features: input.params.max_features.of(input.columns.len()),
+            scorer: Scorer::new(input.params.criterion, most),
             sample: Vec::new(),
             starts: Vec::new(),
             groups: Vec::new(),
@@ -66,10 +66,10 @@ impl<C: Code> Search<C> {
             total: 0.0,
             node_cost: 0.0,
             sorted: Vec::new(),
-            is_plain: ground.row_weights.is_none()
-                && ground.class_weights.iter().all(|&w| w == 1.0)
-                && ground.params.splits == SplitRule::Random
-                && ground.params.criterion == Criterion::Gini,
+            is_plain: input.row_weights.is_none()
+                && input.class_weights.iter().all(|&w| w == 1.0)
+                && input.params.splits == SplitRule::Random
+                && input.params.criterion == Criterion::Gini,
             best: None,
         }
     }
@@ -80,12 +80,12 @@ impl<C: Code> Search<C> {
         rows: &[u32],
         groups: &[Group],
         numbers: Numbers<'_>,
-        ground: &Ground<'_>,
+        input: &GrowthInput<'_>,
         rng: &mut Rng,
     ) {
         self.best = None;
         self.n_rows = rows.len();
-        let most = sample_len(ground.params.sample_rows, rows.len(), groups);
+        let most = sample_len(input.params.sample_rows, rows.len(), groups);
         self.sees_all = rows.len() <= most;
         self.sample.clear();
         self.groups.clear();
@@ -95,10 +95,10 @@ impl<C: Code> Search<C> {
         } else {
             self.draw_sample(rows, groups, most, rng);
         }
-        let width = ground.columns.len();
+        let width = input.columns.len();
         self.starts.clear();
         self.starts.extend(self.sample.iter().map(|&row| row as usize * width));
-        self.weigh(numbers, ground);
+        self.weigh(numbers, input);
     }
 
     /// One row from each of `most` equal stretches of the node: spread over all classes, and still grouped by class.
@@ -122,15 +122,15 @@ impl<C: Code> Search<C> {
         self.groups.retain(|group| group.len > 0);
     }
 
-    fn weigh(&mut self, numbers: Numbers<'_>, ground: &Ground<'_>) {
+    fn weigh(&mut self, numbers: Numbers<'_>, input: &GrowthInput<'_>) {
         self.weights.clear();
         self.all.clear();
         let mut at = 0;
         for group in &self.groups {
-            let class_weight = ground.class_weights[usize::from(group.class)];
+            let class_weight = input.class_weights[usize::from(group.class)];
             let rows = &self.sample[at..at + group.len as usize];
             at += rows.len();
-            self.all.push(match ground.row_weights {
+            self.all.push(match input.row_weights {
                 None => group.len as f64 * class_weight,
                 Some(weights) => {
                     let before = self.weights.len();
@@ -169,12 +169,12 @@ impl<C: Code> Search<C> {
         &mut self,
         column: usize,
         matrix: &[C],
-        ground: &Ground<'_>,
+        input: &GrowthInput<'_>,
         rng: &mut Rng,
     ) -> bool {
-        let info = &ground.columns[column];
+        let info = &input.columns[column];
         if self.is_plain && !info.has_missing && !matches!(info.meaning, Meaning::Category(_)) {
-            return self.try_plain(column, matrix, ground, rng);
+            return self.try_plain(column, matrix, input, rng);
         }
         self.gather(column, matrix);
         let n_missing =
@@ -200,7 +200,7 @@ impl<C: Code> Search<C> {
             self.missing.clear();
             self.missing.resize(self.groups.len(), 0.0);
         }
-        let least = self.least_rows(ground.params.min_leaf_rows);
+        let least = self.least_rows(input.params.min_leaf_rows);
         if low == high {
             // One value and missing ones: the only question left is which.
             let question = match info.meaning {
@@ -209,15 +209,15 @@ impl<C: Code> Search<C> {
             };
             self.consider(column, question, least);
         } else {
-            match (&info.meaning, ground.params.splits) {
+            match (&info.meaning, input.params.splits) {
                 (Meaning::Category(_), SplitRule::Random) => {
-                    for _ in 0..ground.params.n_thresholds {
+                    for _ in 0..input.params.n_thresholds {
                         self.random_set(column, least, rng);
                     }
                 }
                 (Meaning::Category(_), SplitRule::Best) => self.best_set(column, least, rng),
                 (_, SplitRule::Random) => {
-                    for _ in 0..ground.params.n_thresholds {
+                    for _ in 0..input.params.n_thresholds {
                         self.consider(column, Question::UpTo(C::between(low, high, rng)), least);
                     }
                 }
@@ -252,13 +252,13 @@ impl<C: Code> Search<C> {
     /// The common case, in whole numbers: Gini, random thresholds, no missing values, rows that count the same.
     ///
     /// Minimizing W − Σw²/W over both sides is maximizing Σl²/L + Σr²/R.
-    fn try_plain(&mut self, column: usize, matrix: &[C], ground: &Ground<'_>, rng: &mut Rng) -> bool {
+    fn try_plain(&mut self, column: usize, matrix: &[C], input: &GrowthInput<'_>, rng: &mut Rng) -> bool {
         let (low, high) = self.gather(column, matrix);
         if low == high {
             return false;
         }
-        let least = self.least_rows(ground.params.min_leaf_rows);
-        for _ in 0..ground.params.n_thresholds {
+        let least = self.least_rows(input.params.min_leaf_rows);
+        for _ in 0..input.params.n_thresholds {
             let last = C::between(low, high, rng);
             let (mut n_left, mut left_squares, mut right_squares, mut at) = (0_u64, 0_u64, 0_u64, 0);
             for group in &self.groups {
@@ -311,7 +311,7 @@ impl<C: Code> Search<C> {
         min_leaf_rows as f64 * self.codes.len() as f64 / self.n_rows as f64
     }
 
-    /// Weighs the rows of each group whose code the question says yes to.
+    /// Weighs the rows of each group whose code passes the question.
     #[inline]
     fn count(
         codes: &[C],
@@ -488,7 +488,7 @@ fn sample_len(sample_rows: usize, n_rows: usize, groups: &[Group]) -> usize {
     (OTHERS * n_rows / others).clamp(sample_rows, TIMES * sample_rows)
 }
 
-/// How many codes the question says yes to, in runs short enough for a byte to count.
+/// How many codes pass the question, in runs short enough for a byte to count.
 #[inline]
 fn count_yes<C: Code>(codes: &[C], yes: impl Fn(C) -> bool) -> u32 {
     if codes.len() <= TINY {

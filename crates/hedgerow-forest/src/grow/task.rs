@@ -45,7 +45,7 @@ impl Groups {
         self.waiting.extend_from_slice(groups);
     }
 
-    /// Adds the groups of a node and says how many there were.
+    /// Adds the groups of a node and returns how many there were.
     pub(super) fn push_with(&mut self, groups: impl Iterator<Item = Group>) -> usize {
         let before = self.waiting.len();
         self.waiting.extend(groups);

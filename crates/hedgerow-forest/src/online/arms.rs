@@ -1,26 +1,26 @@
-//! Two ways to grow trees, and which of them suits the stream.
+//! Two candidate growth settings, the arms of a bandit, and which of them suits the stream.
 //!
 //! Exact trees split until their leaves are pure. Tolerant ones stop where noise may explain what is left. Labels that are right
-//! need the first, noisy ones the second, and nobody tells us which we have. So one tree in eight is grown the way that is out
-//! of favor (one in 32 where that way is clearly worse), and as many trees of either way answer every row before they learn it: the rows that only one of the two
-//! gets right decide (`McNemar` 1947). A change of favor takes four standard deviations, since all trees are grown anew then.
+//! need the first, noisy ones the second, and which they are is not known. So one tree in eight is grown with the arm that is not preferred
+//! (one in 32 where it is clearly worse), and as many trees of either arm predict every row before they learn it: the rows that only
+//! one of the two predicts right decide (`McNemar` 1947). A change takes four standard deviations, since all trees are grown anew then.
 
 use hedgerow_core::traits::largest;
 use serde::{Deserialize, Serialize};
 
-/// Trees of either way that are compared.
+/// Trees of either arm that are compared.
 pub(super) const COMPARED: usize = 8;
-/// One new tree in so many is grown the way out of favor.
+/// One new tree in so many is grown with the arm that is not preferred.
 const EXPLORE: u64 = 8;
 /// Rows that decide, at most: older ones count less.
 const MOST: f64 = 400.0;
 
-/// Which way of growing is in favor, and why.
+/// The preferred arm, and the counts that decide.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Arms {
     favors_tolerant: bool,
-    /// Whether the other way is known to be worse: then fewer trees try it.
+    /// Whether the other arm is known to be worse: then fewer trees try it.
     is_clear: bool,
     only_exact_right: f64,
     only_tolerant_right: f64,
@@ -34,7 +34,7 @@ impl Arms {
         self.favors_tolerant != explores
     }
 
-    /// Notes what trees of the two ways, exact and tolerant, said about a row of a class.
+    /// Counts the predictions of the two arms, exact and tolerant, for a row of a class.
     pub(super) fn note(&mut self, exact: &[f64], tolerant: &[f64], class: usize) {
         match (largest(exact) == Some(class), largest(tolerant) == Some(class)) {
             (true, false) => self.only_exact_right += 1.0,
@@ -43,7 +43,7 @@ impl Arms {
         }
     }
 
-    /// Looks at the count and says whether the favor has changed.
+    /// Whether the preferred arm has changed, by the counts.
     pub(super) fn decide(&mut self) -> bool {
         let n = self.only_exact_right + self.only_tolerant_right;
         let ahead = self.only_tolerant_right - self.only_exact_right;

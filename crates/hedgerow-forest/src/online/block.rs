@@ -1,17 +1,17 @@
-//! Some rows through all trees: answered, then learnt.
+//! Some rows through all trees: predicted, then learnt.
 
 use hedgerow_core::Par;
 use hedgerow_core::traits::largest;
 
 use super::arms::COMPARED;
-use super::live::{Hands, LiveTree, Soil};
+use super::live::{LiveTree, OnlineRows, Workspace};
 use super::window::Record;
 use crate::codes::Code;
+use crate::leaf_weight::LeafWeight;
 use crate::params::Probabilities;
-use crate::say::Say;
 use crate::tree::{Link, Target, Value};
 
-/// Rows whose answers are added up together.
+/// Rows whose votes are added up together.
 const ROWS: usize = 64;
 /// Walks that run side by side.
 const LANES: usize = 8;
@@ -35,7 +35,7 @@ struct Job<'a> {
     gains: Vec<f64>,
 }
 
-/// What one tree said about some rows.
+/// The votes of one tree for some rows.
 #[derive(Debug, Default)]
 struct Votes {
     shares: Vec<(u32, f64)>,
@@ -43,23 +43,23 @@ struct Votes {
     ends: Vec<(u32, f32)>,
 }
 
-/// What all trees together said about some rows, and what their new splits removed of impurity.
+/// The summed votes of all trees for some rows, and the impurity that their new splits removed.
 pub(super) struct Outcome {
-    /// Shares summed over trees, for each row and each way to weigh leaves `n_classes` numbers.
+    /// Shares summed over trees, for each row and each leaf weight `n_classes` numbers.
     pub(super) sums: Vec<f64>,
     /// The same over a few trees that all count the same: exact ones, tolerant ones. None where there are not enough of either.
     pub(super) arms: Option<[Vec<f64>; 2]>,
     pub(super) gains: Vec<f64>,
 }
 
-/// Lets every tree answer and learn the rows.
+/// Lets every tree predict and learn the rows.
 pub(super) fn run<C: Code + Value>(
     live: &mut [LiveTree],
     records: &mut [Record],
     staged: &[Staged],
     n_classes: usize,
-    says: &[Say],
-    soil: &Soil<'_, C>,
+    leaf_weights: &[LeafWeight],
+    online_rows: &OnlineRows<'_, C>,
     par: &Par,
 ) -> Outcome {
     let mut jobs: Vec<Job<'_>> = live
@@ -69,7 +69,7 @@ pub(super) fn run<C: Code + Value>(
         .collect();
     par.for_chunks(&mut jobs, 1, |_, jobs| {
         for job in jobs {
-            job.run(staged, soil);
+            job.run(staged, online_rows);
         }
     });
     let len = staged.len() * n_classes;
@@ -77,12 +77,16 @@ pub(super) fn run<C: Code + Value>(
     let n_compared = COMPARED.min(n_tolerant).min(jobs.len() - n_tolerant);
     let mut arms = [vec![0.0; len], vec![0.0; len]];
     let mut left = [n_compared; 2];
-    let plain = [Say::new(0.0)];
-    let mut outcome = Outcome { sums: vec![0.0; says.len() * len], arms: None, gains: vec![0.0; soil.width] };
+    let plain = [LeafWeight::new(0.0)];
+    let mut outcome = Outcome {
+        sums: vec![0.0; leaf_weights.len() * len],
+        arms: None,
+        gains: vec![0.0; online_rows.width],
+    };
     // In the order of the trees: sums of floats depend on it.
-    par.for_chunks(&mut outcome.sums, ROWS * says.len() * n_classes, |chunk, sums| {
+    par.for_chunks(&mut outcome.sums, ROWS * leaf_weights.len() * n_classes, |chunk, sums| {
         for job in &jobs {
-            job.votes.add_to(sums, chunk * ROWS, n_classes, says);
+            job.votes.add_to(sums, chunk * ROWS, n_classes, leaf_weights);
         }
     });
     for job in &jobs {
@@ -100,58 +104,57 @@ pub(super) fn run<C: Code + Value>(
 }
 
 impl Votes {
-    /// Adds what the tree said about the rows from `first` on to sums of `n_classes` numbers for each row and way to weigh
-    /// leaves.
-    fn add_to(&self, sums: &mut [f64], first: usize, n_classes: usize, says: &[Say]) {
+    /// Adds the votes for the rows from `first` on to sums of `n_classes` numbers for each row and leaf weight.
+    fn add_to(&self, sums: &mut [f64], first: usize, n_classes: usize, leaf_weights: &[LeafWeight]) {
         let mut start = if first == 0 { 0 } else { self.ends[first - 1].0 as usize };
-        for (sums, &(end, size)) in sums.chunks_mut(says.len() * n_classes).zip(&self.ends[first..]) {
-            add_weighed(&self.shares[start..end as usize], size, says, sums);
+        for (sums, &(end, size)) in sums.chunks_mut(leaf_weights.len() * n_classes).zip(&self.ends[first..]) {
+            add_weighed(&self.shares[start..end as usize], size, leaf_weights, sums);
             start = end as usize;
         }
     }
 }
 
 impl Job<'_> {
-    fn run<C: Code + Value>(&mut self, staged: &[Staged], soil: &Soil<'_, C>) {
+    fn run<C: Code + Value>(&mut self, staged: &[Staged], online_rows: &OnlineRows<'_, C>) {
         // Most leaves name one class.
         self.votes.shares.reserve(2 * staged.len());
         self.votes.ends.reserve(staged.len());
-        let ground = soil.ground.tolerating(self.live.birth.is_tolerant);
-        let soil = &Soil { ground: &ground, ..*soil };
-        let mut hands = Hands::new(soil);
-        self.live.fit(soil);
+        let input = online_rows.input.tolerating(self.live.birth.is_tolerant);
+        let online_rows = &OnlineRows { input: &input, ..*online_rows };
+        let mut workspace = Workspace::new(online_rows);
+        self.live.fit(online_rows);
         for rows in staged.chunks(LANES) {
-            let row = |lane: usize| soil.row(rows[lane.min(rows.len() - 1)].slot);
+            let row = |lane: usize| online_rows.row(rows[lane.min(rows.len() - 1)].slot);
             let ends = self.live.walk_together::<C, LANES>(std::array::from_fn(row));
             let n_changes = self.live.n_changes();
             for (row, end) in rows.iter().zip(ends) {
                 // Rows learnt since may have split the leaf; forgotten ones may have moved it.
                 let end = if self.live.n_changes() == n_changes {
-                    self.live.walk_on(soil.row(row.slot), end)
+                    self.live.walk_on(online_rows.row(row.slot), end)
                 } else {
-                    self.live.walk(soil.row(row.slot))
+                    self.live.walk(online_rows.row(row.slot))
                 };
-                self.answer(row, end.leaf, soil.ground.params.probabilities);
-                self.live.learn(row.slot, end, row.age, soil, &mut hands);
+                self.vote(row, end.leaf, online_rows.input.params.probabilities);
+                self.live.learn(row.slot, end, row.age, online_rows, &mut workspace);
                 if let Some(evicted) = row.evicted {
-                    self.live.forget(evicted, soil);
+                    self.live.forget(evicted, online_rows);
                 }
             }
         }
-        self.gains = hands.gains();
+        self.gains = workspace.gains();
     }
 
-    /// Notes what the tree says about a row, and whether it is right.
+    /// Records the vote of the tree for a row, and whether it is right.
     #[inline]
-    fn answer(&mut self, row: &Staged, leaf: Link, probabilities: Probabilities) {
+    fn vote(&mut self, row: &Staged, leaf: Link, probabilities: Probabilities) {
         let start = self.votes.shares.len();
         let (size, right) = if let Target::Pure { class, rows: rows @ 1.. } = leaf.target() {
             self.votes.shares.push((class as u32, 1.0));
             (rows as f32, class == usize::from(row.class))
         } else {
             let size = add_shares(self.live, leaf, probabilities, &mut self.votes.shares);
-            let said = &self.votes.shares[start..];
-            let favorite = largest(said.iter().map(|(_, share)| share)).map(|at| said[at].0);
+            let shares = &self.votes.shares[start..];
+            let favorite = largest(shares.iter().map(|(_, share)| share)).map(|at| shares[at].0);
             (size, favorite == Some(u32::from(row.class)))
         };
         self.votes.ends.push((self.votes.shares.len() as u32, size));
@@ -159,18 +162,18 @@ impl Job<'_> {
     }
 }
 
-/// Adds shares of a leaf of some size to `sums`, for each way to weigh leaves.
-pub(super) fn add_weighed(shares: &[(u32, f64)], size: f32, says: &[Say], sums: &mut [f64]) {
-    let n_classes = sums.len() / says.len();
-    for (say, sums) in says.iter().zip(sums.chunks_mut(n_classes)) {
-        let counts = say.of(size);
+/// Adds shares of a leaf of some size to `sums`, for each leaf weight.
+pub(super) fn add_weighed(shares: &[(u32, f64)], size: f32, leaf_weights: &[LeafWeight], sums: &mut [f64]) {
+    let n_classes = sums.len() / leaf_weights.len();
+    for (leaf_weight, sums) in leaf_weights.iter().zip(sums.chunks_mut(n_classes)) {
+        let counts = leaf_weight.of(size);
         for &(class, share) in shares {
             sums[class as usize] += counts * share;
         }
     }
 }
 
-/// Adds what a leaf says: its shares, or a vote for its favorite. An empty leaf says nothing. Returns the size of the leaf.
+/// Adds the vote of a leaf: its class frequencies, or its most frequent class. An empty leaf has no vote. Returns the size of the leaf.
 pub(super) fn add_shares(
     live: &LiveTree,
     leaf: Link,

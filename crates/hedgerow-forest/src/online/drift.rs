@@ -1,14 +1,13 @@
-//! Noticing that the task has changed, and forgetting what is out of date.
+//! Concept drift: detecting it, and forgetting rows that are out of date.
 //!
-//! A rise of the errors is a suspicion (`Monitor`): since some row, things are different. Whether the rows from before it do
-//! more harm than good is another question, and is tried out: a few young trees are grown from the rows since then alone, and
-//! judged on newest rows that they have not seen. If they do better than the trees there are, which know everything, the
-//! older rows go. After a great change that is so at once, after a small one only when there are enough new rows to learn
-//! from; until then the suspicion stays. Changes too slow to be noticed are found by the same trial with the newest quarter
-//! of the rows, now and then.
+//! A rise of the error rate is an alarm (`DriftDetector`), with the row since which it holds. Whether the rows from before it should be
+//! forgotten is tested: a few young trees are grown from the rows since then alone, and evaluated on held-out rows among the newest. If
+//! they do better than the present trees, which have learnt all rows, the older rows are forgotten. After a large change that is so at
+//! once, after a small one only when there are enough new rows to learn from; until then the alarm stays. Changes too slow for the
+//! detector are found by the same test with the newest quarter of the rows, now and then.
 
 use hedgerow_core::drift::{Adwin, Direction};
-use hedgerow_core::{Drift, Lesson, Training};
+use hedgerow_core::{Drift, Training, Update};
 use serde::{Deserialize, Serialize};
 
 use super::OnlineForest;
@@ -20,18 +19,18 @@ const LEAST_SINCE: usize = 4;
 /// Young trees that are tried.
 const N_YOUNG: usize = 6;
 
-/// Watches the errors of the forest on rows it has not learnt yet.
+/// Raises an alarm when the prequential error rate of the forest rises (ADWIN: Bifet & Gavaldà, 2007).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(super) struct Monitor {
+pub(super) struct DriftDetector {
     errors: Adwin,
-    /// A change that nobody has been told of yet.
+    /// An alarm that has not been reported yet.
     pending: Option<Drift>,
-    /// The row since which things seem to be different, while it is not known whether older rows do harm.
+    /// The row since which the error rate is higher, while it is open whether older rows are to be forgotten.
     pub(super) suspect: Option<u64>,
 }
 
-impl Monitor {
-    /// Notes whether an answer was wrong. `seen` counts the rows, this one included.
+impl DriftDetector {
+    /// Adds whether a prediction was wrong. `seen` counts the rows, this one included.
     pub(super) fn note(&mut self, wrong: bool, seen: u64) {
         let change = self.errors.add(f64::from(u8::from(wrong)));
         if let Some(change) = change.filter(|change| change.direction == Direction::Rose) {
@@ -46,7 +45,7 @@ impl Monitor {
         }
     }
 
-    /// The share of wrong answers since the last change.
+    /// The error rate since the last change.
     pub(super) fn error(&self) -> f64 {
         self.errors.mean()
     }
@@ -57,49 +56,49 @@ impl Monitor {
 }
 
 impl OnlineForest {
-    /// Follows up a suspicion, or tries the newest quarter of the rows where there is none and it is time. Says whether rows
+    /// Follows up an alarm, or tests the newest quarter of the rows where there is none and it is time. Returns whether rows
     /// were forgotten.
     pub(super) fn forget_what_harms(
         &mut self,
         is_time: bool,
         training: &Training<'_>,
-        lesson: &mut Lesson,
+        update: &mut Update,
     ) -> bool {
         if !self.forest.params.forget {
-            self.monitor.suspect = None;
+            self.detector.suspect = None;
             return false;
         }
-        if self.monitor.suspect.is_none() && !is_time {
+        if self.detector.suspect.is_none() && !is_time {
             return false;
         }
         let ages = self.pool.by_age();
         let age_of = |place: usize| ages.get(place).map(|&slot| self.pool.ages[slot as usize]);
         let quarter = age_of(ages.len() - ages.len() / 4);
-        let Some(since) = self.monitor.suspect.or(quarter.filter(|_| is_time)) else { return false };
+        let Some(since) = self.detector.suspect.or(quarter.filter(|_| is_time)) else { return false };
         if age_of(ages.len() / 2).is_some_and(|middle| since <= middle) {
             // By now most rows are from after it.
-            self.monitor.suspect = None;
+            self.detector.suspect = None;
             return false;
         }
         if !self.young_trees_are_better(since, training) {
             return false;
         }
-        self.monitor.suspect = None;
+        self.detector.suspect = None;
         self.window.forget_before(since, self.seen);
-        self.forget_before(since, training, lesson);
+        self.forget_before(since, training, update);
         true
     }
 
-    /// Whether trees grown from the rows since some row alone answer newest rows better than the trees there are.
+    /// Whether trees grown from the rows since some row alone predict the newest rows better than the present trees.
     fn young_trees_are_better(&mut self, since: u64, training: &Training<'_>) -> bool {
         let rows: Vec<u32> =
             self.pool.by_class().into_iter().filter(|&slot| self.pool.ages[slot as usize] >= since).collect();
-        let held = self.judges(since);
+        let held = self.held_out_rows(since);
         if held.len() < LEAST_ROWS || rows.len() < 2 * LEAST_ROWS {
             return false;
         }
         let mask = self.mask(&held);
-        let young = self.grow_litter(N_YOUNG, &rows, &held, training);
+        let young = self.grow_new_trees(N_YOUNG, &rows, &held, training);
         let share = |counts: (u32, u32)| f64::from(counts.1) / f64::from(counts.0.max(1));
         let sum = |a: (u32, u32), b: (u32, u32)| (a.0 + b.0, a.1 + b.1);
         let of_young = young.iter().map(|(_, _, record)| record.counts(Some(&mask))).fold((0, 0), sum);
@@ -113,7 +112,7 @@ impl OnlineForest {
     /// Forgets the rows from before some row, except for the newest of classes that have few rows since, and for all of classes
     /// that have hardly any: rows that come sorted by class look like a change too, and nothing has shown that the older
     /// rows of the other classes do harm.
-    fn forget_before(&mut self, since: u64, training: &Training<'_>, lesson: &mut Lesson) {
+    fn forget_before(&mut self, since: u64, training: &Training<'_>, update: &mut Update) {
         let ages = self.pool.ages.clone();
         let n_classes = self.pool.n_classes();
         // For each class, rows older than this go.
@@ -128,7 +127,7 @@ impl OnlineForest {
         let classes = self.pool.classes.clone();
         let gone =
             self.pool.evict_where(|slot| ages[slot as usize] < limits[usize::from(classes[slot as usize])]);
-        lesson.n_forgotten += gone.len();
+        update.n_forgotten += gone.len();
         if gone.len() > self.pool.n_rows() {
             // Little is left of the trees too: new ones cost less than taking so much out of the old.
             self.drop_slots(&gone);

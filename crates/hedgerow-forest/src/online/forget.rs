@@ -7,10 +7,10 @@ use super::OnlineForest;
 use super::pool::Values;
 
 impl OnlineForest {
-    /// Forgets a row: of the remembered rows with these values and this class, the newest. Every tree then counts what it would count
-    /// without it. Says whether there was one: a row of long ago may have been forgotten already, and takes nothing back.
+    /// Forgets a row: of the retained rows with these values and this class, the newest. Every tree then counts what it would count
+    /// without it. Returns whether there was one: an old row may have been forgotten already.
     ///
-    /// A label that is corrected is this and then [`learn`](Self::learn) with the right one. It costs a look at all remembered rows of the class.
+    /// A label that is corrected is this and then [`learn`](Self::learn) with the right one. It compares all retained rows of the class.
     pub fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
         let slots: Vec<u32> = self.pool.queue(class.index()).collect();
         let Some(&slot) = slots.iter().rev().find(|&&slot| self.has_values(slot, row)) else { return false };

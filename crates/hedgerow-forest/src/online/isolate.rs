@@ -7,7 +7,7 @@
 
 use hedgerow_core::rng::Rng;
 
-use super::live::Soil;
+use super::live::OnlineRows;
 use crate::codes::{Code, Meaning};
 use crate::params::SplitRule;
 use crate::tree::{CategorySet, Link, Split, Tree, Value};
@@ -53,9 +53,9 @@ pub(super) struct Isolation {
 }
 
 /// Whether rows can be set apart this way: plain random splits.
-pub(super) fn applies<C>(soil: &Soil<'_, C>) -> bool {
-    let params = soil.ground.params;
-    soil.is_plain
+pub(super) fn applies<C>(online_rows: &OnlineRows<'_, C>) -> bool {
+    let params = online_rows.input.params;
+    online_rows.is_plain
         && params.splits == SplitRule::Random
         && params.min_leaf_rows == 1
         && params.min_split_rows <= 2
@@ -63,24 +63,30 @@ pub(super) fn applies<C>(soil: &Soil<'_, C>) -> bool {
 
 impl Isolation {
     /// Sets the row of a slot apart from `others`, all of one other class, at a depth. Nothing grows if they are alike.
-    pub(super) fn run<C: Code + Value>(&mut self, soil: &Soil<'_, C>, slot: u32, depth: usize, mut rng: Rng) {
+    pub(super) fn run<C: Code + Value>(
+        &mut self,
+        online_rows: &OnlineRows<'_, C>,
+        slot: u32,
+        depth: usize,
+        mut rng: Rng,
+    ) {
         self.tree.clear();
         self.steps.clear();
         self.removed.clear();
-        let max_height = soil.ground.params.max_height;
+        let max_height = online_rows.input.params.max_height;
         let mut first = 0;
         while first < self.others.len()
             && (max_height == 0 || depth + self.steps.len() < max_height)
-            && let Some(cut) = self.find(soil, slot, first, &mut rng)
+            && let Some(cut) = self.find(online_rows, slot, first, &mut rng)
         {
-            first = self.split(soil, &cut, slot, first);
+            first = self.split(online_rows, &cut, slot, first);
         }
     }
 
     /// The best cut that could be found among the others from `first` on.
     fn find<C: Code + Value>(
         &self,
-        soil: &Soil<'_, C>,
+        online_rows: &OnlineRows<'_, C>,
         slot: u32,
         first: usize,
         rng: &mut Rng,
@@ -90,19 +96,20 @@ impl Isolation {
         /// Cuts that leave no other with the new row: of so many the best is taken.
         const PERFECT: usize = 5;
         let others = &self.others[first..];
-        let new = soil.row(slot);
-        let partner = soil.row(others[rng.index(others.len())]);
+        let new = online_rows.row(slot);
+        let partner = online_rows.row(others[rng.index(others.len())]);
         touch(partner);
-        let width = soil.width;
-        let mut wanted = soil.ground.params.max_features.of(width) * soil.ground.params.n_thresholds;
+        let width = online_rows.width;
+        let mut wanted =
+            online_rows.input.params.max_features.of(width) * online_rows.input.params.n_thresholds;
         let mut best: Option<Cut<C>> = None;
         let mut n_perfect = 0;
         for _ in 0..DRAWS {
             let column = rng.index(width);
-            if !differ(new[column], partner[column], soil.ground.columns[column].has_missing) {
+            if !differ(new[column], partner[column], online_rows.input.columns[column].has_missing) {
                 continue;
             }
-            let cut = self.cut(soil, column, [new[column], partner[column]], first, rng);
+            let cut = self.cut(online_rows, column, [new[column], partner[column]], first, rng);
             n_perfect += usize::from(cut.n_near == 0);
             let is_better =
                 |best: &Cut<C>| cut.n_near < best.n_near || cut.n_near == best.n_near && cut.gap > best.gap;
@@ -117,50 +124,57 @@ impl Isolation {
         if best.is_some() {
             return best;
         }
-        let has_missing = |column: usize| soil.ground.columns[column].has_missing;
+        let has_missing = |column: usize| online_rows.input.columns[column].has_missing;
         let differing: Vec<usize> =
             (0..width).filter(|&column| differ(new[column], partner[column], has_missing(column))).collect();
         if differing.is_empty() {
             return None;
         }
         let column = differing[rng.index(differing.len())];
-        Some(self.cut(soil, column, [new[column], partner[column]], first, rng))
+        Some(self.cut(online_rows, column, [new[column], partner[column]], first, rng))
     }
 
     /// A random cut of a column between the new row's value and that of another.
     fn cut<C: Code + Value>(
         &self,
-        soil: &Soil<'_, C>,
+        online_rows: &OnlineRows<'_, C>,
         column: usize,
         [new, other]: [C; 2],
         first: usize,
         rng: &mut Rng,
     ) -> Cut<C> {
-        let is_category = matches!(soil.ground.columns[column].meaning, Meaning::Category(_));
+        let is_category = matches!(online_rows.input.columns[column].meaning, Meaning::Category(_));
         let new_goes_left = is_category || new < other;
         let last = match (is_category, new_goes_left) {
             (true, _) => new,
             (_, true) => C::between(new, other, rng),
             (_, false) => C::between(other, new, rng),
         };
-        let has_missing = soil.ground.columns[column].has_missing;
+        let has_missing = online_rows.input.columns[column].has_missing;
         let apart = (f64::from(new.into()) - f64::from(other.into())).abs();
-        let gap = if is_category { 1.0 } else { apart * soil.scales[column] };
+        let gap = if is_category { 1.0 } else { apart * online_rows.scales[column] };
         let mut cut = Cut { column, last, is_category, has_missing, new_goes_left, n_near: 0, gap };
-        cut.n_near = self.others[first..].iter().filter(|&&slot| cut.is_near(soil.row(slot)[column])).count();
+        cut.n_near =
+            self.others[first..].iter().filter(|&&slot| cut.is_near(online_rows.row(slot)[column])).count();
         cut
     }
 
     /// Makes the split, with a leaf on the far side and another on the near side for now. Returns where the others that are
     /// still with the new row begin.
-    fn split<C: Code>(&mut self, soil: &Soil<'_, C>, cut: &Cut<C>, slot: u32, first: usize) -> usize {
-        let class = |slot: u32| usize::from(soil.ground.classes[slot as usize]);
+    fn split<C: Code>(
+        &mut self,
+        online_rows: &OnlineRows<'_, C>,
+        cut: &Cut<C>,
+        slot: u32,
+        first: usize,
+    ) -> usize {
+        let class = |slot: u32| usize::from(online_rows.input.classes[slot as usize]);
         let others = &mut self.others[first..];
         let (n, other_class) = (others.len(), class(others[0]));
         // Those that leave to the front; nothing depends on the order of the rest.
         let mut n_far = 0;
         for i in 0..n {
-            if !cut.is_near(soil.row(others[i])[cut.column]) {
+            if !cut.is_near(online_rows.row(others[i])[cut.column]) {
                 others.swap(i, n_far);
                 n_far += 1;
             }
@@ -177,7 +191,7 @@ impl Isolation {
         };
         let (links, n_left) =
             if cut.new_goes_left { ([near, far], n - n_far + 1) } else { ([far, near], n_far) };
-        let column = &soil.ground.columns[cut.column];
+        let column = &online_rows.input.columns[cut.column];
         // Missing values stay away from the new row; where there are none yet, they follow the crowd.
         let missing_left = if column.has_missing { !cut.new_goes_left } else { 2 * n_left > n + 1 };
         let threshold = if cut.is_category { 0.0 } else { cut.last.threshold(column) };

@@ -1,7 +1,7 @@
 //! A tree that learns: rows enter its leaves and leave them, leaves split when it is due and vanish when they are empty.
 //!
 //! What a leaf counts is exactly the rows of the pool that stand in it. So learning a row and forgetting it again leaves no
-//! trace in the answers, and a tree can never have more splits than the pool has rows.
+//! trace in the predictions, and a tree can never have more splits than the pool has rows.
 
 mod leaf;
 mod order;
@@ -12,7 +12,7 @@ use super::Birth;
 use super::isolate::{self, Isolation};
 use super::lists::{RowLists, Spot, split_above, spot_below};
 use crate::codes::Code;
-use crate::grow::{Ground, Grower, LeafRows, Matrix, NEARBY_BYTES, Scorer, on_grid};
+use crate::grow::{Grower, GrowthInput, LeafRows, Matrix, NEARBY_BYTES, Scorer, on_grid};
 use crate::tree::{Link, Target, Tree, Value};
 
 /// A tree, the rows in its leaves, and its number.
@@ -33,8 +33,8 @@ pub(super) struct LiveTree {
 }
 
 /// A grower that is made when it is needed for the first time.
-pub(super) struct Hands<'a, C> {
-    ground: &'a Ground<'a>,
+pub(super) struct Workspace<'a, C> {
+    input: &'a GrowthInput<'a>,
     matrix: Matrix<'a, C>,
     grower: Option<Grower<'a, C>>,
     /// Whether a row can be set apart without the general search.
@@ -46,14 +46,14 @@ pub(super) struct Hands<'a, C> {
     isolation: Isolation,
 }
 
-impl<'a, C: Code> Hands<'a, C> {
-    pub(super) fn new(soil: &Soil<'a, C>) -> Self {
+impl<'a, C: Code> Workspace<'a, C> {
+    pub(super) fn new(online_rows: &OnlineRows<'a, C>) -> Self {
         Self {
-            ground: soil.ground,
-            matrix: Matrix::of_rows(soil.values),
+            input: online_rows.input,
+            matrix: Matrix::of_rows(online_rows.values),
             grower: None,
-            may_isolate: isolate::applies(soil),
-            scorer: Scorer::new(soil.ground.params.criterion, 0),
+            may_isolate: isolate::applies(online_rows),
+            scorer: Scorer::new(online_rows.input.params.criterion, 0),
             gains: Vec::new(),
             rows: Vec::new(),
             isolation: Isolation::default(),
@@ -69,16 +69,16 @@ impl<'a, C: Code> Hands<'a, C> {
     fn grower(&mut self) -> &mut Grower<'a, C> {
         self.grower.get_or_insert_with(|| {
             // Copies of wide rows pay, whatever the size of the pool: columns that do not vary are found all at once.
-            let bytes = self.ground.columns.len() * size_of::<C>();
+            let bytes = self.input.columns.len() * size_of::<C>();
             let most = if bytes >= 64 { NEARBY_BYTES / bytes } else { 0 };
-            Grower::new(self.ground, self.matrix, most)
+            Grower::new(self.input, self.matrix, most)
         })
     }
 
     /// What the splits made removed, for each column; none if there were none.
     pub(super) fn gains(&mut self) -> Vec<f64> {
         let mut gains = self.grower.as_mut().map(Grower::take_gains).unwrap_or_default();
-        gains.resize(self.ground.columns.len(), 0.0);
+        gains.resize(self.input.columns.len(), 0.0);
         for &(column, gain) in &self.gains {
             gains[column] += gain;
         }
@@ -95,8 +95,8 @@ pub(super) struct End {
 }
 
 /// What all trees of a forest share while they learn.
-pub(super) struct Soil<'a, C> {
-    pub(super) ground: &'a Ground<'a>,
+pub(super) struct OnlineRows<'a, C> {
+    pub(super) input: &'a GrowthInput<'a>,
     pub(super) values: &'a [C],
     pub(super) width: usize,
     /// Of each slot, the number of its row in the stream.
@@ -110,13 +110,13 @@ pub(super) struct Soil<'a, C> {
     pub(super) is_plain: bool,
 }
 
-impl<C> Soil<'_, C> {
+impl<C> OnlineRows<'_, C> {
     pub(super) fn row(&self, slot: u32) -> &[C] {
         &self.values[slot as usize * self.width..][..self.width]
     }
 
     fn class(&self, slot: u32) -> usize {
-        usize::from(self.ground.classes[slot as usize])
+        usize::from(self.input.classes[slot as usize])
     }
 
     /// About as many rows as the pool has when a row of this number comes to a leaf of so many rows.
@@ -126,7 +126,7 @@ impl<C> Soil<'_, C> {
 
     /// Puts rows in the one order that does not depend on where they are kept: by class, then by age.
     fn sort(&self, rows: &mut [u32]) {
-        rows.sort_unstable_by_key(|&slot| (self.ground.classes[slot as usize], self.ages[slot as usize]));
+        rows.sort_unstable_by_key(|&slot| (self.input.classes[slot as usize], self.ages[slot as usize]));
     }
 }
 
@@ -146,19 +146,19 @@ impl LiveTree {
         tree: Tree,
         birth: Birth,
         rows: &[u32],
-        soil: &Soil<'_, C>,
+        online_rows: &OnlineRows<'_, C>,
     ) -> Self {
         let mut live = Self { n_ordered: tree.splits.len(), tree, birth, ..Self::default() };
-        live.fit(soil);
+        live.fit(online_rows);
         for &slot in rows {
-            let end = live.walk(soil.row(slot));
+            let end = live.walk(online_rows.row(slot));
             live.lists.push(end.spot, slot);
         }
         live
     }
 
     /// Whether every leaf counts exactly the rows on its list.
-    pub(super) fn is_consistent<C>(&self, soil: &Soil<'_, C>) -> bool {
+    pub(super) fn is_consistent<C>(&self, online_rows: &OnlineRows<'_, C>) -> bool {
         let mut copy = Self { lists: self.lists.clone(), ..Self::default() };
         (0..=2 * self.tree.splits.len()).all(|spot| {
             let leaf = self.link(spot);
@@ -166,15 +166,20 @@ impl LiveTree {
                 return true;
             }
             copy.tree.leaves.clear();
-            let counted = copy.count(spot, soil);
+            let counted = copy.count(spot, online_rows);
             self.weights(leaf) == copy.weights(counted)
         })
     }
 
-    /// A tree fresh from the ground, which told which rows its leaves have.
-    pub(super) fn grown<C>(tree: Tree, leaves: &LeafRows, birth: Birth, soil: &Soil<'_, C>) -> Self {
+    /// A grown tree, with the rows of its leaves.
+    pub(super) fn grown<C>(
+        tree: Tree,
+        leaves: &LeafRows,
+        birth: Birth,
+        online_rows: &OnlineRows<'_, C>,
+    ) -> Self {
         let mut live = Self { n_ordered: tree.splits.len(), tree, birth, ..Self::default() };
-        live.fit(soil);
+        live.fit(online_rows);
         leaves.visit(|above, rows| {
             let spot = above.map_or(0, |(split, right)| spot_below(split, right));
             for &slot in rows {
@@ -189,17 +194,17 @@ impl LiveTree {
         tree: Tree,
         birth: Birth,
         rows: &[u32],
-        soil: &Soil<'_, C>,
-        hands: &mut Hands<'_, C>,
+        online_rows: &OnlineRows<'_, C>,
+        workspace: &mut Workspace<'_, C>,
     ) -> Self {
-        let mut live = Self::attach(tree, birth, rows, soil);
+        let mut live = Self::attach(tree, birth, rows, online_rows);
         live.is_ordered = true;
-        live.recount(soil);
+        live.recount(online_rows);
         live.put_in_order();
         for (spot, depth) in live.depths().into_iter().enumerate() {
             let leaf = live.link(spot);
-            if leaf.as_split().is_none() && live.is_due(leaf, soil) {
-                live.split(End { leaf, spot, depth }, spot as u64, soil, hands);
+            if leaf.as_split().is_none() && live.is_due(leaf, online_rows) {
+                live.split(End { leaf, spot, depth }, spot as u64, online_rows, workspace);
             }
         }
         live
@@ -260,27 +265,27 @@ impl LiveTree {
         slot: u32,
         end: End,
         age: u64,
-        soil: &Soil<'_, C>,
-        hands: &mut Hands<'_, C>,
+        online_rows: &OnlineRows<'_, C>,
+        workspace: &mut Workspace<'_, C>,
     ) {
         self.is_ordered = false;
         let was_pure = matches!(end.leaf.target(), Target::Pure { .. });
         self.lists.push(end.spot, slot);
-        let leaf = if soil.is_plain {
-            self.with_one_more(end.leaf, soil.class(slot))
+        let leaf = if online_rows.is_plain {
+            self.with_one_more(end.leaf, online_rows.class(slot))
         } else {
             self.drop_leaf(end.leaf);
-            self.count(end.spot, soil)
+            self.count(end.spot, online_rows)
         };
         if leaf != end.leaf {
             self.set_link(end.spot, leaf);
         }
-        if self.is_due(leaf, soil) {
+        if self.is_due(leaf, online_rows) {
             let end = End { leaf, ..end };
-            if was_pure && hands.may_isolate {
-                self.isolate(slot, end, age, soil, hands);
-            } else if self.may_split(slot, end, soil) {
-                self.split(end, age, soil, hands);
+            if was_pure && workspace.may_isolate {
+                self.isolate(slot, end, age, online_rows, workspace);
+            } else if self.may_split(slot, end, online_rows) {
+                self.split(end, age, online_rows, workspace);
             }
         }
         self.order_if_due();
@@ -292,24 +297,24 @@ impl LiveTree {
         slot: u32,
         end: End,
         age: u64,
-        soil: &Soil<'_, C>,
-        hands: &mut Hands<'_, C>,
+        online_rows: &OnlineRows<'_, C>,
+        workspace: &mut Workspace<'_, C>,
     ) {
-        let mut isolation = std::mem::take(&mut hands.isolation);
+        let mut isolation = std::mem::take(&mut workspace.isolation);
         isolation.others.clear();
         isolation.others.extend(self.lists.rows(end.spot).skip(1));
         // In an order that does not depend on how they came here.
-        soil.sort(&mut isolation.others);
-        let rng = Rng::new(soil.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
-        isolation.run(soil, slot, end.depth, rng);
+        online_rows.sort(&mut isolation.others);
+        let rng = Rng::new(online_rows.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
+        isolation.run(online_rows, slot, end.depth, rng);
         if !isolation.steps.is_empty() {
-            let total = soil.total(age, isolation.others.len() + 1);
+            let total = online_rows.total(age, isolation.others.len() + 1);
             for &(column, above, near) in &isolation.removed {
-                hands.note_gain(column, above, near, total);
+                workspace.note_gain(column, above, near, total);
             }
             self.graft_isolation(slot, end, &isolation);
         }
-        hands.isolation = isolation;
+        workspace.isolation = isolation;
     }
 
     /// Puts the splits that set a row apart in the place of its leaf.
@@ -337,9 +342,9 @@ impl LiveTree {
     }
 
     /// Forgets the row of a slot.
-    pub(super) fn forget<C: Code + Value>(&mut self, slot: u32, soil: &Soil<'_, C>) {
+    pub(super) fn forget<C: Code + Value>(&mut self, slot: u32, online_rows: &OnlineRows<'_, C>) {
         self.is_ordered = false;
-        let row = soil.row(slot);
+        let row = online_rows.row(slot);
         let mut path = vec![0];
         let mut leaf = self.tree.root;
         while let Some(index) = leaf.as_split() {
@@ -349,11 +354,11 @@ impl LiveTree {
         }
         let spot = path.last().copied().unwrap_or(0);
         self.lists.remove(spot, slot);
-        let leaf = if soil.is_plain {
-            self.with_one_less(leaf, soil.class(slot))
+        let leaf = if online_rows.is_plain {
+            self.with_one_less(leaf, online_rows.class(slot))
         } else {
             self.drop_leaf(leaf);
-            self.count(spot, soil)
+            self.count(spot, online_rows)
         };
         self.set_link(spot, leaf);
         if is_empty(leaf) {
@@ -369,8 +374,8 @@ impl LiveTree {
     }
 
     /// Makes room in the lists for all slots of the pool.
-    pub(super) fn fit<C>(&mut self, soil: &Soil<'_, C>) {
-        self.lists.fit(self.tree.splits.len(), soil.values.len() / soil.width.max(1));
+    pub(super) fn fit<C>(&mut self, online_rows: &OnlineRows<'_, C>) {
+        self.lists.fit(self.tree.splits.len(), online_rows.values.len() / online_rows.width.max(1));
     }
 
     /// Bytes in memory.
@@ -388,12 +393,12 @@ impl LiveTree {
     }
 
     /// Counts the rows of every leaf anew, for weights that have changed.
-    pub(super) fn recount<C>(&mut self, soil: &Soil<'_, C>) {
+    pub(super) fn recount<C>(&mut self, online_rows: &OnlineRows<'_, C>) {
         self.put_in_order();
         self.tree.leaves.clear();
         for spot in 0..=2 * self.tree.splits.len() {
             if self.link(spot).as_split().is_none() {
-                let leaf = self.count(spot, soil);
+                let leaf = self.count(spot, online_rows);
                 self.set_link(spot, leaf);
             }
         }
@@ -437,33 +442,39 @@ impl LiveTree {
 
     /// Whether a split may be found now that the row of a slot has come. Rows that are all alike, as in tables of few categories,
     /// need no search; to find out that they are costs a look at all of them, so larger leaves are looked at less often.
-    fn may_split<C: Code>(&self, slot: u32, end: End, soil: &Soil<'_, C>) -> bool {
-        let params = soil.ground.params;
+    fn may_split<C: Code>(&self, slot: u32, end: End, online_rows: &OnlineRows<'_, C>) -> bool {
+        let params = online_rows.input.params;
         if params.max_height > 0 && end.depth >= params.max_height {
             return false;
         }
         let n_rows = match end.leaf.target() {
-            Target::Listed(at) if soil.is_plain => self.tree.leaves[at].weight as usize,
+            Target::Listed(at) if online_rows.is_plain => self.tree.leaves[at].weight as usize,
             _ => self.lists.rows(end.spot).count(),
         };
         let pause = (n_rows / OFTEN).max(1).next_power_of_two();
-        let row = soil.row(slot);
+        let row = online_rows.row(slot);
         n_rows.is_multiple_of(pause)
-            && self.lists.rows(end.spot).any(|other| other != slot && soil.row(other) != row)
+            && self.lists.rows(end.spot).any(|other| other != slot && online_rows.row(other) != row)
     }
 
     /// Grows a subtree in the place of a leaf, if anything separates its rows.
-    fn split<C: Code + Value>(&mut self, end: End, age: u64, soil: &Soil<'_, C>, hands: &mut Hands<'_, C>) {
-        let mut rows = std::mem::take(&mut hands.rows);
+    fn split<C: Code + Value>(
+        &mut self,
+        end: End,
+        age: u64,
+        online_rows: &OnlineRows<'_, C>,
+        workspace: &mut Workspace<'_, C>,
+    ) {
+        let mut rows = std::mem::take(&mut workspace.rows);
         rows.clear();
         rows.extend(self.lists.rows(end.spot));
-        soil.sort(&mut rows);
-        let rng = Rng::new(soil.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
-        let total = soil.total(age, rows.len());
-        if let Some((subtree, leaves)) = hands.grower().grow_from_leaf(&rows, end.depth, total, rng) {
+        online_rows.sort(&mut rows);
+        let rng = Rng::new(online_rows.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
+        let total = online_rows.total(age, rows.len());
+        if let Some((subtree, leaves)) = workspace.grower().grow_from_leaf(&rows, end.depth, total, rng) {
             self.graft_subtree(end, subtree, leaves);
         }
-        hands.rows = rows;
+        workspace.rows = rows;
     }
 
     /// Puts a subtree in the place of a leaf.

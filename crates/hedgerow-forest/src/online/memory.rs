@@ -1,13 +1,13 @@
 //! Keeping pool and trees within a number of bytes.
 
-use hedgerow_core::{Lesson, Par};
+use hedgerow_core::{Par, Update};
 
 use super::OnlineForest;
 use super::live::LiveTree;
 
 impl OnlineForest {
     /// Forgets rows until pool and trees fit into so many bytes, and lets the pool grow no further than that.
-    pub(super) fn keep_within(&mut self, bytes: Option<u64>, par: &Par, lesson: &mut Lesson) {
+    pub(super) fn keep_within(&mut self, bytes: Option<u64>, par: &Par, update: &mut Update) {
         let Some(limit) = bytes else { return };
         let needed = self.needed_bytes();
         if needed <= limit || self.pool.n_rows() < 2 {
@@ -24,7 +24,7 @@ impl OnlineForest {
                 None => break,
             }
         }
-        lesson.n_forgotten += gone.len();
+        update.n_forgotten += gone.len();
         self.forget_slots(&gone, par);
         par.for_chunks(&mut self.live, 1, |_, live| live.iter_mut().for_each(LiveTree::shrink));
         self.pool.shrink();

@@ -1,15 +1,14 @@
 //! A forest that keeps learning.
 //!
-//! Every row goes through the same three steps, whether it comes alone or in a batch: all trees answer it, all trees learn it,
-//! and it joins the pool (`pool`), which a row of old leaves when it is full. Trees hold exactly the rows of the pool
-//! (`live`, `lists`). Answers given before learning are kept for the newest rows (`window`): they rank the trees, set
-//! the calibration, and show drift. Every 128 rows there is a look around (`upkeep`): trees that do worse than freshly
-//! grown ones are replaced, and after a drift what is out of date is forgotten (`drift`).
+//! Every row goes through the same three steps, whether it comes alone or in a batch: all trees predict it, all trees learn it,
+//! and it joins the pool of retained rows (`pool`), where the oldest is forgotten when it is full. Trees hold exactly the rows of the pool
+//! (`live`, `lists`). Prequential predictions are kept for the newest rows (`window`): they rank the trees, calibrate the
+//! probabilities, and feed the drift detector. Every 128 rows there is maintenance (`maintenance`): trees that do worse than freshly
+//! grown ones are replaced, and after a concept drift rows that are out of date are forgotten (`drift`).
 //!
 //! Rows are worked through tree by tree in blocks, which end at fixed numbers of rows learnt. Trees do not know of each other
 //! within a block, so the result is that of rows in order, whatever the batches and threads.
 
-mod answer;
 mod arms;
 mod block;
 mod drift;
@@ -17,31 +16,32 @@ mod forget;
 mod isolate;
 mod lists;
 mod live;
+mod maintenance;
 mod memory;
 mod pool;
+mod predictions;
 mod saved;
 mod turned;
-mod upkeep;
 mod window;
 
 use std::sync::Mutex;
 
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Lesson, Par, Result, Rows, Schema, Training};
+use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Rows, Schema, Training, Update};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::calibration::Calibration;
 use crate::codes::{Code, ColumnCodes, Meaning};
 use crate::forest::Forest;
-use crate::grow::Ground;
+use crate::grow::GrowthInput;
+use crate::leaf_weight::LeafWeight;
 use crate::params::{ClassWeights, ForestParams, Keep};
-use crate::say::Say;
 use crate::tree::{Tree, Value};
-use answer::nearest;
 use arms::Arms;
 use block::Staged;
-use drift::Monitor;
-use live::{Hands, LiveTree, Soil};
+use drift::DriftDetector;
+use live::{LiveTree, OnlineRows, Workspace};
 use pool::{Pool, Values};
+use predictions::nearest;
 use turned::Turned;
 use window::{Record, Window};
 
@@ -50,19 +50,19 @@ mod tests;
 
 pub use saved::{Saved, SavedState};
 
-/// Rows between two looks around: at least so many, a sixteenth of the pool, at most so many.
+/// Rows between two rounds of maintenance: at least so many, a sixteenth of the pool, at most so many.
 const BLOCK: std::ops::RangeInclusive<u64> = 128..=1024;
 
-/// A forest, the rows it remembers, and what it knows about its trees.
+/// A forest, its retained rows, and what it knows about its trees.
 ///
-/// Learning a row costs one walk a tree and, every few rows, the growth of a small subtree; looking around every 128 rows
+/// Learning a row costs one walk a tree and, every few rows, the growth of a small subtree; maintenance every 128 rows
 /// adds about as much again. Neither grows with the rows seen once the pool is full.
 #[derive(Debug, Clone)]
 pub struct OnlineForest {
     forest: Forest,
     pool: Pool,
     turned: Turned,
-    /// How wide the columns of the pool were at the last look around; see `Soil`.
+    /// How wide the columns of the pool were at the last maintenance; see `OnlineRows`.
     scales: Vec<f64>,
     columns: Vec<ColumnCodes>,
     /// For each tree its lists; no trees where the lists have not been made yet.
@@ -71,22 +71,22 @@ pub struct OnlineForest {
     births: Vec<Birth>,
     /// Whether the leaves of the trees count exactly the rows of the pool.
     is_settled: bool,
-    /// The ways to weigh leaves that may be used; the forest uses one of them.
-    says: Vec<Say>,
+    /// The candidate leaf weights; the forest uses one of them.
+    leaf_weights: Vec<LeafWeight>,
     window: Window,
-    monitor: Monitor,
+    detector: DriftDetector,
     arms: Arms,
     class_weights: Vec<f64>,
-    /// Rows learnt; how many there must be for the next look around, were at the last one that did something, and at the last
+    /// Rows learnt; how many there must be for the next maintenance, were at the last one that replaced trees, and at the last
     /// calibration.
     seen: u64,
-    look_at: u64,
+    next_maintenance: u64,
     kept_up_at: u64,
     calibrated_at: u64,
-    /// The share of wrong answers lately, which noise cannot exceed.
+    /// The recent error rate, which label noise cannot exceed.
     noise: f64,
-    /// Share of the new trees that may be tried which is tried: less while they are no better than those there are.
-    appetite: f64,
+    /// Share of the new trees that may be tried which is tried: less while they are no better than the present ones.
+    replacement_rate: f64,
     next_serial: u64,
     /// Most rows in the pool, so that a limit on memory is kept; none while there has been no need.
     most_rows: Option<usize>,
@@ -104,14 +104,14 @@ struct Birth {
 }
 
 impl OnlineForest {
-    /// A forest that knows nothing yet.
+    /// A forest without training rows.
     pub fn new(schema: &Schema, params: &Checked<ForestParams>) -> Result<Self> {
         let params = params.get().clone();
         if params.n_trees == 0 {
             return Err(Error::param("n_trees", "1 or more for a forest that learns online", 0));
         }
         let gains = vec![0.0; schema.n_features()];
-        // Until there are answers to learn from, one more vote for every class keeps the first ones from being too sure.
+        // Until there are predictions to calibrate on, one more vote for every class keeps the first ones from being over-confident.
         let calibration = params.calibrate.then_some(Calibration { pseudo_votes: 1.0, sharpness: 1.0 });
         let forest = Forest::from_parts(params, schema.n_classes(), Vec::new(), calibration, gains);
         Ok(Self::with_pool(forest, schema, Pool::new(schema.n_features())))
@@ -132,7 +132,7 @@ impl OnlineForest {
         let pool = Pool::from_rows(features, classes, ages, weights);
         let mut online = Self::with_pool(forest, &data.schema, pool);
         online.seen = n_rows as u64;
-        online.look_at = online.seen + *BLOCK.start();
+        online.next_maintenance = online.seen + *BLOCK.start();
         online.kept_up_at = online.seen;
         online.calibrated_at = online.seen;
         online.is_settled = false;
@@ -140,9 +140,9 @@ impl OnlineForest {
     }
 
     fn with_pool(mut forest: Forest, schema: &Schema, pool: Pool) -> Self {
-        let says = Say::candidates(&forest.params);
+        let leaf_weights = LeafWeight::candidates(&forest.params);
         // A merged forest may use one in between.
-        forest.say = says[nearest(&says, &forest.say)].clone();
+        forest.leaf_weight = leaf_weights[nearest(&leaf_weights, &forest.leaf_weight)].clone();
         let n_trees = forest.trees.len() as u64;
         let columns = schema.columns.iter().map(|column| match column.kind.n_categories() {
             0 => ColumnCodes::plain(false),
@@ -158,17 +158,17 @@ impl OnlineForest {
                 .map(|serial| Birth { serial, n_rows: pool.n_rows() as u64, is_tolerant: false })
                 .collect(),
             is_settled: true,
-            says,
+            leaf_weights,
             window: Window::default(),
-            monitor: Monitor::default(),
+            detector: DriftDetector::default(),
             arms: Arms::default(),
             class_weights: Vec::new(),
             seen: 0,
-            look_at: *BLOCK.start(),
+            next_maintenance: *BLOCK.start(),
             kept_up_at: 0,
             calibrated_at: 0,
             noise: 0.0,
-            appetite: 1.0,
+            replacement_rate: 1.0,
             next_serial: n_trees,
             most_rows: None,
             forest,
@@ -191,12 +191,12 @@ impl OnlineForest {
         self.seen
     }
 
-    /// Rows remembered.
+    /// Retained rows.
     pub fn n_remembered(&self) -> usize {
         self.pool.n_rows()
     }
 
-    /// Rows remembered of each class.
+    /// Retained rows of each class.
     pub fn remembered_by_class(&self) -> Vec<usize> {
         self.pool.class_counts().collect()
     }
@@ -211,39 +211,39 @@ impl OnlineForest {
             + self.records.len() * size_of::<Record>()
     }
 
-    /// Answers rows and learns them, one after the other. `schema` is that of the rows: the one the forest was made with, grown
+    /// Predicts rows and learns them, one after the other. `schema` is that of the rows: the one the forest was made with, grown
     /// by the classes and categories that have come since.
     ///
     /// Memory stays within `training.budget.bytes`, if that is given: rows are forgotten to make room. The time limit ends the
     /// search for better trees, never the learning of rows; the stop flag ends both.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
+    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         self.check(schema, rows)?;
         self.start(schema, training.par);
         let n_classes = schema.n_classes();
-        let mut lesson =
-            Lesson { answers: Array2::zeros((rows.labels.len(), n_classes)), ..Lesson::default() };
+        let mut update =
+            Update { predictions: Array2::zeros((rows.labels.len(), n_classes)), ..Update::default() };
         self.forest.n_classes = n_classes;
         self.take_trees();
-        while lesson.n_learnt < rows.labels.len() {
-            let len = self.block_len(rows, lesson.n_learnt);
-            self.learn_block(rows, lesson.n_learnt, len, training.par, &mut lesson);
-            lesson.n_learnt += len;
-            if self.seen >= self.look_at {
-                self.look_around(training, &mut lesson);
+        while update.n_learnt < rows.labels.len() {
+            let len = self.block_len(rows, update.n_learnt);
+            self.learn_block(rows, update.n_learnt, len, training.par, &mut update);
+            update.n_learnt += len;
+            if self.seen >= self.next_maintenance {
+                self.maintain(training, &mut update);
                 self.scales = self.pool.scales();
-                self.keep_within(training.budget.bytes, training.par, &mut lesson);
+                self.keep_within(training.budget.bytes, training.par, &mut update);
                 let pause = self.pool.n_rows() as u64 / 16;
-                self.look_at = self.seen + pause.clamp(*BLOCK.start(), *BLOCK.end());
+                self.next_maintenance = self.seen + pause.clamp(*BLOCK.start(), *BLOCK.end());
             }
             if training.budget.stop.is_stopped() {
                 break;
             }
         }
         self.give_trees();
-        Ok(lesson)
+        Ok(update)
     }
 
-    /// Makes room for classes that no tree has heard of yet.
+    /// Makes room for classes that no tree has learnt yet.
     pub fn know_classes(&mut self, n_classes: usize) {
         self.forest.n_classes = self.forest.n_classes.max(n_classes);
     }
@@ -304,12 +304,12 @@ impl OnlineForest {
         let trees = std::mem::take(&mut self.forest.trees);
         let (settled, births) = (self.is_settled, &self.births);
         let live = match &self.pool.values {
-            Values::Bytes(values) => {
-                self.on_ground(values, |soil| plant(trees, births, &rows, settled, soil, par))
-            }
-            Values::Reals(values) => {
-                self.on_ground(values, |soil| plant(trees, births, &rows, settled, soil, par))
-            }
+            Values::Bytes(values) => self.with_online_rows(values, |online_rows| {
+                attach_all(trees, births, &rows, settled, online_rows, par)
+            }),
+            Values::Reals(values) => self.with_online_rows(values, |online_rows| {
+                attach_all(trees, births, &rows, settled, online_rows, par)
+            }),
         };
         self.live = live;
         self.is_settled = true;
@@ -317,14 +317,14 @@ impl OnlineForest {
         self.give_trees();
     }
 
-    /// Calls `work` with what trees need to learn.
-    fn on_ground<C: Code, T>(&self, values: &[C], work: impl FnOnce(&Soil<'_, C>) -> T) -> T {
+    /// Calls `work` with the pool in the form that trees learn from.
+    fn with_online_rows<C: Code, T>(&self, values: &[C], work: impl FnOnce(&OnlineRows<'_, C>) -> T) -> T {
         let mut columns = self.columns.clone();
         for (column, &missing) in columns.iter_mut().zip(&self.pool.missing) {
             column.has_missing = missing;
         }
         let budget = hedgerow_core::Budget::open();
-        let ground = Ground {
+        let input = GrowthInput {
             columns: &columns,
             constant: &[],
             by_class: &[],
@@ -334,14 +334,14 @@ impl OnlineForest {
             params: &self.forest.params,
             budget: &budget,
             max_bytes: usize::MAX,
-            judge: false,
+            votes_for_left_out: false,
             learn: false,
             tell_leaves: true,
             noise: self.noise,
         };
         let is_plain = self.pool.weights.is_none() && self.class_weights.iter().all(|&w| w == 1.0);
-        work(&Soil {
-            ground: &ground,
+        work(&OnlineRows {
+            input: &input,
             values,
             width: self.forest.n_features,
             ages: &self.pool.ages,
@@ -365,10 +365,11 @@ impl OnlineForest {
         }
     }
 
-    /// Rows that may be learnt tree by tree. Where the forest's answer decides whether a row is kept, it must come first; and
+    /// Rows that may be learnt tree by tree. Where the forest's prediction decides whether a row is kept, it must come first; and
     /// rows that change how the pool keeps its values begin a block of their own.
     fn block_len(&self, rows: Rows<'_>, first: usize) -> usize {
-        let most = (self.look_at.saturating_sub(self.seen).max(1) as usize).min(rows.labels.len() - first);
+        let most =
+            (self.next_maintenance.saturating_sub(self.seen).max(1) as usize).min(rows.labels.len() - first);
         if self.forest.params.keep != Keep::All || self.most_pool_rows() < 8 * *BLOCK.end() as usize {
             return 1;
         }
@@ -381,8 +382,8 @@ impl OnlineForest {
         self.most_rows.unwrap_or(usize::MAX).min(self.forest.params.most_pool_rows()).max(1)
     }
 
-    /// Answers and learns some rows, all within one block.
-    fn learn_block(&mut self, rows: Rows<'_>, first: usize, len: usize, par: &Par, lesson: &mut Lesson) {
+    /// Predicts and learns some rows, all within one block.
+    fn learn_block(&mut self, rows: Rows<'_>, first: usize, len: usize, par: &Par, update: &mut Update) {
         let mut staged = Vec::with_capacity(len);
         let mut buffer = vec![0.0; self.forest.n_features];
         for i in first..first + len {
@@ -395,7 +396,7 @@ impl OnlineForest {
             let weight = rows.weights.map_or(1.0, |w| w[i]);
             let age = self.seen + (i - first) as u64;
             if weight == 0.0 || !self.wants(row, class) {
-                self.answer_only(row, class, age, lesson.answers.row_mut(i));
+                self.predict_only(row, class, age, update.predictions.row_mut(i));
                 continue;
             }
             let slot = self.pool.push(row, class, weight, age);
@@ -405,13 +406,13 @@ impl OnlineForest {
         }
         let (mut live, mut records) = (std::mem::take(&mut self.live), std::mem::take(&mut self.records));
         let n_classes = self.forest.n_classes;
-        let says = &self.says;
+        let leaf_weights = &self.leaf_weights;
         let outcome = match &self.pool.values {
-            Values::Bytes(values) => self.on_ground(values, |soil| {
-                block::run(&mut live, &mut records, &staged, n_classes, says, soil, par)
+            Values::Bytes(values) => self.with_online_rows(values, |online_rows| {
+                block::run(&mut live, &mut records, &staged, n_classes, leaf_weights, online_rows, par)
             }),
-            Values::Reals(values) => self.on_ground(values, |soil| {
-                block::run(&mut live, &mut records, &staged, n_classes, says, soil, par)
+            Values::Reals(values) => self.with_online_rows(values, |online_rows| {
+                block::run(&mut live, &mut records, &staged, n_classes, leaf_weights, online_rows, par)
             }),
         };
         (self.live, self.records) = (live, records);
@@ -419,17 +420,17 @@ impl OnlineForest {
             *sum += gain;
         }
         if let Some([exact, tolerant]) = &outcome.arms {
-            let answers = exact.chunks(n_classes).zip(tolerant.chunks(n_classes));
-            for (row, (exact, tolerant)) in staged.iter().zip(answers) {
+            let predictions = exact.chunks(n_classes).zip(tolerant.chunks(n_classes));
+            for (row, (exact, tolerant)) in staged.iter().zip(predictions) {
                 self.arms.note(exact, tolerant, usize::from(row.class));
             }
         }
-        for (row, sums) in staged.iter().zip(outcome.sums.chunks(says.len() * n_classes)) {
-            let answer = lesson.answers.row_mut(first + (row.age - self.seen) as usize);
-            self.note_answer(sums, row.class, row.age, answer);
+        for (row, sums) in staged.iter().zip(outcome.sums.chunks(leaf_weights.len() * n_classes)) {
+            let prediction = update.predictions.row_mut(first + (row.age - self.seen) as usize);
+            self.note_prediction(sums, row.class, row.age, prediction);
             if let Some(slot) = row.evicted {
                 self.pool.release(slot);
-                lesson.n_forgotten += 1;
+                update.n_forgotten += 1;
             }
         }
         self.seen += len as u64;
@@ -442,8 +443,12 @@ impl OnlineForest {
         }
         let mut live = std::mem::take(&mut self.live);
         match &self.pool.values {
-            Values::Bytes(values) => self.on_ground(values, |soil| forget_all(&mut live, gone, soil, par)),
-            Values::Reals(values) => self.on_ground(values, |soil| forget_all(&mut live, gone, soil, par)),
+            Values::Bytes(values) => {
+                self.with_online_rows(values, |online_rows| forget_all(&mut live, gone, online_rows, par));
+            }
+            Values::Reals(values) => {
+                self.with_online_rows(values, |online_rows| forget_all(&mut live, gone, online_rows, par));
+            }
         }
         let new_of_old = self.drop_slots(gone);
         let n_slots = self.pool.n_slots();
@@ -465,34 +470,39 @@ impl OnlineForest {
 }
 
 /// Lets all trees forget the rows of some slots.
-fn forget_all<C: Code + Value>(live: &mut [LiveTree], gone: &[u32], soil: &Soil<'_, C>, par: &Par) {
+fn forget_all<C: Code + Value>(
+    live: &mut [LiveTree],
+    gone: &[u32],
+    online_rows: &OnlineRows<'_, C>,
+    par: &Par,
+) {
     par.for_chunks(live, 1, |_, live| {
         for live in live {
-            live.fit(soil);
+            live.fit(online_rows);
             for &slot in gone {
-                live.forget(slot, soil);
+                live.forget(slot, online_rows);
             }
         }
     });
 }
 
 /// Trees with their rows on lists. Those that do not count the rows of the pool yet are made to.
-fn plant<C: Code + Value>(
+fn attach_all<C: Code + Value>(
     trees: Vec<Tree>,
     births: &[Birth],
     rows: &[u32],
     are_settled: bool,
-    soil: &Soil<'_, C>,
+    online_rows: &OnlineRows<'_, C>,
     par: &Par,
 ) -> Vec<LiveTree> {
     let trees: Vec<Mutex<Tree>> = trees.into_iter().map(Mutex::new).collect();
     par.map(trees.len(), |t| {
         let tree = trees[t].lock().map(|mut tree| std::mem::take(&mut *tree)).unwrap_or_default();
-        let live = LiveTree::attach(tree, births[t], rows, soil);
-        if are_settled && live.is_consistent(soil) {
+        let live = LiveTree::attach(tree, births[t], rows, online_rows);
+        if are_settled && live.is_consistent(online_rows) {
             live
         } else {
-            LiveTree::settle(live.tree, births[t], rows, soil, &mut Hands::new(soil))
+            LiveTree::settle(live.tree, births[t], rows, online_rows, &mut Workspace::new(online_rows))
         }
     })
 }
@@ -501,8 +511,16 @@ impl PartialEq for OnlineForest {
     /// Whether the two would give the same model file.
     fn eq(&self, other: &Self) -> bool {
         let alike = |a: &Forest, b: &Forest| {
-            (&a.params, a.n_classes, &a.say, &a.calibration, &a.tilt, &a.gains, &a.parts)
-                == (&b.params, b.n_classes, &b.say, &b.calibration, &b.tilt, &b.gains, &b.parts)
+            (&a.params, a.n_classes, &a.leaf_weight, &a.calibration, &a.prior_shift, &a.gains, &a.parts)
+                == (
+                    &b.params,
+                    b.n_classes,
+                    &b.leaf_weight,
+                    &b.calibration,
+                    &b.prior_shift,
+                    &b.gains,
+                    &b.parts,
+                )
         };
         alike(&self.forest, &other.forest)
             && self.ordered_trees() == other.ordered_trees()

@@ -1,4 +1,4 @@
-//! The rows a forest remembers: what trees are grown from, and what their leaves count.
+//! The retained rows of a forest: what trees are grown from, and what their leaves count.
 //!
 //! Rows live in slots. A row that is forgotten leaves its slot for a later one, so a full pool never moves a row. Every class
 //! has a queue of its rows, oldest first.
@@ -7,6 +7,7 @@
 //! share of the pool. So the pool follows the stream, and no class that has been seen is ever forgotten.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use hedgerow_core::Features;
 use ndarray::ArrayView1;
@@ -76,14 +77,14 @@ impl Pool {
         let width = features.n_features();
         let mut missing = vec![false; width];
         let values = match features {
-            Features::Bytes { values, .. } => Values::Bytes(values),
+            Features::Bytes { values, .. } => Values::Bytes(Arc::unwrap_or_clone(values)),
             Features::Floats { values, .. } => {
                 for row in values.chunks_exact(width.max(1)) {
                     for (missing, value) in missing.iter_mut().zip(row) {
                         *missing |= value.is_nan();
                     }
                 }
-                Values::Reals(values.into_iter().map(Real::new).collect())
+                Values::Reals(Arc::unwrap_or_clone(values).into_iter().map(Real::new).collect())
             }
         };
         let n_rows = classes.len();
@@ -147,12 +148,12 @@ impl Pool {
             Values::Bytes(values) => {
                 let mut out = Vec::with_capacity(slots.len() * n_features);
                 slots.iter().for_each(|slot| out.extend_from_slice(&values[span(slot)]));
-                Features::Bytes { values: out, n_features }
+                Features::Bytes { values: Arc::new(out), n_features }
             }
             Values::Reals(values) => {
                 let mut out = Vec::with_capacity(slots.len() * n_features);
                 slots.iter().for_each(|slot| out.extend(values[span(slot)].iter().map(|v| v.get())));
-                Features::Floats { values: out, n_features }
+                Features::Floats { values: Arc::new(out), n_features }
             }
         }
     }
@@ -297,7 +298,7 @@ impl Pool {
         self.queues[class].pop_front()
     }
 
-    /// Takes rows off their queues: those of slots for which `goes` says so.
+    /// Takes rows off their queues: those of slots for which `goes` holds.
     pub(super) fn evict_where(&mut self, goes: impl Fn(u32) -> bool) -> Vec<u32> {
         let mut gone = Vec::new();
         for queue in &mut self.queues {

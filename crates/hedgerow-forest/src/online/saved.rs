@@ -9,12 +9,12 @@ use hedgerow_core::{Dataset, Error, Features, ModelProblem, Result, Schema};
 use serde::{Deserialize, Serialize};
 
 use super::arms::Arms;
-use super::drift::Monitor;
+use super::drift::DriftDetector;
 use super::pool::Pool;
 use super::window::{Record, Window};
 use super::{Birth, OnlineForest};
 use crate::forest::Forest;
-use crate::say::Say;
+use crate::leaf_weight::LeafWeight;
 use crate::tree::Tree;
 
 /// The numbers that are not arrays.
@@ -22,10 +22,12 @@ use crate::tree::Tree;
 #[serde(deny_unknown_fields)]
 pub struct SavedState {
     seen: u64,
-    look_at: u64,
+    #[serde(rename = "look_at")]
+    next_maintenance: u64,
     kept_up_at: u64,
     calibrated_at: u64,
-    appetite: f64,
+    #[serde(rename = "appetite")]
+    replacement_rate: f64,
     next_serial: u64,
     most_rows: Option<usize>,
     is_settled: bool,
@@ -33,9 +35,10 @@ pub struct SavedState {
     missing: Vec<bool>,
     /// The smallest and the largest value of each column; none where there has been no value.
     spans: Vec<Option<[f32; 2]>>,
-    /// One over their distance at the last look around.
+    /// One over their distance at the last maintenance.
     scales: Vec<f64>,
-    monitor: Monitor,
+    #[serde(rename = "monitor")]
+    detector: DriftDetector,
     arms: Arms,
     noise: f64,
 }
@@ -45,7 +48,7 @@ pub struct SavedState {
 pub struct Saved {
     /// What is not an array.
     pub state: SavedState,
-    /// The rows remembered, the oldest first.
+    /// The retained rows, the oldest first.
     pub features: Features,
     /// Their classes.
     pub classes: Vec<u16>,
@@ -55,13 +58,13 @@ pub struct Saved {
     pub weights: Option<Vec<f32>>,
     /// For each tree its number, how many rows it was grown from, and whether (1) it stops where noise explains the rest.
     pub births: Vec<u64>,
-    /// For each tree, a bit for each of the newest rows it has judged, then one for each it got right.
+    /// For each tree, a bit for each of the newest rows it has predicted, then one for each it predicted right.
     pub records: Vec<u64>,
-    /// For the newest rows, in a ring: shares summed over trees, for each way to weigh leaves one a class.
+    /// For the newest rows, in a ring: shares summed over trees, for each leaf weight one a class.
     pub window_shares: Vec<f32>,
     /// Their classes.
     pub window_labels: Vec<u16>,
-    /// How many trees had answered.
+    /// How many trees had voted.
     pub window_trees: Vec<u32>,
 }
 
@@ -70,7 +73,7 @@ impl PartialEq for Saved {
         // Bit by bit: missing values are the same if both are missing.
         let same_rows = match (&self.features, &other.features) {
             (Features::Floats { values: a, .. }, Features::Floats { values: b, .. }) => {
-                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.to_bits() == b.to_bits())
+                a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| a.to_bits() == b.to_bits())
             }
             (a, b) => a == b,
         };
@@ -89,14 +92,14 @@ impl OnlineForest {
         let slots = self.pool.by_age();
         let of = |slot: &u32| *slot as usize;
         let features = self.pool.features(&slots);
-        let window_shares = self.window.flat(self.says.len(), self.forest.n_classes);
+        let window_shares = self.window.flat(self.leaf_weights.len(), self.forest.n_classes);
         Saved {
             state: SavedState {
                 seen: self.seen,
-                look_at: self.look_at,
+                next_maintenance: self.next_maintenance,
                 kept_up_at: self.kept_up_at,
                 calibrated_at: self.calibrated_at,
-                appetite: self.appetite,
+                replacement_rate: self.replacement_rate,
                 next_serial: self.next_serial,
                 most_rows: self.most_rows,
                 is_settled: self.is_settled,
@@ -104,7 +107,7 @@ impl OnlineForest {
                 missing: self.pool.missing.clone(),
                 spans: self.pool.spans(),
                 scales: self.scales.clone(),
-                monitor: self.monitor.clone(),
+                detector: self.detector.clone(),
                 arms: self.arms.clone(),
                 noise: self.noise,
             },
@@ -117,7 +120,7 @@ impl OnlineForest {
                 .iter()
                 .flat_map(|birth| [birth.serial, birth.n_rows, u64::from(birth.is_tolerant)])
                 .collect(),
-            records: self.records.iter().flat_map(|r| r.judged.into_iter().chain(r.right)).collect(),
+            records: self.records.iter().flat_map(|r| r.predicted.into_iter().chain(r.right)).collect(),
             window_shares,
             window_labels: self.window.labels.clone(),
             window_trees: self.window.n_trees.clone(),
@@ -132,7 +135,7 @@ impl OnlineForest {
             }))
         };
         let (n_rows, n_trees, n_classes) = (saved.classes.len(), forest.trees.len(), schema.n_classes());
-        let n_ways = Say::n_candidates(&forest.params);
+        let n_ways = LeafWeight::n_candidates(&forest.params);
         let state = saved.state;
         if saved.features.n_rows() != n_rows || saved.ages.len() != n_rows {
             return wrong("rows, classes and ages differ in number");
@@ -153,7 +156,7 @@ impl OnlineForest {
             && saved.window_labels.iter().all(|&c| usize::from(c) < n_classes)
             && saved.window_shares.iter().all(|s| s.is_finite() && *s >= 0.0);
         if !window_fits {
-            return wrong("the newest answers do not fit");
+            return wrong("the newest predictions do not fit");
         }
         if saved.births.len() != 3 * n_trees || saved.records.len() != record_len * n_trees {
             return wrong("trees differ in number");
@@ -166,9 +169,9 @@ impl OnlineForest {
             && state.spans.iter().flatten().all(|s| s[0] <= s[1] && s[0].is_finite() && s[1].is_finite());
         let counters_fit = state.kept_up_at <= state.seen
             && state.calibrated_at <= state.seen
-            && state.look_at > state.seen
-            && state.look_at - state.seen <= *super::BLOCK.end()
-            && (0.0..=1.0).contains(&state.appetite)
+            && state.next_maintenance > state.seen
+            && state.next_maintenance - state.seen <= *super::BLOCK.end()
+            && (0.0..=1.0).contains(&state.replacement_rate)
             && (0.0..=0.5).contains(&state.noise)
             && state.arms.is_valid()
             && state.seen < 1 << 62;
@@ -181,7 +184,7 @@ impl OnlineForest {
             n_trees: saved.window_trees,
         };
         let record = |words: &[u64]| Record {
-            judged: std::array::from_fn(|i| words[i]),
+            predicted: std::array::from_fn(|i| words[i]),
             right: std::array::from_fn(|i| words[i + super::window::WORDS]),
         };
         let mut pool = Pool::from_rows(saved.features, saved.classes, saved.ages, saved.weights);
@@ -193,7 +196,7 @@ impl OnlineForest {
         online.births = saved.births.as_chunks().0.iter().map(birth).collect();
         online.records = saved.records.chunks_exact(record_len).map(record).collect();
         online.window = window;
-        online.monitor = state.monitor;
+        online.detector = state.detector;
         online.arms = state.arms;
         online.scales = state.scales;
         online.noise = state.noise;
@@ -201,8 +204,8 @@ impl OnlineForest {
         online.is_settled = state.is_settled;
         online.most_rows = state.most_rows;
         online.next_serial = state.next_serial;
-        online.appetite = state.appetite;
-        (online.seen, online.look_at) = (state.seen, state.look_at);
+        online.replacement_rate = state.replacement_rate;
+        (online.seen, online.next_maintenance) = (state.seen, state.next_maintenance);
         (online.kept_up_at, online.calibrated_at) = (state.kept_up_at, state.calibrated_at);
         Ok(online)
     }
@@ -221,7 +224,7 @@ impl OnlineForest {
         Cow::Owned(ordered.collect())
     }
 
-    /// The rows remembered, the oldest first, as a data set.
+    /// The retained rows, the oldest first, as a data set.
     pub fn remembered(&self, schema: &Schema) -> Result<Dataset> {
         let saved = self.saved();
         let labels = saved.classes.iter().map(|&c| hedgerow_core::ClassId(u32::from(c))).collect();

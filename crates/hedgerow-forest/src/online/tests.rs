@@ -22,12 +22,12 @@ fn learn(
     from: usize,
     pieces: &[usize],
     threads: usize,
-) -> Vec<Lesson> {
+) -> Vec<Update> {
     let par = Par::new(threads).unwrap();
     let budget = Budget::open();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
-    let (mut at, mut lessons) = (from, Vec::new());
+    let (mut at, mut updates) = (from, Vec::new());
     for &len in pieces.iter().cycle() {
         if at == data.n_rows() {
             break;
@@ -38,10 +38,10 @@ fn learn(
             labels: &data.labels[at..end],
             weights: data.weights.as_ref().map(|w| &w[at..end]),
         };
-        lessons.push(online.learn(&data.schema, rows, &training).unwrap());
+        updates.push(online.learn(&data.schema, rows, &training).unwrap());
         at = end;
     }
-    lessons
+    updates
 }
 
 fn learnt(data: &Dataset, settings: &[(&str, &str)], pieces: &[usize], threads: usize) -> OnlineForest {
@@ -98,14 +98,18 @@ fn check_trees(online: &mut OnlineForest) {
     assert_eq!(rows.len(), online.pool.n_rows());
     for live in &online.live {
         match &online.pool.values {
-            Values::Bytes(values) => online.on_ground(values, |soil| check_tree(live, &rows, soil)),
-            Values::Reals(values) => online.on_ground(values, |soil| check_tree(live, &rows, soil)),
+            Values::Bytes(values) => {
+                online.with_online_rows(values, |online_rows| check_tree(live, &rows, online_rows));
+            }
+            Values::Reals(values) => {
+                online.with_online_rows(values, |online_rows| check_tree(live, &rows, online_rows));
+            }
         }
     }
     online.give_trees();
 }
 
-fn check_tree<C: Code + Value>(live: &LiveTree, rows: &[u32], soil: &Soil<'_, C>) {
+fn check_tree<C: Code + Value>(live: &LiveTree, rows: &[u32], online_rows: &OnlineRows<'_, C>) {
     let mut listed: Vec<u32> = Vec::new();
     for spot in 0..=2 * live.tree.splits.len() {
         listed.extend(live.lists.rows(spot));
@@ -114,7 +118,7 @@ fn check_tree<C: Code + Value>(live: &LiveTree, rows: &[u32], soil: &Soil<'_, C>
     listed.sort_unstable();
     expected.sort_unstable();
     assert_eq!(listed, expected, "rows on lists");
-    let attached = LiveTree::attach(live.tree.clone(), live.birth, rows, soil);
+    let attached = LiveTree::attach(live.tree.clone(), live.birth, rows, online_rows);
     for spot in 0..=2 * live.tree.splits.len() {
         let sorted = |live: &LiveTree| {
             let mut rows: Vec<u32> = live.lists.rows(spot).collect();
@@ -123,7 +127,7 @@ fn check_tree<C: Code + Value>(live: &LiveTree, rows: &[u32], soil: &Soil<'_, C>
         };
         assert_eq!(sorted(live), sorted(&attached), "spot {spot}");
     }
-    assert!(live.is_consistent(soil), "leaves count their rows");
+    assert!(live.is_consistent(online_rows), "leaves count their rows");
     // Children come after their parents, or a file of this tree could not be trusted.
     for (index, split) in live.tree.splits.iter().enumerate() {
         assert!(split.links.iter().all(|link| link.as_split().is_none_or(|child| child > index)));
@@ -252,17 +256,17 @@ fn bytes_are_kept_within_their_limit() {
 
 #[test]
 fn answers_come_before_learning() {
-    // Labels that nothing predicts: answers must be no better than guessing, though every row is learnt by heart.
+    // Labels that nothing predicts: predictions must be no better than guessing, though every row is learnt by heart.
     let mut data = blobs(3000, 4, 2, 7);
     let mut rng = Rng::new(5, Purpose::Data, 9);
     data.labels.iter_mut().for_each(|label| *label = ClassId(rng.below(2)));
     let mut online = OnlineForest::new(&data.schema, &params(&[("n_trees", "20")])).unwrap();
-    let lessons = learn(&mut online, &data, 0, &[500], 2);
+    let updates = learn(&mut online, &data, 0, &[500], 2);
     let (mut right, mut at) = (0, 0);
-    for lesson in &lessons {
-        for answer in lesson.answers.rows() {
-            assert!((answer.sum() - 1.0).abs() < 1e-9);
-            right += usize::from(largest(answer) == Some(data.labels[at].index()));
+    for update in &updates {
+        for prediction in update.predictions.rows() {
+            assert!((prediction.sum() - 1.0).abs() < 1e-9);
+            right += usize::from(largest(prediction) == Some(data.labels[at].index()));
             at += 1;
         }
     }
@@ -306,16 +310,16 @@ fn an_abrupt_change_is_noticed_and_overcome() {
         *label = ClassId(1 - label.0);
     }
     let mut online = OnlineForest::new(&data.schema, &params(&[("n_trees", "20")])).unwrap();
-    let lessons = learn(&mut online, &data, 0, &[500], 2);
-    let drifts: Vec<hedgerow_core::Drift> = lessons.iter().flat_map(|l| l.drifts.clone()).collect();
+    let updates = learn(&mut online, &data, 0, &[500], 2);
+    let drifts: Vec<hedgerow_core::Drift> = updates.iter().flat_map(|l| l.drifts.clone()).collect();
     assert_eq!(drifts.len(), 1, "{drifts:?}");
     assert!((2950..3100).contains(&drifts[0].since) && drifts[0].noticed_at < 3500, "{drifts:?}");
-    let wrong = |lesson: &Lesson, first: usize| {
-        let rows = lesson.answers.rows().into_iter().zip(&data.labels[first..]);
-        rows.filter(|(answer, label)| largest(*answer) != Some(label.index())).count()
+    let wrong = |update: &Update, first: usize| {
+        let rows = update.predictions.rows().into_iter().zip(&data.labels[first..]);
+        rows.filter(|(prediction, label)| largest(*prediction) != Some(label.index())).count()
     };
-    assert!(wrong(&lessons[5], 2500) < 25, "before the change");
-    assert!(wrong(&lessons[8], 4000) < 25, "a thousand rows after it");
+    assert!(wrong(&updates[5], 2500) < 25, "before the change");
+    assert!(wrong(&updates[8], 4000) < 25, "a thousand rows after it");
     assert!(online.remembered_by_class().iter().sum::<usize>() < 3500, "what was out of date is gone");
 }
 
@@ -358,9 +362,9 @@ fn rows_sorted_by_class_do_not_drive_out_the_other_classes() {
     let mut online = learnt(&mixed, &[("n_trees", "20")], &[500], 2);
     learn(&mut online, &sorted, 0, &[500], 2);
     let x = mixed.features.to_array(0..3000);
-    let said = online.predict(x.view(), &Par::sequential()).unwrap();
-    let right = said.iter().zip(&mixed.labels).filter(|(a, b)| a == b).count();
-    assert!(right > 2900, "{right} of 3000; remembered {:?}", online.remembered_by_class());
+    let predicted = online.predict(x.view(), &Par::sequential()).unwrap();
+    let right = predicted.iter().zip(&mixed.labels).filter(|(a, b)| a == b).count();
+    assert!(right > 2900, "{right} of 3000; retained {:?}", online.remembered_by_class());
 }
 
 #[test]

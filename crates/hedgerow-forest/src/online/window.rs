@@ -1,55 +1,55 @@
-//! What the trees said about the newest rows before they learnt them.
+//! Prequential predictions of the newest rows.
 //!
-//! These answers are honest: nobody had seen the row. They rank the trees, calibrate the probabilities, and show drift.
+//! They rank the trees, calibrate the probabilities, and feed the drift detector.
 
 use hedgerow_core::ClassId;
 use ndarray::Array2;
 
 use crate::train::OutOfBag;
 
-/// Rows that are remembered.
+/// Rows in the window.
 pub(super) const ROWS: usize = 1024;
 pub(super) const WORDS: usize = ROWS / 64;
 
-/// The record of one tree: which of the newest rows it has judged without having seen them, and which of them it got right.
+/// The record of one tree: which of the newest rows it predicted before it learnt them, and which of them it predicted right.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Record {
-    pub(super) judged: [u64; WORDS],
+    pub(super) predicted: [u64; WORDS],
     pub(super) right: [u64; WORDS],
 }
 
 impl Default for Record {
     fn default() -> Self {
-        Self { judged: [0; WORDS], right: [0; WORDS] }
+        Self { predicted: [0; WORDS], right: [0; WORDS] }
     }
 }
 
 impl Record {
-    /// Notes an answer about the row of this number.
+    /// Records a prediction of the row of this number.
     #[inline]
     pub(super) fn note(&mut self, age: u64, right: bool) {
         let at = age as usize % ROWS;
         let bit = 1 << (at % 64);
-        self.judged[at / 64] |= bit;
+        self.predicted[at / 64] |= bit;
         self.right[at / 64] = self.right[at / 64] & !bit | u64::from(right) << (at % 64);
     }
 
-    /// Forgets what was said about the row of this number.
+    /// Drops the prediction of the row of this number.
     pub(super) fn clear(&mut self, age: u64) {
         let at = age as usize % ROWS;
-        self.judged[at / 64] &= !(1 << (at % 64));
+        self.predicted[at / 64] &= !(1 << (at % 64));
         self.right[at / 64] &= !(1 << (at % 64));
     }
 
-    /// Rows judged and rows right, of all or of those in a mask.
+    /// Rows predicted and rows predicted right, of all or of those in a mask.
     pub(super) fn counts(&self, mask: Option<&[u64; WORDS]>) -> (u32, u32) {
-        let (mut judged, mut right) = (0, 0);
+        let (mut predicted, mut right) = (0, 0);
         for word in 0..WORDS {
             let mask = mask.map_or(u64::MAX, |mask| mask[word]);
-            judged += (self.judged[word] & mask).count_ones();
+            predicted += (self.predicted[word] & mask).count_ones();
             right += (self.right[word] & mask).count_ones();
         }
-        (judged, right)
+        (predicted, right)
     }
 }
 
@@ -67,18 +67,18 @@ pub(super) fn add_row(mask: &mut Mask, age: u64) {
     mask[at / 64] |= 1 << (at % 64);
 }
 
-/// What the whole forest said about the newest rows.
+/// The votes of the whole forest for the newest rows.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Window {
-    /// For each of the newest rows, in a ring: shares summed over trees, for each way to weigh leaves one number a class.
+    /// For each of the newest rows, in a ring: shares summed over trees, for each leaf weight one number a class.
     pub(super) shares: Vec<Vec<f32>>,
     pub(super) labels: Vec<u16>,
-    /// Trees that had answered.
+    /// Trees that voted.
     pub(super) n_trees: Vec<u32>,
 }
 
 impl Window {
-    /// Notes what the trees said about the row of this number, all in all.
+    /// Records the summed votes for the row of this number.
     pub(super) fn note(&mut self, age: u64, shares: &[f64], label: u16, n_trees: u32) {
         let at = age as usize % ROWS;
         if at >= self.labels.len() {
@@ -92,7 +92,7 @@ impl Window {
         self.n_trees[at] = n_trees;
     }
 
-    /// Forgets what was said about rows before the one of a number: before a change, it says little about what comes.
+    /// Drops the predictions of rows before the one of a number, which are from before a concept drift.
     pub(super) fn forget_before(&mut self, since: u64, seen: u64) {
         for age in seen.saturating_sub(ROWS as u64)..since {
             if let Some(n_trees) = self.n_trees.get_mut(age as usize % ROWS) {
@@ -101,20 +101,20 @@ impl Window {
         }
     }
 
-    /// The answers as out-of-bag answers, one table for each of so many ways to weigh leaves, and the truth.
-    pub(super) fn answers(&self, n_ways: usize, n_classes: usize) -> (Vec<OutOfBag>, Vec<ClassId>) {
-        let table = |way: usize| {
+    /// The predictions in the form of out-of-bag predictions, one table for each leaf weight, and the labels.
+    pub(super) fn predictions(&self, n_ways: usize, n_classes: usize) -> (Vec<OutOfBag>, Vec<ClassId>) {
+        let table = |number: usize| {
             let mut shares = Array2::zeros((self.labels.len(), n_classes));
             for (mut to, from) in shares.rows_mut().into_iter().zip(&self.shares) {
                 // As many classes as were known then.
                 let known = from.len() / n_ways;
-                for (to, &from) in to.iter_mut().zip(&from[way * known..]).take(known) {
+                for (to, &from) in to.iter_mut().zip(&from[number * known..]).take(known) {
                     *to = from;
                 }
             }
-            let mut answers = OutOfBag { shares, n_trees: self.n_trees.clone() };
-            answers.scale();
-            answers
+            let mut table = OutOfBag { shares, n_trees: self.n_trees.clone() };
+            table.scale();
+            table
         };
         let labels = self.labels.iter().map(|&class| ClassId(u32::from(class))).collect();
         ((0..n_ways).map(table).collect(), labels)

@@ -1,8 +1,10 @@
 //! Keeping to a number of bytes, and knowing when it no longer pays.
 
+use std::sync::Arc;
+
 use hedgerow_core::{Budget, Dataset, Error, Result};
 
-use super::Tally;
+use super::oob::Tally;
 use crate::bag::Bagging;
 use crate::params::ForestParams;
 use crate::tree::Tree;
@@ -31,7 +33,7 @@ impl Limiter {
         let tables = 4 * n_rows.min(u64::from(u16::MAX)) * data.schema.n_features() as u64;
         let codes = if is_bytes { 0 } else { 2 * values + tables + 8 * n_rows * threads as u64 };
         let shared = codes + n_rows * (4 + 2);
-        // For each thread the bag (rows, rows set aside, how often, verdicts), and the rows a search looks at.
+        // For each thread the bag (rows, rows set aside, how often, votes), and the rows a search looks at.
         let bag = if params.bagging == Bagging::Bootstrap { 14 * n_rows / 10 } else { n_rows };
         let looked_at = if params.sample_rows == 0 { 48 * bag } else { 0 };
         let each = bag * (4 + 4 + 1 + 8) + looked_at + (1 << 20);
@@ -66,7 +68,7 @@ impl Limiter {
     }
 
     /// How many more trees of the size of those so far still fit; none if not one.
-    pub(super) fn affordable(&self, trees: &[Tree]) -> Option<usize> {
+    pub(super) fn affordable(&self, trees: &[Arc<Tree>]) -> Option<usize> {
         let Some(limit) = self.for_trees else { return Some(usize::MAX) };
         if trees.is_empty() {
             return Some(1);
@@ -79,7 +81,7 @@ impl Limiter {
     }
 
     /// Bytes that one of the trees grown side by side may take.
-    pub(super) fn bytes_for_a_tree(&self, trees: &[Tree]) -> usize {
+    pub(super) fn bytes_for_a_tree(&self, trees: &[Arc<Tree>]) -> usize {
         let Some(limit) = self.for_trees else { return usize::MAX };
         let used: u64 = trees.iter().map(|t| t.bytes() as u64).sum();
         let side_by_side = if trees.is_empty() { 1 } else { self.threads as u64 };
@@ -97,6 +99,11 @@ pub(super) struct Patience {
 impl Patience {
     pub(super) fn new(rounds: usize) -> Self {
         Self { rounds, best: -1.0, best_at: 0 }
+    }
+
+    /// Whether there is any: otherwise nothing is ever over.
+    pub(super) fn is_on(&self) -> bool {
+        self.rounds > 0
     }
 
     pub(super) fn is_over(&mut self, n_trees: usize, accuracy: Option<f64>) -> bool {

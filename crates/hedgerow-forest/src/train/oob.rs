@@ -1,15 +1,15 @@
-//! What the trees that did not see a row say about it.
+//! Out-of-bag predictions: those of the trees whose bag left the row out.
 
 use hedgerow_core::{ClassId, Dataset, Par};
 use ndarray::{Array2, ArrayView1, Axis};
 
 use crate::Forest;
-use crate::calibration::{self, Answers, MOST_DECIDING, tilt};
-use crate::grow::Verdicts;
+use crate::calibration::{self, MOST_DECIDING, WeightedPredictions, prior_shift};
+use crate::grow::LeftOutVotes;
+use crate::leaf_weight::LeafWeight;
 use crate::params::ForestParams;
-use crate::say::Say;
 
-/// Out-of-bag answers: an honest estimate from the training rows themselves.
+/// Out-of-bag predictions (Breiman, 2001).
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutOfBag {
     /// For each row, class shares summed over the trees that did not see it.
@@ -18,12 +18,12 @@ pub struct OutOfBag {
     pub n_trees: Vec<u32>,
 }
 
-/// Out-of-bag answers while trees are added: one table for each way to weigh leaves.
+/// Out-of-bag predictions while trees are added: one table for each leaf weight.
 #[derive(Clone)]
 pub(super) struct Tally {
-    says: Vec<Say>,
+    leaf_weights: Vec<LeafWeight>,
     tables: Vec<OutOfBag>,
-    /// The same for every other tree and some rows only, to tell how answers change with the number of trees.
+    /// The same for every other tree and some rows only, to tell how predictions change with the number of trees.
     halves: Vec<OutOfBag>,
     /// The rows of `halves`: every so many.
     stride: usize,
@@ -32,33 +32,33 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn new(n_rows: usize, n_classes: usize, params: &ForestParams) -> Self {
-        let says = Say::candidates(params);
+        let leaf_weights = LeafWeight::candidates(params);
         let tables = |n: usize, n_rows: usize| vec![OutOfBag::empty(n_rows, n_classes); n];
         let stride = n_rows.div_ceil(MOST_DECIDING).max(1);
-        let n_halves = if says.len() > 1 { says.len() } else { 0 };
+        let n_halves = if leaf_weights.len() > 1 { leaf_weights.len() } else { 0 };
         Self {
-            tables: tables(says.len(), n_rows),
+            tables: tables(leaf_weights.len(), n_rows),
             halves: tables(n_halves, n_rows.div_ceil(stride)),
             stride,
-            says,
+            leaf_weights,
             n_trees: 0,
         }
     }
 
-    /// Bytes of the tables, and of the probabilities and ranks that judging them takes.
+    /// Bytes of the tables, and of the probabilities and ranks that evaluating them takes.
     pub(super) fn bytes(n_rows: usize, n_classes: usize, params: &ForestParams) -> u64 {
         let table = 4 * n_classes as u64 + 4;
-        (n_rows as u64) * (Say::n_candidates(params) as u64 * table + 8 * n_classes as u64 + 48)
+        (n_rows as u64) * (LeafWeight::n_candidates(params) as u64 * table + 8 * n_classes as u64 + 48)
     }
 
-    /// Adds what one tree said about the rows it had not seen. Trees must come in order: sums of floats depend on it.
-    pub(super) fn add(&mut self, verdicts: &Verdicts) {
-        for (say, table) in self.says.iter().zip(&mut self.tables) {
-            table.add(verdicts, say, 1);
+    /// Adds the votes of one tree for the rows it left out. Trees must come in order: sums of floats depend on it.
+    pub(super) fn add(&mut self, left_out_votes: &LeftOutVotes) {
+        for (leaf_weight, table) in self.leaf_weights.iter().zip(&mut self.tables) {
+            table.add(left_out_votes, leaf_weight, 1);
         }
         if self.n_trees.is_multiple_of(2) {
-            for (say, table) in self.says.iter().zip(&mut self.halves) {
-                table.add(verdicts, say, self.stride);
+            for (leaf_weight, table) in self.leaf_weights.iter().zip(&mut self.halves) {
+                table.add(left_out_votes, leaf_weight, self.stride);
             }
         }
         self.n_trees += 1;
@@ -69,55 +69,55 @@ impl Tally {
         &self.tables[0]
     }
 
-    /// The best way to weigh leaves, and the answers it gives.
+    /// The best leaf weight, and its predictions.
     pub(super) fn finish(
         mut self,
         labels: &[ClassId],
         weight: impl Fn(usize) -> f64,
         par: &Par,
-    ) -> (Say, OutOfBag) {
+    ) -> (LeafWeight, OutOfBag) {
         let mut chosen = 0;
-        if self.says.len() > 1 {
+        if self.leaf_weights.len() > 1 {
             self.tables.iter_mut().chain(&mut self.halves).for_each(OutOfBag::scale);
             let rows: Vec<usize> = (0..labels.len()).step_by(self.stride).collect();
             let whole: Vec<OutOfBag> = self.tables.iter().map(|table| table.select(&rows)).collect();
-            let answers = Answers {
+            let predictions = WeightedPredictions {
                 whole: &whole,
                 half: &self.halves,
                 labels: &rows.iter().map(|&row| labels[row]).collect::<Vec<_>>(),
                 weights: &rows.iter().map(|&row| weight(row)).collect::<Vec<_>>(),
                 n_trees: self.n_trees,
             };
-            chosen = calibration::choose(answers, 0, None, par).0;
+            chosen = calibration::choose(predictions, 0, None, par).0;
         }
-        (self.says.swap_remove(chosen), self.tables.swap_remove(chosen))
+        (self.leaf_weights.swap_remove(chosen), self.tables.swap_remove(chosen))
     }
 }
 
 impl OutOfBag {
-    /// Before any tree has said something.
+    /// Before any tree has voted.
     pub(super) fn empty(n_rows: usize, n_classes: usize) -> Self {
         Self { shares: Array2::zeros((n_rows, n_classes)), n_trees: vec![0; n_rows] }
     }
 
-    /// What each row is taken for; none of those that no tree has answered.
-    pub fn said(&self) -> Vec<Option<usize>> {
-        let answered = self.shares.axis_iter(Axis(0)).zip(&self.n_trees);
+    /// The class predicted for each row; none for rows without votes.
+    pub fn predicted(&self) -> Vec<Option<usize>> {
+        let votes = self.shares.axis_iter(Axis(0)).zip(&self.n_trees);
         let best = |(shares, n): (ArrayView1<'_, f32>, &u32)| {
             let first = |best: (usize, f32), (class, &share): (usize, &f32)| {
                 if share > best.1 { (class, share) } else { best }
             };
             (*n > 0).then(|| shares.iter().enumerate().fold((0, f32::NEG_INFINITY), first).0)
         };
-        answered.map(best).collect()
+        votes.map(best).collect()
     }
 
-    /// Adds a tree's answers about every so many of the rows.
-    pub(super) fn add(&mut self, verdicts: &Verdicts, say: &Say, stride: usize) {
+    /// Adds a tree's votes for every `stride`-th row.
+    pub(super) fn add(&mut self, left_out_votes: &LeftOutVotes, leaf_weight: &LeafWeight, stride: usize) {
         let n_classes = self.shares.ncols();
         let Some(table) = self.shares.as_slice_mut() else { return };
-        verdicts.visit(|rows, size, shares| {
-            let counts = say.of(size) as f32;
+        left_out_votes.visit(|rows, size, shares| {
+            let counts = leaf_weight.of(size) as f32;
             for &row in rows {
                 let row = row as usize;
                 if stride > 1 && !row.is_multiple_of(stride) {
@@ -150,25 +150,25 @@ impl OutOfBag {
         }
     }
 
-    /// Share of the rows with out-of-bag answers that those answers get right, each row counting as much as it weighs; none
+    /// Share of the rows with out-of-bag predictions that are predicted right, each row counting as much as it weighs; none
     /// if there are no such rows.
     pub fn accuracy(&self, data: &Dataset) -> Option<f64> {
-        let (mut judged, mut right) = (0.0, 0.0);
+        let (mut predicted, mut right) = (0.0, 0.0);
         let rows = self.shares.axis_iter(Axis(0)).zip(&self.n_trees).zip(&data.labels);
         for (row, ((shares, &n), label)) in rows.enumerate() {
             if n > 0 {
                 let weight = data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
-                judged += weight;
+                predicted += weight;
                 let own = shares[label.index()];
                 let beaten =
                     shares.iter().enumerate().any(|(c, &s)| s > own || (s == own && c < label.index()));
                 right += if beaten { 0.0 } else { weight };
             }
         }
-        (judged > 0.0).then(|| right / judged)
+        (predicted > 0.0).then(|| right / predicted)
     }
 
-    /// Probabilities for each row, calibrated and tilted as the forest's own answers are; rows that every tree has seen get
+    /// Probabilities for each row, calibrated and shifted as the forest's own predictions are; rows that every tree has seen get
     /// `NaN`.
     pub fn probabilities(&self, forest: &Forest) -> Array2<f64> {
         let Some(calibration) = &forest.calibration else { return self.mean_shares() };
@@ -177,7 +177,7 @@ impl OutOfBag {
             match row.as_slice_mut() {
                 Some(row) if n > 0 => {
                     calibration.apply(row, f64::from(n));
-                    tilt::apply(&forest.tilt, row);
+                    prior_shift::apply(&forest.prior_shift, row);
                 }
                 _ => row.fill(f64::NAN),
             }

@@ -4,7 +4,7 @@
 //! weight each, classes rising.
 
 use super::{Link, Target, Tree};
-use crate::say::Say;
+use crate::leaf_weight::LeafWeight;
 
 /// A class and its weight in a leaf; in the first entry of a leaf, the number of classes and the total weight.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +31,7 @@ impl Tree {
         total *= scale;
         let at = self.leaves.len();
         let Some(link) = Link::listed(at) else {
-            // 2^30 entries are 8 GiB in one tree: out of reach of any real data, and still an honest answer.
+            // 2^30 entries are 8 GiB in one tree: out of reach of any real data, and still a valid leaf.
             let favorite = classes.iter().max_by(|a, b| a.1.total_cmp(&b.1)).map_or(0, |c| c.0);
             return Link::pure(favorite, 1).unwrap_or_default();
         };
@@ -65,13 +65,13 @@ impl Tree {
 
     /// Adds the class shares of a leaf to `out`, each times what the leaf counts.
     #[inline]
-    pub(crate) fn add_shares(&self, leaf: Link, say: &Say, out: &mut [f64]) {
+    pub(crate) fn add_shares(&self, leaf: Link, leaf_weight: &LeafWeight, out: &mut [f64]) {
         match leaf.target() {
             Target::Split(_) => {}
-            Target::Pure { class, rows } => out[class] += say.of(rows as f32),
+            Target::Pure { class, rows } => out[class] += leaf_weight.of(rows as f32),
             Target::Listed(at) => {
                 let total = self.leaves[at].weight;
-                let counts = say.of(total);
+                let counts = leaf_weight.of(total);
                 for entry in listed(&self.leaves, at) {
                     out[entry.class as usize] += counts * (f64::from(entry.weight) / f64::from(total));
                 }
@@ -81,7 +81,7 @@ impl Tree {
 
     /// Adds a vote for the favorite class of a leaf (of equals, the first) to `out`, times what the leaf counts.
     #[inline]
-    pub(crate) fn add_vote(&self, leaf: Link, say: &Say, out: &mut [f64]) {
+    pub(crate) fn add_vote(&self, leaf: Link, leaf_weight: &LeafWeight, out: &mut [f64]) {
         let (mut favorite, mut most, mut size) = (0, f32::NEG_INFINITY, 0.0);
         self.visit_leaf(leaf, |class, weight| {
             size += weight;
@@ -89,7 +89,7 @@ impl Tree {
                 (favorite, most) = (class, weight);
             }
         });
-        out[favorite] += say.of(size);
+        out[favorite] += leaf_weight.of(size);
     }
 }
 

@@ -12,7 +12,7 @@ pub struct Split {
     pub(crate) feature: u16,
     /// [`MISSING_LEFT`], [`CATEGORIES`], [`LONG_SET`].
     pub(crate) flags: u16,
-    /// Where a yes leads, and where a no leads. An array, so that the answer is an address and not a branch to guess.
+    /// Where a yes leads, and where a no leads. An array, so that the comparison is an address and not a branch to guess.
     pub(crate) links: [Link; 2],
 }
 

@@ -1,9 +1,9 @@
-//! Expectation propagation with the probit likelihood (spec 000, A22): one site a row, moments matched in turn.
+//! Expectation propagation with the probit likelihood (Minka, 2001; Rasmussen & Williams, 2006, algorithm 3.5): one site a row, moments matched in turn.
 
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2};
 
-use super::{Machine, check, factor_of_one_and};
+use super::{BinaryPosterior, check, factor_of_one_and};
 use crate::ivm::site::Site;
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
@@ -55,10 +55,10 @@ impl Ep {
         Ok(Self { kernel, x, tau, nu, alpha, factor, log_evidence, n_sweeps })
     }
 
-    /// What answers need.
-    pub(crate) fn into_machine(self) -> Machine {
+    /// What predictions need.
+    pub(crate) fn into_posterior(self) -> BinaryPosterior {
         let root = self.tau.mapv(libm::sqrt);
-        Machine { alpha: self.alpha, root, factor: self.factor, log_evidence: self.log_evidence }
+        BinaryPosterior { alpha: self.alpha, root, factor: self.factor, log_evidence: self.log_evidence }
     }
 
     /// The kernel.

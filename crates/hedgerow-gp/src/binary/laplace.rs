@@ -1,10 +1,10 @@
-//! Laplace's method (spec 001, A25): the Gaussian at the peak of the posterior, with its curvature.
+//! Laplace's method (Rasmussen & Williams, 2006, section 3.4): the Gaussian at the peak of the posterior, with its curvature.
 
 use hedgerow_core::{Budget, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::newton::{Peak, locals};
-use super::{Machine, check};
+use super::{BinaryPosterior, check};
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
 use crate::linalg::{Cholesky, mat_mul};
@@ -79,9 +79,9 @@ impl Laplace {
         Ok(Self::at(kernel.clone(), likelihood, x, y, Peak::find(k, likelihood, y, par)?))
     }
 
-    /// What answers need.
-    pub(crate) fn into_machine(self) -> Machine {
-        Machine {
+    /// What predictions need.
+    pub(crate) fn into_posterior(self) -> BinaryPosterior {
+        BinaryPosterior {
             alpha: self.gradient,
             root: self.root,
             factor: self.factor,

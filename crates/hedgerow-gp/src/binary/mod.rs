@@ -22,7 +22,7 @@ const ROWS: usize = 64;
 
 /// What either method knows at the training rows: the mean elsewhere is kᵀα, the variance k** − |L⁻¹ R k|² with R = diag(root).
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Machine {
+pub(crate) struct BinaryPosterior {
     pub(crate) alpha: Array1<f64>,
     pub(crate) root: Array1<f64>,
     pub(crate) factor: Cholesky,

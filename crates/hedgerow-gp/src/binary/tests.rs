@@ -43,16 +43,16 @@ fn one_row_by_quadrature() {
     let ep = Ep::fit(kernel.clone(), x.view(), &[1.0], &par).unwrap();
     // Φ is symmetric, so the evidence is one half exactly, and a single site makes EP exact.
     assert!((ep.log_evidence() - 0.5_f64.ln()).abs() < 1e-9);
-    let (mut z, mut first, mut answer) = (0.0, 0.0, 0.0);
+    let (mut z, mut first, mut exact) = (0.0, 0.0, 0.0);
     for i in 0..200_000 {
         let t = -12.0 + 24.0 * (f64::from(i) + 0.5) / 200_000.0;
         let f = variance.sqrt() * t;
         let weight = (-0.5 * t * t).exp() * normal_cdf(f);
-        (z, first, answer) = (z + weight, first + weight * f, answer + weight * normal_cdf(f));
+        (z, first, exact) = (z + weight, first + weight * f, exact + weight * normal_cdf(f));
     }
     assert!((ep.latent(x.view(), &par).unwrap().mean[0] - first / z).abs() < 1e-6);
-    // The answer takes the posterior for a Gaussian, which it nearly is.
-    assert!((ep.probability(x.view(), &par).unwrap()[0] - answer / z).abs() < 0.01);
+    // EP takes the posterior for a Gaussian, which it nearly is.
+    assert!((ep.probability(x.view(), &par).unwrap()[0] - exact / z).abs() < 0.01);
 }
 
 /// Newton's method without any of the algebra that keeps it stable.

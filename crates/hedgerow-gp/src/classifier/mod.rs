@@ -27,10 +27,10 @@ use crate::likelihood::Likelihood;
 use crate::prepare::Preparation;
 use crate::softmax::SoftmaxLaplace;
 
-/// Rows that answers are computed for together.
+/// Rows that are predicted together.
 const BLOCK: usize = 256;
 
-/// A classifier that remembers all of its training rows.
+/// A classifier that keeps all of its training rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpClassifier {
     params: GpParams,
@@ -67,7 +67,7 @@ struct Task<'a> {
 }
 
 impl GpClassifier {
-    /// Fits a process to a data set. Row weights are not looked at.
+    /// Fits a Gaussian process to a data set. Row weights are ignored.
     pub fn fit(data: &Dataset, params: &Checked<GpParams>, training: &Training<'_>) -> Result<FittedGp> {
         data.check_trainable()?;
         let params = params.get();
@@ -208,7 +208,7 @@ impl<'a> Task<'a> {
         }
     }
 
-    /// A machine for each class that has rows; of two classes, for the second.
+    /// A one-vs-rest classifier for each class that has rows; of two classes, for the second.
     fn each_class(
         &self,
         kernel: &Kernel,
@@ -225,26 +225,26 @@ impl<'a> Task<'a> {
             if y.iter().all(|y| *y < 0.0) {
                 return Ok(None);
             }
-            let machine = if is_laplace {
-                Laplace::on_matrix(kernel, likelihood, self.x.view(), &k, &y, par)?.into_machine()
+            let posterior = if is_laplace {
+                Laplace::on_matrix(kernel, likelihood, self.x.view(), &k, &y, par)?.into_posterior()
             } else {
-                Ep::on_matrix(kernel, self.x.view(), &k, &y, par)?.into_machine()
+                Ep::on_matrix(kernel, self.x.view(), &k, &y, par)?.into_posterior()
             };
             training.observer.progress(Progress { done: column + 1, total: Some(n_columns), accuracy: None });
-            Ok(Some(machine))
+            Ok(Some(posterior))
         };
         // Sweeps over single rows use one thread each; factors of matrices use all.
-        let machines: Vec<Result<_>> = if is_laplace {
+        let posteriors: Vec<Result<_>> = if is_laplace {
             (0..n_columns).map(|column| one(column, training.par)).collect()
         } else {
             training.par.map(n_columns, |column| one(column, &training.par.alone()))
         };
-        let mut machines = machines.into_iter().collect::<Result<Vec<_>>>()?;
-        let log_evidence = machines.iter().flatten().map(|m| m.log_evidence).sum();
+        let mut posteriors = posteriors.into_iter().collect::<Result<Vec<_>>>()?;
+        let log_evidence = posteriors.iter().flatten().map(|m| m.log_evidence).sum();
         if self.n_classes == 2 {
-            machines.insert(0, None);
+            posteriors.insert(0, None);
         }
-        Ok((Rule::Latent { machines, likelihood }, Some(log_evidence)))
+        Ok((Rule::Latent { posteriors, likelihood }, Some(log_evidence)))
     }
 }
 
@@ -265,11 +265,11 @@ impl Classifier for GpClassifier {
         let blocks = par.map(x.nrows().div_ceil(BLOCK), |block| {
             let rows = ndarray::s![block * BLOCK..((block + 1) * BLOCK).min(x.nrows()), ..];
             let prepared = self.preparation.map(x.slice(rows));
-            self.rule.answer(&self.kernel, self.x.view(), prepared.view(), self.n_classes)
+            self.rule.predict(&self.kernel, self.x.view(), prepared.view(), self.n_classes)
         });
-        for (block, answers) in blocks.into_iter().enumerate() {
-            let rows = ndarray::s![block * BLOCK..block * BLOCK + answers.nrows(), ..];
-            out.slice_mut(rows).assign(&answers);
+        for (block, predictions) in blocks.into_iter().enumerate() {
+            let rows = ndarray::s![block * BLOCK..block * BLOCK + predictions.nrows(), ..];
+            out.slice_mut(rows).assign(&predictions);
         }
     }
 }

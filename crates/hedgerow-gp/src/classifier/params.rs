@@ -1,4 +1,4 @@
-//! How a Gaussian process is trained.
+//! Parameters of a Gaussian process classifier.
 
 use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::kernel::{Kernel, Metric, Shape};
 use crate::likelihood::Likelihood;
 
-/// How labels are tied to the process.
+/// How labels are tied to the latent function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GpMethod {
@@ -99,11 +99,11 @@ impl KernelName {
     }
 }
 
-/// How a Gaussian process is trained.
+/// Parameters of a Gaussian process classifier.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GpParams {
-    /// How labels are tied to the process: labels (regression on labels, the fastest), laplace, ep, softmax, dsgq, cik or sik.
+    /// How labels are tied to the latent function: labels (regression on labels, the fastest), laplace, ep, softmax, dsgq, cik or sik.
     pub method: GpMethod,
     /// Kernel: rbf, matern12, matern32, matern52, rational-quadratic, exponential, inverse-multiquadric, linear or polynomial.
     pub kernel: KernelName,

@@ -1,9 +1,9 @@
-//! What was learnt, and how it answers.
+//! What was learnt, and how it predicts.
 
 use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use crate::binary::Machine;
+use crate::binary::BinaryPosterior;
 use crate::dsgq::Dsgq;
 use crate::kernel::Kernel;
 use crate::kriging::{JEFFREYS_RATIO, to_shares, to_simplex};
@@ -19,8 +19,8 @@ pub(super) const LEAST: f64 = 1e-9;
 pub(super) enum Rule {
     /// Scores are offsets + kᵀ weights: a column a class, or one for the second of two classes.
     Linear { weights: Array2<f64>, offsets: Array1<f64>, reading: Reading },
-    /// One machine a class, none for a class without rows; of two classes, for the second only.
-    Latent { machines: Vec<Option<Machine>>, likelihood: Likelihood },
+    /// The posterior of one one-vs-rest classifier a class, none for a class without rows; of two classes, for the second only.
+    Latent { posteriors: Vec<Option<BinaryPosterior>>, likelihood: Likelihood },
     /// All classes at once.
     Softmax(SoftmaxLaplace),
     /// One task a class, or one for the second of two classes.
@@ -40,7 +40,7 @@ pub(super) enum Reading {
 
 impl Rule {
     /// Probabilities for prepared rows: a column a class.
-    pub(super) fn answer(
+    pub(super) fn predict(
         &self,
         kernel: &Kernel,
         rows: ArrayView2<'_, f64>,
@@ -81,15 +81,15 @@ impl Rule {
                 });
                 Ok(scores)
             }
-            Self::Latent { machines, likelihood } => {
+            Self::Latent { posteriors, likelihood } => {
                 let cross = kernel.cross(x, rows, &par);
                 let own = kernel.diagonal(x);
                 let mut out = Array2::zeros((x.nrows(), n_classes));
-                for (class, machine) in machines.iter().enumerate() {
-                    let Some(machine) = machine else { continue };
-                    let mean = cross.dot(&machine.alpha);
-                    let mut solved = &cross * &machine.root;
-                    machine.factor.forward_rows(&mut solved, &par);
+                for (class, posterior) in posteriors.iter().enumerate() {
+                    let Some(posterior) = posterior else { continue };
+                    let mean = cross.dot(&posterior.alpha);
+                    let mut solved = &cross * &posterior.root;
+                    posterior.factor.forward_rows(&mut solved, &par);
                     let explained = solved.map_axis(Axis(1), |row| row.dot(&row));
                     for i in 0..x.nrows() {
                         out[(i, class)] = likelihood.probability(mean[i], (own[i] - explained[i]).max(0.0));
@@ -109,9 +109,9 @@ impl Rule {
     pub(super) fn bytes(&self) -> usize {
         let numbers = match self {
             Self::Linear { weights, offsets, .. } => weights.len() + offsets.len(),
-            Self::Latent { machines, .. } => {
-                let each = |m: &Machine| m.alpha.len() + m.root.len() + m.factor.n() * m.factor.n();
-                machines.iter().flatten().map(each).sum()
+            Self::Latent { posteriors, .. } => {
+                let each = |m: &BinaryPosterior| m.alpha.len() + m.root.len() + m.factor.n() * m.factor.n();
+                posteriors.iter().flatten().map(each).sum()
             }
             Self::Softmax(model) => {
                 let (n, c) = model.gradient().dim();

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::rule::{Reading, Rule};
 use super::{GpClassifier, GpMethod, GpParams};
-use crate::binary::{Machine, factor_of_one_and};
+use crate::binary::{BinaryPosterior, factor_of_one_and};
 use crate::dsgq::{Draws, Dsgq};
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
@@ -15,7 +15,7 @@ use crate::prepare::Preparation;
 use crate::saved::Saved;
 use crate::softmax::SoftmaxLaplace;
 
-/// What a model file says of a [`GpClassifier`] beside its tables.
+/// What a model file holds of a [`GpClassifier`] beside its tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct GpFacts {
     params: GpParams,
@@ -24,7 +24,7 @@ pub struct GpFacts {
     kernel: Kernel,
     /// From scores to probabilities, where that takes curves.
     curves: Vec<Platt>,
-    /// Classes that have a machine, or tasks that have draws.
+    /// Classes that have a posterior, or tasks that have draws.
     columns: Vec<usize>,
 }
 
@@ -37,8 +37,8 @@ impl Saved for GpClassifier {
             _ => Vec::new(),
         };
         let columns = match &self.rule {
-            Rule::Latent { machines, .. } => {
-                machines.iter().enumerate().filter(|(_, m)| m.is_some()).map(|(class, _)| class).collect()
+            Rule::Latent { posteriors, .. } => {
+                posteriors.iter().enumerate().filter(|(_, m)| m.is_some()).map(|(class, _)| class).collect()
             }
             Rule::Dsgq(model) => (0..model.draws().len()).collect(),
             _ => Vec::new(),
@@ -55,12 +55,12 @@ impl Saved for GpClassifier {
                 tables.push(("weights".into(), CowArray::from(weights.view())));
                 tables.push(("offsets".into(), CowArray::from(offsets.view().insert_axis(Axis(0)))));
             }
-            Rule::Latent { machines, .. } => {
-                for (class, machine) in machines.iter().enumerate() {
-                    let Some(machine) = machine else { continue };
+            Rule::Latent { posteriors, .. } => {
+                for (class, posterior) in posteriors.iter().enumerate() {
+                    let Some(posterior) = posterior else { continue };
                     let row = |v| CowArray::from(ndarray::ArrayView1::insert_axis(v, Axis(0)));
-                    tables.push((format!("alpha.{class}"), row(machine.alpha.view())));
-                    tables.push((format!("root.{class}"), row(machine.root.view())));
+                    tables.push((format!("alpha.{class}"), row(posterior.alpha.view())));
+                    tables.push((format!("root.{class}"), row(posterior.root.view())));
                 }
             }
             Rule::Softmax(model) => tables.push(("gradient".into(), CowArray::from(model.gradient().view()))),
@@ -106,17 +106,17 @@ impl Saved for GpClassifier {
                 let is_laplace = params.method == GpMethod::Laplace;
                 let likelihood = if is_laplace { params.likelihood } else { Likelihood::Probit };
                 let k = kernel.lower(x.view(), &par);
-                let mut machines = vec![None; n_classes];
+                let mut posteriors = vec![None; n_classes];
                 for class in columns {
-                    let Some(place) = machines.get_mut(class) else {
+                    let Some(place) = posteriors.get_mut(class) else {
                         return Err(wrong(format!("class {class} of {n_classes}")));
                     };
                     let alpha = sized(table, &format!("alpha.{class}"), (1, n))?.row(0).to_owned();
                     let root = sized(table, &format!("root.{class}"), (1, n))?.row(0).to_owned();
                     let factor = factor_of_one_and(&k, &root, &par)?;
-                    *place = Some(Machine { alpha, root, factor, log_evidence: f64::NAN });
+                    *place = Some(BinaryPosterior { alpha, root, factor, log_evidence: f64::NAN });
                 }
-                Rule::Latent { machines, likelihood }
+                Rule::Latent { posteriors, likelihood }
             }
             GpMethod::Softmax => {
                 let gradient = sized(table, "gradient", (n, n_classes))?;

@@ -96,7 +96,7 @@ impl Search<'_> {
     }
 
     /// Label regression: lengths first, then noise, then lengths nearby; what is compared is the log-loss of calibrated
-    /// leave-one-out answers.
+    /// leave-one-out predictions.
     fn by_leaving_out(&self, task: &Task<'_>) -> Result<Chosen> {
         let params = self.params;
         let first = if params.length_scale > 0.0 { params.length_scale } else { 0.5 * self.typical.distance };

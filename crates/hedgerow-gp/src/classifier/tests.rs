@@ -34,8 +34,9 @@ fn quick(method: GpMethod) -> GpParams {
 }
 
 fn right(model: &GpClassifier, data: &Dataset) -> usize {
-    let said = model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
-    said.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+    let predicted =
+        model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
+    predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
 }
 
 /// Blobs near enough to each other that not every row is easy.
@@ -127,7 +128,7 @@ fn every_kernel_works_with_and_without_a_length_a_column() {
     }
 }
 
-/// One column says everything, the other nothing.
+/// One column decides the label, the other is noise.
 #[test]
 fn lengths_tell_which_columns_matter() {
     let mut rng = Rng::new(4, Purpose::Data, 0);

@@ -1,13 +1,13 @@
 //! A kernel for each class, near the one that all share.
 //!
-//! Each class tries a few lengths and variances around the shared pair. What counts is its own log-loss against the rest, by a curve of its own, on rows that are active in
-//! neither machine. Every other row chooses; a class keeps its choice only if the rows that did not choose are better off by more than chance.
+//! Each class tries a few lengths and variances around the shared pair. What counts is its own calibrated log-loss against the rest on rows that are in neither
+//! active set. Every other row chooses; a class keeps its choice only if the rows that did not choose are better off by more than chance.
 
-use hedgerow_core::Result;
+use hedgerow_core::{Result, Training};
 
+use super::one_vs_rest::OneVsRest;
 use super::params::IvmParams;
-use super::task::{Machines, Task};
-use super::tune::on_sample;
+use super::rows::TrainingRows;
 use crate::platt::Platt;
 
 /// Parts of the shared length and of the shared variance that are tried.
@@ -19,40 +19,44 @@ const ERRORS: f64 = 2.0;
 const LEAST_ROWS: usize = 50;
 
 /// Length scale and variance of each class; none if all keep the shared pair.
-pub(super) fn find(task: &Task<'_>, params: &IvmParams, shared: [f64; 2]) -> Result<Vec<[f64; 2]>> {
+pub(super) fn find(
+    rows: &TrainingRows,
+    params: &IvmParams,
+    shared: [f64; 2],
+    training: &Training<'_>,
+) -> Result<Vec<[f64; 2]>> {
     let [length, variance] = shared;
     let lengths = LENGTHS.iter().filter(|_| params.length_scale == 0.0).map(|part| [part * length, variance]);
     let variances =
         VARIANCES.iter().filter(|_| params.signal_variance == 0.0).map(|part| [length, part * variance]);
     let tried: Vec<[f64; 2]> = lengths.chain(variances).collect();
-    let found = on_sample(task, params.seed, |small| {
-        let is_over = || small.budget.spent().is_some() || small.par.is_stopped();
-        let mut found = vec![shared; small.n_classes];
+    let small = rows.sample(params.seed, training.par);
+    let all = |kernel: [f64; 2]| vec![kernel; small.n_classes];
+    let is_over = || training.budget.spent().is_some() || training.par.is_stopped();
+    if is_over() {
+        return Ok(Vec::new());
+    }
+    let base = small.train_all(&all(shared), training)?;
+    let (mut found, mut gains) = (all(shared), vec![0.0; small.n_classes]);
+    for &kernel in &tried {
         if is_over() {
-            return Ok(found);
+            return Ok(Vec::new());
         }
-        let base = small.train_all(shared)?;
-        let mut gains = vec![0.0; small.n_classes];
-        for &kernel in &tried {
-            if is_over() {
-                return Ok(vec![shared; small.n_classes]);
-            }
-            let other = small.train_all(kernel)?;
-            for class in 0..small.n_classes {
-                if let Some(gain) = gain(&small, &base, &other, class).filter(|gain| *gain > gains[class]) {
-                    (gains[class], found[class]) = (gain, kernel);
-                }
+        let other = small.train_all(&all(kernel), training)?;
+        for (class, pair) in base.iter().zip(&other).enumerate() {
+            let (Some(one), Some(two)) = pair else { continue };
+            if let Some(gain) = gain(&small, one, two).filter(|gain| *gain > gains[class]) {
+                (gains[class], found[class]) = (gain, kernel);
             }
         }
-        Ok(found)
-    })?;
+    }
     Ok(if found.iter().all(|kernel| *kernel == shared) { Vec::new() } else { found })
 }
 
-/// How much better off rows that choose are with another machine of a class, if others are so too; none otherwise.
-fn gain(task: &Task<'_>, base: &Machines, other: &Machines, class: usize) -> Option<f64> {
-    let (one, two) = (base.each[class].as_ref()?, other.each[class].as_ref()?);
-    let mut is_out = vec![false; task.labels.len()];
+/// How much better off rows that choose are with another classifier of a class, if others are so too; none otherwise.
+fn gain(rows: &TrainingRows, one: &OneVsRest, two: &OneVsRest) -> Option<f64> {
+    let (all, class) = (rows, one.class);
+    let mut is_out = vec![false; all.labels.len()];
     one.active.iter().chain(&two.active).for_each(|&row| is_out[row] = true);
     let rows: Vec<usize> = (0..is_out.len()).filter(|row| !is_out[*row]).collect();
     let (choosing, checking): (Vec<usize>, Vec<usize>) = rows.into_iter().partition(|row| row % 2 == 0);
@@ -60,9 +64,9 @@ fn gain(task: &Task<'_>, base: &Machines, other: &Machines, class: usize) -> Opt
         return None;
     }
     let of_rows = |rows: &[usize]| {
-        let is_own: Vec<bool> = rows.iter().map(|&row| task.labels[row].index() == class).collect();
-        let losses = [base, other].map(|machines| {
-            let scores: Vec<f64> = rows.iter().map(|&row| machines.scores[(row, class)]).collect();
+        let is_own: Vec<bool> = rows.iter().map(|&row| all.labels[row].index() == class).collect();
+        let losses = [one, two].map(|classifier| {
+            let scores: Vec<f64> = rows.iter().map(|&row| f64::from(classifier.scores[row])).collect();
             let curve = Platt::fit(&scores, &is_own);
             let loss = |(score, is_own): (&f64, &bool)| {
                 let p = curve.probability(*score).clamp(1e-9, 1.0 - 1e-9);
@@ -85,7 +89,7 @@ fn gain(task: &Task<'_>, base: &Machines, other: &Machines, class: usize) -> Opt
 #[cfg(test)]
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
-    use hedgerow_core::{Budget, ClassId, Par};
+    use hedgerow_core::{Budget, ClassId, Par, Silent};
     use ndarray::Array2;
 
     use super::*;
@@ -100,23 +104,20 @@ mod tests {
             if row[0] < 2.0 { 0 } else { 1 + ((row[1] * 2.0).floor() as u32) % 2 }
         };
         let labels: Vec<ClassId> = x.rows().into_iter().map(|row| ClassId(class(row))).collect();
-        let options = IvmOptions { n_active: 60, ..IvmOptions::default() };
-        let (par, budget) = (Par::sequential(), Budget::open());
-        let task = Task {
-            x: x.view(),
+        let rows = TrainingRows {
+            x,
             squares: None,
-            labels: &labels,
+            labels,
             n_classes: 3,
-            options: &options,
+            options: IvmOptions { n_active: 60, ..IvmOptions::default() },
             noise: 1e-3,
-            par: &par,
-            budget: &budget,
         };
-        let found = find(&task, &IvmParams::default(), [1.0, 8.0]).unwrap();
+        let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
+        let found = find(&rows, &IvmParams::default(), [1.0, 8.0], &training).unwrap();
         assert_eq!(found.len(), 3);
         assert!(found[1][0] < 1.0 && found[2][0] < 1.0, "{found:?}");
         assert!(found[0][0] >= found[1][0], "{found:?}");
         let given = IvmParams { length_scale: 1.0, signal_variance: 8.0, ..IvmParams::default() };
-        assert!(find(&task, &given, [1.0, 8.0]).unwrap().is_empty(), "what is given stays");
+        assert!(find(&rows, &given, [1.0, 8.0], &training).unwrap().is_empty(), "what is given stays");
     }
 }

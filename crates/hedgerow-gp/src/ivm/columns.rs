@@ -1,6 +1,6 @@
 //! Covariances of all rows with a few, in single precision: what choosing active rows takes most of its time for.
 //!
-//! Columns are made several at a time, as a matrix product, and kept as long as there is room: the machines of a classifier often
+//! Columns are made several at a time, as a matrix product, and kept as long as there is room: the IVMs of a classifier often
 //! choose the same rows. Where squared distances are at hand, no product is needed at all.
 
 use std::collections::HashMap;

@@ -1,4 +1,4 @@
-//! How the classifier of several classes is trained.
+//! Parameters of the IVM.
 
 use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
@@ -11,7 +11,7 @@ use super::{IvmOptions, SecondPass};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IvmParams {
-    /// Active rows of each class's machine, at most.
+    /// Most rows in the active set of each one-vs-rest classifier.
     pub n_active: usize,
     /// Rows drawn at random that compete for each place; 0 lets all rows compete.
     pub n_candidates: usize,
@@ -23,23 +23,23 @@ pub struct IvmParams {
     pub noise_variance: f64,
     /// How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve.
     pub search: SearchKind,
-    /// What the search looks at: `loss` is the calibrated log-loss of answers that rows get without their own labels, `evidence` what
-    /// the filter thinks of the active rows, `error` the thesis's mixture of that evidence and the error.
+    /// What the search looks at: `loss` is the calibrated log-loss of out-of-sample predictions, `evidence` the log marginal
+    /// likelihood of the active rows, `error` a mixture of that evidence and the mean error.
     pub objective: Objective,
     /// Pairs of length scale and variance that `cma` tries.
     pub n_trials: usize,
-    /// Let each class have a length scale and a variance of its own, near those found for all, where rows that had no part in the choice say that this
+    /// Let each class have a length scale and a variance of its own, near those found for all, where held-out rows show that this
     /// is better. With `refit` they only serve to choose active rows.
     pub class_kernels: bool,
     /// Rows like active ones of their class are chosen less readily.
     pub suppress: bool,
-    /// Each machine's active rows have its class and the others in nearly equal numbers.
+    /// Each active set has rows of its class and of the others in nearly equal numbers.
     pub balance: bool,
     /// What is done with the sites once the active rows are chosen: `none`, `reversed` or `ep`.
     pub second_pass: SecondPass,
     /// Fit scores to all rows once the active ones are known.
     pub refit: bool,
-    /// Rows that a model which goes on learning remembers, its active rows among them; 0 for 20 times `n_active`, but 2,000 at least.
+    /// Rows that a model which goes on learning retains, its active rows among them; 0 for 20 times `n_active`, but 2,000 at least.
     pub max_rows: usize,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
@@ -60,12 +60,12 @@ pub enum SearchKind {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Objective {
-    /// The calibrated log-loss of answers that rows get without their own labels; without a refit, of rows that are not active.
+    /// The calibrated log-loss of out-of-sample predictions; without a refit, of predictions of rows that are not active.
     #[default]
     Loss,
     /// What the filter thinks of the labels of the active rows.
     Evidence,
-    /// The thesis's mixture of that evidence and the mean error (spec 000, A23).
+    /// A mixture of that evidence and the mean error.
     Error,
 }
 
@@ -92,12 +92,12 @@ impl Default for IvmParams {
 }
 
 impl IvmParams {
-    /// Rows that a model which goes on learning remembers.
+    /// Rows that a model which goes on learning retains.
     pub fn pool_rows(&self) -> usize {
         if self.max_rows > 0 { self.max_rows } else { 2000.max(20 * self.n_active) }
     }
 
-    /// What each machine needs to know.
+    /// The options of each IVM.
     pub(super) fn options(&self) -> IvmOptions {
         IvmOptions {
             n_active: self.n_active,

@@ -4,10 +4,10 @@ use hedgerow_core::{ClassId, Error, Features, ModelProblem, Params as _, Result}
 use ndarray::{Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
-use super::classifier::{IvmClassifier, Learnt};
-use super::memory::Memory;
+use super::classifier::IvmClassifier;
+use super::learnt::{Learnt, Sites};
 use super::params::IvmParams;
-use super::task::Sites;
+use super::retained::RetainedRows;
 use crate::calibration::Calibration;
 use crate::prepare::Preparation;
 use crate::refit::{Refit, RefitFacts};
@@ -20,7 +20,8 @@ pub struct IvmFacts {
     n_classes: usize,
     preparation: Preparation,
     learnt: Option<LearntFacts>,
-    memory: Option<MemoryFacts>,
+    #[serde(rename = "memory")]
+    retained: Option<RetainedFacts>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -29,16 +30,17 @@ struct LearntFacts {
     /// Of each class, where classes have their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     class_kernels: Vec<[f64; 2]>,
-    /// The bias of each class's machine, where there is one.
+    /// The bias of each one-vs-rest classifier, where there is one.
     biases: Vec<Option<f64>>,
     refit: Option<RefitFacts>,
     calibration: Calibration,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct MemoryFacts {
+struct RetainedFacts {
     n_seen: u64,
-    look_at: u64,
+    #[serde(rename = "look_at")]
+    next_training: u64,
     tuned_at: u64,
     counts: Vec<u64>,
 }
@@ -57,18 +59,18 @@ impl Saved for IvmClassifier {
             refit: learnt.refit.as_ref().map(Refit::facts),
             calibration: learnt.calibration.clone(),
         });
-        let memory = self.memory.as_ref().map(|memory| MemoryFacts {
-            n_seen: memory.n_seen,
-            look_at: memory.look_at,
-            tuned_at: memory.tuned_at,
-            counts: memory.counts.clone(),
+        let retained = self.retained.as_ref().map(|retained| RetainedFacts {
+            n_seen: retained.n_seen,
+            next_training: retained.next_training,
+            tuned_at: retained.tuned_at,
+            counts: retained.counts.clone(),
         });
         IvmFacts {
             params: self.params.clone(),
             n_classes: self.n_classes,
             preparation: self.preparation.clone(),
             learnt,
-            memory,
+            retained,
         }
     }
 
@@ -86,21 +88,29 @@ impl Saved for IvmClassifier {
                 add("weights", refit.weights.clone());
             }
         }
-        if let Some(memory) = &self.memory {
-            add("memory.features", memory.features.to_array(0..memory.n_rows()).mapv(f64::from));
-            let value = |(part, i): (usize, usize)| [f64::from(memory.labels[i].0), memory.ratings[i]][part];
-            add("memory.rows", Array2::from_shape_fn((2, memory.n_rows()), value));
+        if let Some(retained) = &self.retained {
+            add("memory.features", retained.features.to_array(0..retained.n_rows()).mapv(f64::from));
+            let value =
+                |(part, i): (usize, usize)| [f64::from(retained.labels[i].0), retained.gains[i]][part];
+            add("memory.rows", Array2::from_shape_fn((2, retained.n_rows()), value));
         }
         tables
     }
 
     fn restore(facts: IvmFacts, table: Tables<'_>) -> Result<Self> {
-        let IvmFacts { params, n_classes, preparation, learnt, memory } = facts;
+        let IvmFacts { params, n_classes, preparation, learnt, retained } = facts;
         params.rules().map_err(|wrong| malformed("params", wrong.to_string()))?;
         preparation.check().map_err(|detail| malformed("preparation", detail))?;
         let learnt = learnt.map(|facts| restore_learnt(facts, &preparation, &params, n_classes, table));
-        let memory = memory.map(|facts| restore_memory(&facts, preparation.n_features(), n_classes, table));
-        Ok(Self { params, n_classes, preparation, learnt: learnt.transpose()?, memory: memory.transpose()? })
+        let retained =
+            retained.map(|facts| restore_retained(&facts, preparation.n_features(), n_classes, table));
+        Ok(Self {
+            params,
+            n_classes,
+            preparation,
+            learnt: learnt.transpose()?,
+            retained: retained.transpose()?,
+        })
     }
 }
 
@@ -156,21 +166,18 @@ fn restore_learnt(
     };
     let refit = refit.map(restored).transpose()?;
     let rows = rows.mapv(|v| v as f32);
-    let mut learnt = Learnt { kernel, class_kernels, rows, sites, machines: Vec::new(), refit, calibration };
-    if learnt.refit.is_none() {
-        let par = hedgerow_core::Par::sequential();
-        let machines = (0..n_known).map(|class| learnt.machine(class, params.noise_variance, &par));
-        learnt.machines = machines.collect::<Result<_>>()?;
-    }
+    let mut learnt =
+        Learnt { kernel, class_kernels, rows, sites, posteriors: Vec::new(), refit, calibration };
+    learnt.build_posteriors(params.noise_variance, &hedgerow_core::Par::sequential())?;
     Ok(learnt)
 }
 
-fn restore_memory(
-    facts: &MemoryFacts,
+fn restore_retained(
+    facts: &RetainedFacts,
     n_features: usize,
     n_classes: usize,
     table: Tables<'_>,
-) -> Result<Memory> {
+) -> Result<RetainedRows> {
     let features = table("memory.features")?;
     let rows = table("memory.rows")?;
     let is_class = |v: &f64| *v >= 0.0 && v.fract() == 0.0 && *v < n_classes as f64;
@@ -179,8 +186,8 @@ fn restore_memory(
         && rows.row(0).iter().all(is_class)
         && rows.row(1).iter().all(|v| *v >= 0.0 && v.is_finite())
         && features.iter().all(|v| !v.is_infinite())
-        && facts.look_at > facts.n_seen
-        && facts.look_at - facts.n_seen <= 1 << 20
+        && facts.next_training > facts.n_seen
+        && facts.next_training - facts.n_seen <= 1 << 20
         && facts.n_seen < 1 << 60
         && facts.tuned_at <= facts.n_seen
         && facts.counts.len() <= n_classes
@@ -189,12 +196,12 @@ fn restore_memory(
     if !fits {
         return Err(malformed("memory", "rows, labels and counts do not fit together"));
     }
-    Ok(Memory {
+    Ok(RetainedRows {
         features: Features::from_view(features.mapv(|v| v as f32).view()),
         labels: rows.row(0).iter().map(|v| ClassId(*v as u32)).collect(),
-        ratings: rows.row(1).to_vec(),
+        gains: rows.row(1).to_vec(),
         n_seen: facts.n_seen,
-        look_at: facts.look_at,
+        next_training: facts.next_training,
         tuned_at: facts.tuned_at,
         counts: facts.counts.clone(),
     })
@@ -240,23 +247,23 @@ mod tests {
             let params = IvmParams { n_active: 12, max_rows: 150, refit, ..IvmParams::default() };
             let mut model = IvmClassifier::new(&data.schema, &params.check().unwrap()).unwrap();
             assert_eq!(copy(&model).unwrap(), model);
-            let teach = |model: &mut IvmClassifier, range: std::ops::Range<usize>| {
+            let learn = |model: &mut IvmClassifier, range: std::ops::Range<usize>| {
                 let rows = Rows {
                     x: x.slice(ndarray::s![range.clone(), ..]),
                     labels: &data.labels[range],
                     weights: None,
                 };
-                model.learn(&data.schema, rows, &training).unwrap().answers
+                model.learn(&data.schema, rows, &training).unwrap().predictions
             };
-            teach(&mut model, 0..230);
+            learn(&mut model, 0..230);
             let mut copied = copy(&model).unwrap();
             assert_eq!(copied, model);
-            assert_eq!(teach(&mut copied, 230..400), teach(&mut model, 230..400));
+            assert_eq!(learn(&mut copied, 230..400), learn(&mut model, 230..400));
             assert_eq!(copied, model);
             let frozen = copy(&model.clone().frozen()).unwrap();
             assert!(!frozen.can_learn());
-            let answers = |m: &IvmClassifier| m.predict_proba(x.view(), &par).unwrap();
-            assert_eq!(answers(&frozen), answers(&model));
+            let predictions = |m: &IvmClassifier| m.predict_proba(x.view(), &par).unwrap();
+            assert_eq!(predictions(&frozen), predictions(&model));
         }
     }
 

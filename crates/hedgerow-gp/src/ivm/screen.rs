@@ -1,4 +1,4 @@
-//! A quick look at how much labels say: most rows say little, and need no closer one.
+//! Approximate information gains: most are small, and need not be computed exactly.
 //!
 //! A label lowers the entropy by `−½ log(1 − q)` with `q = ζ/(1 + ζ) · h(u)`, `h(u) = r (r + u)`, `r = φ(u)/Φ(u)`, which falls from 1
 //! to 0. `h` is read from a table here.
@@ -8,7 +8,7 @@ use crate::special::density_ratio;
 const LOW: f32 = -30.0;
 const HIGH: f32 = 8.0;
 const STEPS_PER_UNIT: f32 = 64.0;
-/// A quick value is off by less than this share of the exact one, or by less than 1e-9.
+/// An approximate value is off by less than this share of the exact one, or by less than 1e-9.
 pub(super) const TOLERANCE: f32 = 2e-3;
 
 /// The table.

@@ -1,4 +1,4 @@
-//! What can be done with the sites of the active rows once all are chosen (spec 000, A21 and A22).
+//! A second pass over the sites of the active rows once all are chosen: ADF in reversed order, or EP (Minka, 2001).
 
 use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2};
@@ -30,7 +30,7 @@ pub(super) fn second_pass(
         }
         SecondPass::Ep => {
             let sites = Sites::matched(covariance, y, bias, &Par::sequential())?;
-            // A site that was never matched says nothing; it keeps what the filter gave it.
+            // A site that was never matched has no information; it keeps what the filter gave it.
             let is_there = |i: usize| sites.tau[i] > 0.0;
             let pick = |i: usize| if is_there(i) { sites.tau[i] } else { precisions[i] };
             let mean = |i: usize| if is_there(i) { sites.nu[i] / sites.tau[i] } else { means[i] };
@@ -39,7 +39,7 @@ pub(super) fn second_pass(
     }
 }
 
-/// The filter once more over rows in some order. A label that says nothing there keeps its site.
+/// The filter once more over rows in some order. A label without information there keeps its site.
 fn filtered(
     covariance: &Array2<f64>,
     y: &[f64],
@@ -75,7 +75,7 @@ mod tests {
         (kernel.matrix(x.view(), &Par::sequential()), [1.0, 1.0, -1.0, -1.0])
     }
 
-    /// The sites of spec 000, section 13, in the order in which they joined.
+    /// Reference sites, in the order in which they joined.
     #[test]
     fn the_filter_gives_the_sites_of_the_spec() {
         let (k, y) = four();

@@ -1,4 +1,4 @@
-//! What one label says about one latent value (spec 000, A15): the numerical core of IVM and EP.
+//! The site of one label, by moment matching with the probit likelihood (Rasmussen & Williams, 2006, section 3.6): the core of IVM and EP.
 
 use crate::special::{density_ratio, log_normal_cdf};
 
@@ -18,7 +18,7 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// For label `y` and a belief of a mean and a variance; none where the label says nothing.
+    /// For label `y` and a latent value of this mean and variance; none where the label has no information.
     pub(crate) fn new(y: f64, mean: f64, variance: f64, bias: f64) -> Option<Self> {
         let variance = variance.max(1e-9);
         let c = y / libm::sqrt(1.0 + variance);
@@ -43,7 +43,7 @@ mod tests {
 
     use super::*;
 
-    /// The table of spec 000, section 13, for slope 1.
+    /// Reference values, for slope 1.
     #[test]
     fn the_table_of_the_spec() {
         let table = [

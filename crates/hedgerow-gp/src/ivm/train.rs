@@ -1,4 +1,4 @@
-//! Training a machine for two classes.
+//! Training an IVM for two classes.
 
 use hedgerow_core::{Budget, Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
@@ -12,7 +12,7 @@ use super::second::second_pass;
 use crate::kernel::{Kernel, Metric, Shape};
 use crate::special::normal_quantile;
 
-/// Bytes that machines trained in lock-step may take together.
+/// Bytes that IVMs trained in lock-step may take together.
 const MOST_BYTES: usize = 2_500_000_000;
 
 /// What is done with the sites once all active rows are chosen.
@@ -28,7 +28,7 @@ pub enum SecondPass {
     Ep,
 }
 
-/// How a machine is trained.
+/// How an IVM is trained.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct IvmOptions {
@@ -46,15 +46,15 @@ pub struct IvmOptions {
     pub seed: u64,
 }
 
-/// A machine, and what it learnt about the rows it was trained on.
+/// An IVM, and its posterior at its training rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Trained {
-    /// The machine.
+    /// The IVM.
     pub ivm: Ivm,
     /// The active rows, as numbers of training rows, in the order in which they joined.
     pub active: Vec<usize>,
     /// By how much the label of each of them lowered the entropy.
-    pub ratings: Vec<f64>,
+    pub gains: Vec<f64>,
     /// The mean of the latent value at each training row, without the bias, in single precision.
     pub mean: Vec<f32>,
     /// Its variance.
@@ -70,8 +70,8 @@ impl Trained {
     }
 }
 
-/// Trains a machine on labels (+1 or −1) of rows. Ends early, with the machine so far, when the budget is spent or no label says
-/// anything new.
+/// Trains an IVM on labels (+1 or −1) of rows. Ends early, with the IVM so far, when the budget is spent or no row has any
+/// information gain.
 pub fn train(
     kernel: &Kernel,
     x: ArrayView2<'_, f64>,
@@ -95,7 +95,7 @@ pub fn train(
     trained.pop().ok_or(Error::NoRows)
 }
 
-/// What several machines have in common.
+/// What several IVMs have in common.
 pub(super) struct Shared<'a, 'x> {
     pub(super) columns: &'a Columns<'x>,
     pub(super) kernel: &'a Kernel,
@@ -107,7 +107,7 @@ pub(super) struct Shared<'a, 'x> {
 }
 
 impl Shared<'_, '_> {
-    /// Trains a machine for each list of labels, in lock-step: all choose rows ahead, the columns of these rows are made in one go,
+    /// Trains an IVM for each list of labels, in lock-step: all choose rows ahead, the columns of these rows are made in one go,
     /// and all catch up.
     pub(super) fn train(&self, labels: &[Vec<f64>]) -> Result<Vec<Trained>> {
         let n = self.columns.n_rows();
@@ -174,11 +174,11 @@ impl Shared<'_, '_> {
         self.par.map(labels.len(), |i| self.finish(&searches[i], &labels[i], noise)).into_iter().collect()
     }
 
-    /// A machine from the rows that were chosen for it.
+    /// The IVM of the rows that were chosen for it.
     fn finish(&self, search: &Search<'_, '_>, y: &[f64], noise: f64) -> Result<Trained> {
         let par = Par::sequential();
         let active: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
-        let ratings = search.picks.iter().map(|pick| pick.site.entropy).collect();
+        let gains = search.picks.iter().map(|pick| pick.site.entropy).collect();
         let log_evidence = search.picks.iter().map(|pick| pick.site.log_z).sum();
         let of =
             |part: fn(&super::search::Pick) -> f64| search.picks.iter().map(part).collect::<Array1<f64>>();
@@ -197,7 +197,7 @@ impl Shared<'_, '_> {
             mean = latent.mean.iter().map(|v| *v as f32).collect();
             variance = latent.variance.iter().map(|v| (*v + noise) as f32).collect();
         }
-        Ok(Trained { ivm, active, ratings, mean, variance, log_evidence })
+        Ok(Trained { ivm, active, gains, mean, variance, log_evidence })
     }
 }
 
@@ -236,7 +236,7 @@ fn kernel_noise(kernel: &Kernel) -> f64 {
     }
 }
 
-/// The bias with which the prior gives each class its share: Φ(b/√(1 + k)) = p, k being the mean variance (spec 000, A15).
+/// The bias with which the prior gives each class its share: Φ(b/√(1 + k)) = p, k being the mean variance.
 fn prior_bias(y: &[f64], diagonal: &[f64], noise: f64) -> f64 {
     let n = y.len() as f64;
     let share = y.iter().filter(|y| **y > 0.0).count() as f64 / n;
@@ -287,7 +287,7 @@ mod tests {
         assert!((small.log_evidence + 2.123_528).abs() < 2e-6);
     }
 
-    /// Means and variances that grew step by step are those of the finished machine.
+    /// Means and variances that grew step by step are those of the finished IVM.
     #[test]
     fn what_was_learnt_on_the_way_is_what_the_machine_says() {
         let mut rng = Rng::new(3, Purpose::Data, 0);
@@ -319,7 +319,7 @@ mod tests {
         let stopped =
             train(&kernel, x.view(), &y, &IvmOptions { n_active: 4, ..IvmOptions::default() }, &par, &budget)
                 .unwrap();
-        assert_eq!(stopped.active.len(), 1, "there is always a machine");
+        assert_eq!(stopped.active.len(), 1, "there is always an IVM");
         // More places than rows, rows that are alike, one class only.
         assert_eq!(trained(&x, &y, &kernel, 100).active.len(), 4);
         let twins = Array2::zeros((50, 1));

@@ -24,7 +24,7 @@ pub enum Shape {
     Exponential,
     /// 1/√(1 + r²).
     InverseMultiquadric,
-    /// (1 − r)^p up to distance 1, nothing beyond (spec 002, K10). Positive definite in D dimensions for p ≥ (D + 1)/2; as a
+    /// (1 − r)^p up to distance 1, nothing beyond. Positive definite in D dimensions for p ≥ (D + 1)/2; as a
     /// factor it makes any kernel vanish far away.
     Compact {
         /// p.

@@ -1,4 +1,4 @@
-//! Products spread over threads. Every number of an answer is one sequential sum, whatever the threads.
+//! Products spread over threads. Every number of a product is one sequential sum, whatever the threads.
 
 use hedgerow_core::Par;
 use ndarray::linalg::general_mat_mul;

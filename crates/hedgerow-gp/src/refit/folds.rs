@@ -1,78 +1,112 @@
-//! How rows are scored by regressions that have never met them.
+//! Out-of-fold scores of a regression.
 //!
-//! Rows are chosen because they are answered badly, so they have no like. What a regression says about such a row without its label is not what
-//! it would say about a new one: the row's own place in it is still there, and other rows have made use of it. Rows that were chosen look
-//! far worse than they are, and the more freely the regression fits, the worse. So parts of the rows are left out altogether, as
-//! rows and as chosen ones, and asked afterwards.
+//! Basis rows are chosen because they are predicted badly, so they have no like. The leave-one-out prediction of such a row is not what
+//! a new row would get: the row's own place in the basis is still there, and other rows have made use of it. Chosen rows look
+//! far worse than they are, and the more freely the regression fits, the worse. So folds are left out altogether, as
+//! rows and as basis rows, and scored afterwards.
+//!
+//! Only scores are wanted here, so the normal equations are solved as they are, `(K_un K_nu + s² K_uu) w = K_un Y`. Whitening, which the final regression has, would cost
+//! as much again as the sums.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Folds, Result};
+use hedgerow_core::{Folds, Result, Source};
 use ndarray::{Array2, Axis};
 
-use super::fitter::{Fitter, Jury, Trial};
-use super::{BLOCK, Number, Sums};
+use super::BLOCK;
+use super::fitter::{Fitter, Trial, Validation};
+use super::sums::NormalEquations;
 
-/// Parts.
+/// Folds.
 const FOLDS: usize = 4;
 
-impl<T: Number> Fitter<'_, T> {
-    /// The best of some ridges for chosen rows and a length scale, by rows left out. None if the budget is spent before all have been.
-    pub(super) fn judged_apart(
-        &self,
-        jury: &Jury,
-        chosen: Vec<usize>,
-        length: f64,
-        ridges: &[f64],
-    ) -> Result<Option<Trial>> {
-        let mut of_ridges = vec![Array2::zeros((jury.rows.len(), self.n_classes)); ridges.len()];
-        let folds = Folds::new(self.labels.len(), FOLDS, Rng::new(0, Purpose::Judge, 3));
-        for fold in 0..FOLDS {
-            let [kept, left] = folds.cut(fold);
-            let is_kept = |row: &usize| left.binary_search(row).is_err();
-            let rows: Vec<usize> = chosen.iter().copied().filter(|row| is_kept(row)).collect();
-            let asked: Vec<usize> = (0..jury.rows.len()).filter(|&at| !is_kept(&jury.rows[at])).collect();
-            if rows.is_empty() || asked.is_empty() {
-                continue;
-            }
-            let Some(sums) = self.sums_of(&rows, &kept, &jury.signs, length)? else { return Ok(None) };
-            let their_rows: Vec<usize> = asked.iter().map(|&at| jury.rows[at]).collect();
-            let features = sums.features(self.x.select(Axis(0), &their_rows).view(), self.par);
-            for (scores, &ridge) in of_ridges.iter_mut().zip(ridges) {
-                if self.budget.spent().is_some() {
-                    return Ok(None);
-                }
-                let (_, w) = sums.solved(ridge, self.par)?;
-                let found = features.dot(&w.t());
-                asked.iter().zip(found.rows()).for_each(|(&at, from)| scores.row_mut(at).assign(&from));
-            }
-        }
-        let trials = of_ridges.into_iter().zip(ridges).map(|(scores, &ridge)| {
-            let scores = jury.known(scores);
-            let loss = self.loss(&scores, &jury.labels);
-            Trial { chosen: Vec::new(), length, ridge, scores, loss, refit: None }
-        });
-        let best = trials.min_by(|a, b| a.loss.total_cmp(&b.loss));
-        Ok(best.map(|best| Trial { chosen, ..best }))
+/// A regression that is being scored, fold by fold.
+pub(super) struct FoldTrial {
+    chosen: Vec<usize>,
+    length: f64,
+    ridges: Vec<f64>,
+    /// Scores of the validation rows, a table a ridge.
+    scores: Vec<Array2<f64>>,
+    n_done: usize,
+    n_folds: usize,
+}
+
+impl FoldTrial {
+    pub(super) fn new(chosen: Vec<usize>, length: f64, ridges: &[f64]) -> Self {
+        let ridges = ridges.to_vec();
+        Self { chosen, length, ridges, scores: Vec::new(), n_done: 0, n_folds: FOLDS }
     }
 
-    /// Sums over some rows, for rows chosen from them. None if the budget is spent before all are in.
-    pub(super) fn sums_of(
-        &self,
-        chosen: &[usize],
-        rows: &[usize],
-        signs: &Array2<f64>,
-        length: f64,
-    ) -> Result<Option<Sums<T>>> {
-        let kernel = (self.kernel)(length);
-        let mut sums = Sums::new(length, kernel, self.x.select(Axis(0), chosen), self.n_classes, self.par)?;
-        for part in rows.chunks(BLOCK) {
-            if self.budget.spent().is_some() {
-                return Ok(None);
-            }
-            sums.add(self.x.select(Axis(0), part).view(), signs.select(Axis(0), part).view(), self.par);
-        }
-        Ok(Some(sums))
+    /// The first fold only: enough to compare length scales.
+    #[must_use]
+    pub(super) fn first_fold(self) -> Self {
+        Self { n_folds: 1, ..self }
     }
+
+    pub(super) fn is_done(&self) -> bool {
+        self.n_done == self.n_folds
+    }
+
+    /// Scores the rows of the next fold. If the budget is spent before that is done, the fold stays open.
+    pub(super) fn score_fold(&mut self, fitter: &Fitter<'_>, validation: &Validation) -> Result<()> {
+        if self.scores.is_empty() {
+            let empty = Array2::zeros((validation.rows.len(), fitter.n_classes));
+            self.scores = vec![empty; self.ridges.len()];
+        }
+        let [kept, left] = folds(fitter).cut(self.n_done);
+        let basis: Vec<usize> =
+            self.chosen.iter().copied().filter(|row| left.binary_search(row).is_err()).collect();
+        let places = places(validation, &left);
+        if !basis.is_empty() && !places.is_empty() {
+            let x = fitter.x.select(Axis(0), &basis);
+            let mut equations = NormalEquations::new(self.length, &x, fitter.n_classes, fitter.par);
+            for rows in kept.chunks(BLOCK) {
+                if fitter.budget.spent().is_some() {
+                    return Ok(());
+                }
+                let y = validation.signs.select(Axis(0), rows);
+                equations.add(fitter.x.select(Axis(0), rows).view(), y.view(), fitter.par);
+            }
+            let rows: Vec<usize> = places.iter().map(|&at| validation.rows[at]).collect();
+            let covariances = equations.covariances(fitter.x.select(Axis(0), &rows).view(), fitter.par);
+            for (scores, &ridge) in self.scores.iter_mut().zip(&self.ridges) {
+                let found = covariances.dot(&equations.solve(ridge, fitter.par)?);
+                places.iter().zip(found.rows()).for_each(|(&at, from)| scores.row_mut(at).assign(&from));
+            }
+        }
+        self.n_done += 1;
+        Ok(())
+    }
+
+    /// The best of the ridges, once all folds are scored.
+    pub(super) fn finish(self, fitter: &Fitter<'_>, validation: &Validation) -> Option<Trial> {
+        let scored = (self.n_folds < FOLDS).then(|| first_places(fitter, validation));
+        let Self { chosen, length, ridges, scores, .. } = self;
+        let trials = scores.into_iter().zip(ridges).map(|(scores, ridge)| {
+            let (scores, mut loss) = fitter.known(scores, validation);
+            if let Some(places) = &scored {
+                loss = fitter.loss_at(&scores, validation, places);
+            }
+            let (source, places) = (Source::OutOfFold, scored.clone());
+            Trial { chosen: Vec::new(), length, ridge, scores, loss, source, places, refit: None }
+        });
+        let best = trials.min_by(|a, b| a.loss.total_cmp(&b.loss))?;
+        Some(Trial { chosen, ..best })
+    }
+}
+
+fn folds(fitter: &Fitter<'_>) -> Folds {
+    Folds::new(fitter.labels.len(), FOLDS, Rng::new(0, Purpose::Validation, 3))
+}
+
+/// The places of the validation rows that are among some rows, which rise.
+fn places(validation: &Validation, rows: &[usize]) -> Vec<usize> {
+    (0..validation.rows.len()).filter(|&at| rows.binary_search(&validation.rows[at]).is_ok()).collect()
+}
+
+/// The places of the validation rows of the first fold.
+fn first_places(fitter: &Fitter<'_>, validation: &Validation) -> Vec<usize> {
+    let [_, left] = folds(fitter).cut(0);
+    places(validation, &left)
 }
 
 #[cfg(test)]
@@ -84,35 +118,31 @@ mod tests {
     use crate::linalg::Cholesky;
 
     #[test]
-    fn scores_are_those_of_regressions_without_the_part() {
+    fn scores_are_those_of_regressions_without_the_fold() {
         let (n, par, budget) = (60, Par::sequential(), Budget::open());
         let mut rng = Rng::new(4, Purpose::Data, 0);
         let x = Array2::from_shape_fn((n, 2), |_| rng.unit() as f32);
         let labels: Vec<ClassId> = x.rows().into_iter().map(|row| ClassId((row[0] * 3.0) as u32)).collect();
-        let kernel = |length: f64| Kernel::rbf(length);
-        let fitter = Fitter {
-            x: x.view(),
-            labels: &labels,
-            n_classes: 3,
-            kernel: &kernel,
-            par: &par,
-            budget: &budget,
-        };
-        let jury = fitter.jury(20);
+        let fitter = Fitter { x: x.view(), labels: &labels, n_classes: 3, par: &par, budget: &budget };
+        let validation = fitter.validation(20);
         let chosen: Vec<usize> = (0..20).map(|i| 3 * i).collect();
-        let trial = fitter.judged_apart(&jury, chosen.clone(), 0.3, &[0.01]).unwrap().unwrap();
-        let folds = Folds::new(n, FOLDS, Rng::new(0, Purpose::Judge, 3));
-        let wide = x.mapv(f64::from);
+        let mut trial = FoldTrial::new(chosen.clone(), 0.3, &[0.01]);
+        while !trial.is_done() {
+            trial.score_fold(&fitter, &validation).unwrap();
+        }
+        let trial = trial.finish(&fitter, &validation).unwrap();
+        let folds = Folds::new(n, FOLDS, Rng::new(0, Purpose::Validation, 3));
+        let (wide, kernel) = (x.mapv(f64::from), Kernel::rbf(0.3));
         for fold in 0..FOLDS {
             let [kept, left] = folds.cut(fold);
             let rows: Vec<usize> = chosen.iter().copied().filter(|row| kept.contains(row)).collect();
             let of = |rows: &[usize]| wide.select(Axis(0), rows);
-            let a = kernel(0.3).cross(of(&kept).view(), of(&rows).view(), &par);
-            let mut own = kernel(0.3).matrix(of(&rows).view(), &par);
+            let a = kernel.cross(of(&kept).view(), of(&rows).view(), &par);
+            let mut own = kernel.matrix(of(&rows).view(), &par);
             own.diag_mut().iter_mut().for_each(|v| *v += 1e-6);
             let factor = Cholesky::robust(&(a.t().dot(&a) + 0.01 * &own), &par).unwrap();
-            let sums = a.t().dot(&jury.signs.select(Axis(0), &kept));
-            let asked = kernel(0.3).cross(of(&left).view(), of(&rows).view(), &par);
+            let sums = a.t().dot(&validation.signs.select(Axis(0), &kept));
+            let asked = kernel.cross(of(&left).view(), of(&rows).view(), &par);
             for class in 0..3 {
                 let naive = asked.dot(&factor.solve(sums.column(class)));
                 for (row, naive) in left.iter().zip(naive) {
@@ -121,7 +151,5 @@ mod tests {
                 }
             }
         }
-        budget.stop.stop();
-        assert!(fitter.judged_apart(&jury, chosen, 0.3, &[0.01]).unwrap().is_none(), "no time is left");
     }
 }

@@ -1,54 +1,44 @@
-//! A forest that answers first, and Informative Vector Machines that settle what it is unsure of (spec 000, chapter 5).
+//! A forest whose predictions are blended with those of Informative Vector Machines (IVMs).
 //!
-//! What machines are made for, and how far they are trusted, comes from rows that nobody had seen when they were answered: out-of-bag answers of the forest
-//! and answers of machines without a row's own label when a model is fitted, answers given before a row was learnt afterwards. Answers to rows
-//! that a forest was fitted to would say that it needs no help: it knows them all.
+//! Which predictions get an IVM, and the exponents of the blend, come from out-of-sample predictions: out-of-bag predictions of the forest and
+//! out-of-fold predictions of the IVMs when a model is fitted, prequential predictions afterwards. Predictions for rows that a forest was fitted to
+//! would show no need of an IVM: it predicts nearly all of them right.
 //!
-//! `heard` has those rows and decides by them, [`Blend`] makes one answer of two, [`Account`] tells what machines have changed, `online` goes on
-//! learning.
+//! `validation` holds those rows and fits the blends to them, [`Blend`] combines two predictions, [`BlendReport`] counts what the blend changed,
+//! `online` goes on learning.
 
-mod assemble;
-mod heard;
 mod online;
 mod params;
+mod run;
 mod saved;
 #[cfg(test)]
 mod tests;
+mod validation;
 
-use std::borrow::Cow;
-
-use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    Checked, ClassId, Classifier, Dataset, Error, Folds, Par, Params as _, Result, Schema, StopReason,
-    Training,
+    Checked, Classifier, Dataset, Error, Par, Params as _, Result, Schema, StopReason, Training,
+    TrainingRun as _, drive,
 };
-use hedgerow_forest::{Forest, OnlineForest};
-use hedgerow_gp::ivm::{FittedIvm, HeldOut};
-use hedgerow_gp::{IvmClassifier, IvmParams};
+use hedgerow_forest::{Forest, ForestRun, OnlineForest};
+use hedgerow_gp::IvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
-pub use crate::account::{Account, ClassAccount};
 pub use crate::blend::Blend;
-pub use assemble::{Heard as JudgeAnswers, MachineRows, Trained};
-use heard::{Heard, Verdict};
-use online::Course;
+pub use crate::blend_report::{BlendReport, ClassBlendReport};
+use online::OnlineState;
 pub use params::{Combine, ForestIvmParams};
+pub use run::ForestIvmRun;
+use run::LEAST_WRONG;
 pub use saved::ForestIvmFacts;
-
-/// Wrong answers of the forest that a machine is made for at least.
-const LEAST_WRONG: usize = 10;
-/// A machine is judged by parts of this number, as many of them as give enough rows; fewer rows than the last are not cut.
-const FOLDS: usize = 5;
-const ENOUGH_JUDGES: usize = 1500;
-const LEAST_CUT: usize = 100;
+use validation::{ForestAndIvm, IvmBlend};
 
 /// A forest, as far as it goes on learning.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Part {
-    /// It only answers.
+    /// It only predicts.
     Alone(Box<Forest>),
-    /// With the rows it remembers.
+    /// With its retained rows.
     Learning(Box<OnlineForest>),
 }
 
@@ -62,27 +52,27 @@ impl Part {
     }
 }
 
-/// A forest with machines that help it.
+/// A forest blended with IVMs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestIvm {
     params: ForestIvmParams,
     n_classes: usize,
     part: Part,
-    machines: Vec<Machine>,
-    /// Two best classes farther apart than this are no matter for a machine.
+    ivms: Vec<AssignedIvm>,
+    /// Predictions of the forest with at least this margin between the two most probable classes are not blended.
     margin: f64,
-    account: Account,
+    report: BlendReport,
     /// What learning more needs; none if it was left out.
-    course: Option<Course>,
+    online: Option<OnlineState>,
 }
 
-/// A machine, and when it is asked.
+/// An IVM, and the predictions of the forest that it is blended with.
 #[derive(Debug, Clone, PartialEq)]
-struct Machine {
-    /// The answer of the forest that it hears; none if it hears all.
+struct AssignedIvm {
+    /// The class predicted by the forest that it is assigned to; none if it is assigned to all rows.
     class: Option<usize>,
     ivm: IvmClassifier,
-    verdict: Verdict,
+    blend: IvmBlend,
 }
 
 /// A fitted model and why fitting ended.
@@ -95,151 +85,37 @@ pub struct FittedForestIvm {
 }
 
 impl ForestIvm {
-    /// Fits a forest, then machines for what it is unsure of. Machines do not look at row weights.
+    /// Fits a forest, and IVMs where it is wrong too often. IVMs ignore row weights.
     pub fn fit(
         data: &Dataset,
         params: &Checked<ForestIvmParams>,
         training: &Training<'_>,
     ) -> Result<FittedForestIvm> {
-        let params = params.get().clone();
-        let fitted = Forest::fit(data, &params.forest_params().check()?, training)?;
-        let answers = fitted.oob.as_ref().map_or_else(
-            || Array2::from_elem((data.n_rows(), data.schema.n_classes()), f64::NAN),
-            |oob| oob.probabilities(&fitted.forest),
-        );
-        let is_honest: Vec<bool> =
-            answers.rows().into_iter().map(|row| row.iter().all(|p| p.is_finite())).collect();
-        let n_classes = data.schema.n_classes();
-        let online = OnlineForest::from_fitted(fitted.forest, data.clone());
-        let mut model = Self {
-            params,
-            n_classes,
-            part: Part::Learning(Box::new(online)),
-            machines: Vec::new(),
-            margin: 0.0,
-            account: Account::default(),
-            course: None,
-        };
-        let said: Vec<Option<usize>> = (0..data.n_rows())
-            .map(|row| if is_honest[row] { largest(answers.row(row)) } else { None })
-            .collect();
-        let mut heard: Vec<Heard> = Vec::new();
-        for (class, rows) in model.tasks(&said, &data.labels) {
-            if training.budget.stop.is_stopped() {
-                break;
-            }
-            let task = if rows.len() == data.n_rows() {
-                Cow::Borrowed(data)
-            } else {
-                Cow::Owned(data.select(&rows))
-            };
-            if task.check_trainable().is_err() {
-                continue;
-            }
-            let fitted = IvmClassifier::fit(&task, &model.machine_params().check()?, training)?;
-            if training.budget.stop.is_stopped() {
-                // A machine made in haste is no help, and finding that out would take longer still.
-                break;
-            }
-            let HeldOut { rows: judged, proba, .. } = model.unseen(&task, &fitted, training)?;
-            for (&row, proba) in judged.iter().zip(proba.rows()) {
-                let row = rows[row];
-                if is_honest[row] {
-                    let (forest, machine) = (answers.row(row).to_vec(), proba.to_vec());
-                    heard.push(Heard { forest, machine, class: data.labels[row] });
-                }
-            }
-            model.machines.push(Machine { class, ivm: fitted.classifier, verdict: Verdict::default() });
-        }
-        // Rows that no machine hears are counted too, as far as they are not too many.
-        if model.params.combine == Combine::Route || model.machines.is_empty() {
-            let is_mute = |class: usize| model.machines.iter().all(|machine| machine.class != Some(class));
-            for (row, said) in said.iter().enumerate() {
-                if said.is_some_and(is_mute) {
-                    let forest = answers.row(row).to_vec();
-                    heard.push(Heard { forest, machine: Vec::new(), class: data.labels[row] });
-                }
-            }
-        }
-        model.judge(&heard);
-        model.account.grow(n_classes);
-        for heard in &heard {
-            model.note(heard);
-        }
-        model.course = Some(Course::of_fitted(data.n_rows() as u64, heard));
-        let stop = training.budget.spent().unwrap_or(fitted.stop);
-        Ok(FittedForestIvm { model, stop })
+        ForestRun::check_ends(&params.get().forest, training.budget)?;
+        let mut run = ForestIvmRun::new(data, params, training.par.threads(), training)?;
+        let stop = drive(&mut run, training)?;
+        let make = run.model().ok_or(Error::Interrupted)?;
+        drop(run);
+        Ok(FittedForestIvm { model: make.run(training)?.model, stop })
     }
 
-    /// What machines are to be made for: the answer of the forest that each will hear, and rows.
-    fn tasks(&self, said: &[Option<usize>], labels: &[ClassId]) -> Vec<(Option<usize>, Vec<usize>)> {
-        let is_wrong = |row: &usize| said[*row].is_some_and(|said| said != labels[*row].index());
-        let n_wrong = |rows: &[usize]| rows.iter().filter(|row| is_wrong(row)).count();
-        let all: Vec<usize> = (0..said.len()).collect();
-        if self.params.combine != Combine::Route {
-            return if n_wrong(&all) < LEAST_WRONG { Vec::new() } else { vec![(None, all)] };
-        }
-        let mut tasks: Vec<(Option<usize>, Vec<usize>)> = (0..self.n_classes)
-            .map(|class| (Some(class), all.iter().copied().filter(|row| said[*row] == Some(class)).collect()))
-            .collect();
-        tasks.retain(|(_, rows): &(_, Vec<usize>)| self.params.needs_machine(rows.len(), n_wrong(rows)));
-        // The largest first: others take its kernel.
-        tasks.sort_by_key(|(class, rows)| (std::cmp::Reverse(rows.len()), *class));
-        tasks
-    }
-
-    /// Answers of a machine to rows that it has not seen: those by which it was judged itself, if parts of the rows were left out for that; otherwise
-    /// machines with the same kernel learn most of the rows and answer the others. Of few rows, the answers that the machine itself would give without a row's own label must do.
-    fn unseen(&self, data: &Dataset, fitted: &FittedIvm, training: &Training<'_>) -> Result<HeldOut> {
-        if fitted.held_out.are_apart || data.n_rows() < LEAST_CUT {
-            return Ok(fitted.held_out.clone());
-        }
-        let folds = Folds::new(data.n_rows(), FOLDS, Rng::new(self.params.seed, Purpose::Sample, 8));
-        let (mut rows, mut tables) = (Vec::new(), Vec::new());
-        for fold in 0..folds.n_with(ENOUGH_JUDGES) {
-            let [kept, left] = folds.cut(fold);
-            let kept = data.select(&kept);
-            if kept.check_trainable().is_err() {
-                continue;
-            }
-            let judge = fitted.classifier.fit_again(&kept, training)?;
-            let x = data.features.select(&left).to_array(0..left.len());
-            tables.push(judge.predict_proba(x.view(), training.par)?);
-            rows.extend(left);
-        }
-        let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
-        match ndarray::concatenate(Axis(0), &views) {
-            Ok(proba) => Ok(HeldOut { rows, proba, are_apart: true }),
-            Err(_) => Ok(fitted.held_out.clone()),
-        }
-    }
-
-    /// Parameters of the next machine: the kernel that another has found serves all.
-    fn machine_params(&self) -> IvmParams {
-        let params = self.params.ivm_params();
-        match self.machines.first().and_then(|machine| machine.ivm.kernel()) {
-            Some([length_scale, signal_variance]) => IvmParams { length_scale, signal_variance, ..params },
-            None => params,
-        }
-    }
-
-    /// A model that knows nothing yet, and learns what it is given.
+    /// A model without training rows, to be updated with [`Self::learn`].
     pub fn new(schema: &Schema, params: &Checked<ForestIvmParams>) -> Result<Self> {
         let params = params.get().clone();
         let forest = OnlineForest::new(schema, &params.forest_params().check()?)?;
         let mut model = Self {
             n_classes: schema.n_classes(),
             part: Part::Learning(Box::new(forest)),
-            machines: Vec::new(),
+            ivms: Vec::new(),
             margin: 0.0,
-            account: Account::default(),
-            course: Some(Course::new()),
+            report: BlendReport::default(),
+            online: Some(OnlineState::new()),
             params,
         };
-        model.account.grow(model.n_classes);
+        model.report.grow(model.n_classes);
         if model.params.combine != Combine::Route {
             let ivm = IvmClassifier::new(schema, &model.params.ivm_params().check()?)?;
-            model.machines.push(Machine { class: None, ivm, verdict: Verdict::default() });
+            model.ivms.push(AssignedIvm { class: None, ivm, blend: IvmBlend::default() });
         }
         Ok(model)
     }
@@ -254,32 +130,32 @@ impl ForestIvm {
         &self.part
     }
 
-    /// What machines have changed, on rows that nobody had seen when they were answered.
-    pub fn account(&self) -> &Account {
-        &self.account
+    /// What the blend changed, on out-of-sample predictions.
+    pub fn blend_report(&self) -> &BlendReport {
+        &self.report
     }
 
-    /// Machines there are, and those that are asked at all.
-    pub fn n_machines(&self) -> [usize; 2] {
-        [self.machines.len(), self.machines.iter().filter(|machine| machine.verdict.helps_any()).count()]
+    /// IVMs, and those of them whose blend is used.
+    pub fn n_ivms(&self) -> [usize; 2] {
+        [self.ivms.len(), self.ivms.iter().filter(|assigned| assigned.blend.helps_any()).count()]
     }
 
-    /// Active rows of all machines.
+    /// Rows in the active sets of all IVMs.
     pub fn n_active(&self) -> usize {
-        self.machines.iter().map(|machine| machine.ivm.n_active()).sum()
+        self.ivms.iter().map(|assigned| assigned.ivm.n_active()).sum()
     }
 
-    /// Length scale and variance of the first machine's kernel.
+    /// Length scale and signal variance of the first IVM's kernel.
     pub fn kernel(&self) -> Option<[f64; 2]> {
-        self.machines.first().and_then(|machine| machine.ivm.kernel())
+        self.ivms.first().and_then(|assigned| assigned.ivm.kernel())
     }
 
-    /// How far forest and machine are trusted, where there is one machine for all.
+    /// The exponents of the blend, where there is one IVM for all rows.
     pub fn blend(&self) -> Option<Blend> {
-        self.machines.first().filter(|machine| machine.class.is_none()).map(|machine| machine.verdict.blend)
+        self.ivms.first().filter(|assigned| assigned.class.is_none()).map(|assigned| assigned.blend.exponents)
     }
 
-    /// Two best classes farther apart than this are no matter for a machine; 1 unless there is a gate.
+    /// Predictions of the forest with at least this margin are not blended; 1 unless `combine=gate`.
     pub fn margin(&self) -> f64 {
         if self.params.combine == Combine::Gate { self.margin } else { 1.0 }
     }
@@ -290,8 +166,8 @@ impl ForestIvm {
             Part::Alone(forest) => forest.bytes(),
             Part::Learning(online) => online.bytes(),
         };
-        let of_machines: usize = self.machines.iter().map(|machine| machine.ivm.bytes()).sum();
-        of_forest + of_machines + self.course.as_ref().map_or(0, Course::bytes)
+        let of_ivms: usize = self.ivms.iter().map(|assigned| assigned.ivm.bytes()).sum();
+        of_forest + of_ivms + self.online.as_ref().map_or(0, OnlineState::bytes)
     }
 
     /// The same without what learning more needs.
@@ -304,44 +180,44 @@ impl ForestIvm {
             }
             alone @ Part::Alone(_) => alone,
         };
-        let machines = self
-            .machines
+        let ivms = self
+            .ivms
             .into_iter()
-            .map(|machine| Machine { ivm: machine.ivm.frozen(), ..machine })
+            .map(|assigned| AssignedIvm { ivm: assigned.ivm.frozen(), ..assigned })
             .collect();
-        Self { part, machines, course: None, ..self }
+        Self { part, ivms, online: None, ..self }
     }
 
-    /// The machine that hears an answer of the forest, if it helps.
-    fn machine_for(&self, forest: &[f64]) -> Option<usize> {
-        let said = largest(forest)?;
-        let machine = match self.params.combine {
+    /// The IVM that a prediction of the forest is blended with, if any.
+    fn ivm_for(&self, forest: &[f64]) -> Option<usize> {
+        let predicted = largest(forest)?;
+        let number = match self.params.combine {
             Combine::Pool => 0,
-            Combine::Gate if heard::margin(forest) < self.margin => 0,
+            Combine::Gate if validation::margin(forest) < self.margin => 0,
             Combine::Gate => return None,
-            Combine::Route => self.machines.iter().position(|machine| machine.class == Some(said))?,
+            Combine::Route => self.ivms.iter().position(|assigned| assigned.class == Some(predicted))?,
         };
-        self.machines.get(machine).filter(|machine| machine.verdict.helps(said)).map(|_| machine)
+        self.ivms.get(number).filter(|assigned| assigned.blend.helps(predicted)).map(|_| number)
     }
 
-    /// Both answers as one; the machine's is empty if none was asked. Says whether a machine had a say.
-    fn combine(&self, forest: &[f64], machine: &[f64], out: &mut [f64]) -> bool {
-        if let Some(number) = self.machine_for(forest).filter(|_| !machine.is_empty()) {
-            self.machines[number].verdict.blend.apply(forest, machine, out);
+    /// Blends two predictions; that of the IVM is empty if there is none. Returns whether the prediction was blended.
+    fn combine(&self, forest: &[f64], ivm: &[f64], out: &mut [f64]) -> bool {
+        if let Some(number) = self.ivm_for(forest).filter(|_| !ivm.is_empty()) {
+            self.ivms[number].blend.exponents.apply(forest, ivm, out);
             return true;
         }
         out.copy_from_slice(forest);
         false
     }
 
-    fn note(&mut self, heard: &Heard) {
-        let mut all = vec![0.0; heard.forest.len()];
-        let is_heard = self.combine(&heard.forest, &heard.machine, &mut all);
-        self.account.add(heard.class.index(), &heard.forest, &all, is_heard);
+    fn count(&mut self, row: &ForestAndIvm) {
+        let mut all = vec![0.0; row.forest.len()];
+        let is_blended = self.combine(&row.forest, &row.gp, &mut all);
+        self.report.add(row.class.index(), &row.forest, &all, is_blended);
     }
 
-    /// What the forest alone answers.
-    pub fn forest_answers(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
+    /// The predictions of the forest alone.
+    pub fn forest_proba(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
         let mut out = Array2::zeros((x.nrows(), self.n_classes));
         let forest = self.part.forest();
         if forest.n_features() != x.ncols() {
@@ -371,19 +247,18 @@ impl Classifier for ForestIvm {
 
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
         self.forest_into(x, par, out.view_mut());
-        for (number, machine) in self.machines.iter().enumerate() {
-            let rows: Vec<usize> = (0..x.nrows())
-                .filter(|&row| self.machine_for(&out.row(row).to_vec()) == Some(number))
-                .collect();
+        for (number, assigned) in self.ivms.iter().enumerate() {
+            let rows: Vec<usize> =
+                (0..x.nrows()).filter(|&row| self.ivm_for(&out.row(row).to_vec()) == Some(number)).collect();
             if rows.is_empty() {
                 continue;
             }
-            let mut answers = Array2::zeros((rows.len(), machine.ivm.n_classes()));
-            machine.ivm.predict_proba_impl(x.select(Axis(0), &rows).view(), par, answers.view_mut());
-            for (&row, answer) in rows.iter().zip(answers.rows()) {
+            let mut predictions = Array2::zeros((rows.len(), assigned.ivm.n_classes()));
+            assigned.ivm.predict_proba_impl(x.select(Axis(0), &rows).view(), par, predictions.view_mut());
+            for (&row, prediction) in rows.iter().zip(predictions.rows()) {
                 let forest = out.row(row).to_vec();
                 let mut all = vec![0.0; forest.len()];
-                machine.verdict.blend.apply(&forest, &answer.to_vec(), &mut all);
+                assigned.blend.exponents.apply(&forest, &prediction.to_vec(), &mut all);
                 out.row_mut(row).iter_mut().zip(all).for_each(|(to, p)| *to = p);
             }
         }

@@ -1,4 +1,4 @@
-//! How a forest and the machines that help it are trained.
+//! Parameters of a forest blended with IVMs.
 
 use hedgerow_core::{Error, Params, Result};
 use hedgerow_forest::{Bagging, ForestParams};
@@ -8,35 +8,35 @@ use serde::{Deserialize, Serialize};
 
 use super::LEAST_WRONG;
 
-/// Which rows machines have a say about (spec 000, A26 and A27).
+/// Which predictions of the forest are blended with those of an IVM.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Combine {
-    /// One machine, about all rows.
+    /// One IVM for all rows.
     #[default]
     Pool,
-    /// One machine, about rows that the forest can hardly decide.
+    /// One IVM, for rows where the margin of the forest's prediction is small.
     Gate,
-    /// A machine for each class that the forest is often wrong with, about rows that it answers with that class.
+    /// An IVM for each class that the forest often predicts wrongly, for rows where it predicts that class.
     Route,
 }
 
-/// How a forest and the machines that help it are trained.
+/// Parameters of a forest blended with IVMs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForestIvmParams {
-    /// Which rows machines have a say about: pool (all), gate (those that the forest can hardly decide) or route (those that it answers with a
-    /// class it is often wrong with).
+    /// Which predictions of the forest are blended with those of an IVM: pool (all), gate (those with a small margin) or route (those of a class
+    /// that the forest often predicts wrongly).
     pub combine: Combine,
-    /// With `combine=gate`: how far apart the forest's two best classes must be for it to decide alone, from 0 to 1; 0 searches for it.
+    /// With `combine=gate`: the difference of the forest's two largest probabilities from which on it predicts alone, from 0 to 1; 0 searches for it.
     pub margin: f64,
-    /// With `combine=route`: an answer of the forest that is right more often than this needs no machine, from 0 to 1.
+    /// With `combine=route`: a class that the forest predicts with a higher precision than this gets no IVM, from 0 to 1.
     pub purity: f64,
-    /// With `combine=route`: fewest rows that a machine is made for.
+    /// With `combine=route`: fewest rows that an IVM is trained on.
     pub min_rows: usize,
     /// The forest: its parameters, which may be set by their own names.
     pub forest: ForestParams,
-    /// The machines: parameters of the ivm, which may be set by their own names.
+    /// The ivms: parameters of the ivm, which may be set by their own names.
     pub ivm: IvmParams,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
@@ -57,8 +57,8 @@ impl Default for ForestIvmParams {
 }
 
 impl ForestIvmParams {
-    /// With `combine=route`: whether rows that the forest answers with one class need a machine, by their number and how many of them it is wrong about.
-    pub fn needs_machine(&self, n_rows: usize, n_wrong: usize) -> bool {
+    /// With `combine=route`: whether the rows for which the forest predicts one class get an IVM, by their number and the number of wrong predictions.
+    pub fn needs_ivm(&self, n_rows: usize, n_wrong: usize) -> bool {
         let n_right = n_rows.saturating_sub(n_wrong) as f64;
         n_rows >= self.min_rows && n_wrong >= LEAST_WRONG && n_right < self.purity * n_rows as f64
     }
@@ -68,7 +68,7 @@ impl ForestIvmParams {
         ForestParams { seed: self.seed, ..self.forest.clone() }
     }
 
-    /// Parameters of machines, with the seed of all.
+    /// Parameters of the IVMs, with the seed of all.
     pub fn ivm_params(&self) -> IvmParams {
         IvmParams { seed: self.seed, ..self.ivm.clone() }
     }
@@ -85,7 +85,8 @@ impl Params for ForestIvmParams {
             return Err(Error::param("min_rows", "10 or more", self.min_rows));
         }
         if self.forest.bagging == Bagging::All {
-            let expected = "a bagging that leaves rows out: what the forest says about them decides what machines are for";
+            let expected =
+                "a bagging that leaves rows out: out-of-bag predictions decide what IVMs are trained for";
             return Err(Error::param("bagging", expected, "all"));
         }
         self.forest.rules()?;

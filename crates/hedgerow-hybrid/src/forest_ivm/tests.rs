@@ -1,10 +1,12 @@
-//! What a forest with machines promises.
+//! Tests of a forest blended with IVMs.
 
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
-use hedgerow_core::{Budget, Features, LabelTable, Rows, Silent};
+use hedgerow_core::{Budget, ClassId, Features, LabelTable, Rows, Silent};
 use hedgerow_forest::ForestParams;
 use ndarray::s;
+
+use hedgerow_gp::IvmParams;
 
 use super::*;
 
@@ -39,19 +41,19 @@ fn right(proba: &Array2<f64>, labels: &[ClassId]) -> usize {
 }
 
 #[test]
-fn machines_settle_what_the_forest_is_unsure_of() {
+fn blending_with_ivms_beats_the_forest_alone() {
     let (train, test) = (stripes(600, 1), stripes(500, 2));
     let par = Par::sequential();
     let x = test.features.to_array(0..500);
     for combine in [Combine::Pool, Combine::Gate, Combine::Route] {
         let model = fit(&train, ForestIvmParams { combine, ..small() }, 1);
-        assert!(model.n_machines()[1] >= 1, "{combine:?}");
+        assert!(model.n_ivms()[1] >= 1, "{combine:?}");
         let (alone, both) =
-            (model.forest_answers(x.view(), &par).unwrap(), model.predict_proba(x.view(), &par).unwrap());
+            (model.forest_proba(x.view(), &par).unwrap(), model.predict_proba(x.view(), &par).unwrap());
         let (alone, both) = (right(&alone, &test.labels), right(&both, &test.labels));
-        assert!(both > alone + 10, "{combine:?}: {alone} alone, {both} with machines");
-        let account = model.account();
-        assert!(account.n_rows() > 100 && account.n_right()[1] > account.n_right()[0], "{account:?}");
+        assert!(both > alone + 10, "{combine:?}: {alone} alone, {both} with IVMs");
+        let report = model.blend_report();
+        assert!(report.n_rows() > 100 && report.n_right()[1] > report.n_right()[0], "{report:?}");
         let asked = x.slice(s![..40, ..]);
         check_distributions(&model, asked);
         check_prediction_is_pure(&model, asked);
@@ -60,12 +62,12 @@ fn machines_settle_what_the_forest_is_unsure_of() {
 }
 
 #[test]
-fn threads_change_nothing_and_easy_data_need_no_machine() {
+fn threads_change_nothing_and_easy_data_need_no_ivm() {
     let train = stripes(400, 3);
     assert!(fit(&train, small(), 1) == fit(&train, small(), 3));
     let deep = ForestParams { n_trees: 50, ..ForestParams::default() };
     let easy = fit(&blobs(300, 8, 3, 1), ForestIvmParams { forest: deep, ..small() }, 1);
-    assert_eq!(easy.n_machines(), [0, 0]);
+    assert_eq!(easy.n_ivms(), [0, 0]);
     check_distributions(&easy, blobs(30, 8, 3, 2).features.to_array(0..30).view());
     let wrong = |params: ForestIvmParams| params.check().unwrap_err().to_string();
     assert!(wrong(ForestIvmParams { margin: 2.0, ..small() }).contains("margin"));
@@ -73,20 +75,20 @@ fn threads_change_nothing_and_easy_data_need_no_machine() {
     assert!(wrong(ForestIvmParams { forest: all, ..small() }).contains("bagging"));
 }
 
-fn teach(model: &mut ForestIvm, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
+fn learn(model: &mut ForestIvm, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
     let par = Par::new(threads).unwrap();
     let budget = Budget::open();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
-    let mut answers = Array2::zeros((data.n_rows(), data.schema.n_classes()));
+    let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
     for first in (0..data.n_rows()).step_by(size) {
         let end = data.n_rows().min(first + size);
         let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
-        let lesson = model.learn(&data.schema, rows, &training).unwrap();
-        assert_eq!(lesson.n_learnt, end - first);
-        answers.slice_mut(s![first..end, ..]).assign(&lesson.answers);
+        let update = model.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(update.n_learnt, end - first);
+        predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
     }
-    answers
+    predictions
 }
 
 fn new(data: &Dataset, params: ForestIvmParams) -> ForestIvm {
@@ -99,14 +101,14 @@ fn batches_and_threads_change_nothing_while_it_learns() {
     for combine in [Combine::Pool, Combine::Route] {
         let params = ForestIvmParams { combine, ..small() };
         let mut models: Vec<ForestIvm> = (0..3).map(|_| new(&data, params.clone())).collect();
-        let whole = teach(&mut models[0], &data, 500, 1);
-        assert_eq!(whole, teach(&mut models[1], &data, 11, 1));
-        assert_eq!(whole, teach(&mut models[2], &data, 100, 3));
+        let whole = learn(&mut models[0], &data, 500, 1);
+        assert_eq!(whole, learn(&mut models[1], &data, 11, 1));
+        assert_eq!(whole, learn(&mut models[2], &data, 100, 3));
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels[300..]);
         assert!(right > 140, "{combine:?}: {right} of 200");
         assert_eq!(models[0].n_seen(), 500);
-        assert!(models[0].account().n_rows() == 500);
+        assert!(models[0].blend_report().n_rows() == 500);
     }
 }
 
@@ -119,8 +121,8 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let first = Dataset { schema, ..all.select(&early) };
     let mut model = fit(&first, small(), 1);
     let late = all.select(&(400..700).collect::<Vec<_>>());
-    let answers = teach(&mut model, &late, 60, 1);
-    let found = right(&answers.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
+    let predictions = learn(&mut model, &late, 60, 1);
+    let found = right(&predictions.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
     assert!(found > 65, "{found} of 100");
     let (par, x) = (Par::sequential(), late.features.to_array(0..50));
     check_distributions(&model, x.view());

@@ -34,7 +34,7 @@ pub(super) struct Leaves {
     pub(super) n_rows: usize,
 }
 
-/// A place in a tree as a number from 0 on: the root, where no split was asked, comes first.
+/// A place in a tree as a number from 0 on: the root, where there is no split, comes first.
 pub(super) fn key(place: u32) -> u32 {
     place.wrapping_add(1)
 }
@@ -75,7 +75,7 @@ impl TreeLeaves {
 }
 
 impl Leaves {
-    /// The leaves of rows. Fails if the work is not wanted any more.
+    /// The leaves of rows. Fails if it is interrupted.
     pub(super) fn new(forest: &Forest, features: &Features, par: &Par) -> Result<Self> {
         let n_rows = features.n_rows();
         let trees = forest.trees();
@@ -90,7 +90,7 @@ impl Leaves {
                 keys.iter_mut().for_each(|keys| keys.extend(places.column(tree).iter().map(|&p| key(p))));
             });
         }
-        // What is not wanted any more is left undone.
+        // After an interrupt nothing more is done.
         let rows = |t: usize| if par.is_stopped() { &[][..] } else { &keys[t][..] };
         let trees = par.map(trees.len(), |t| TreeLeaves::new(&trees[t], rows(t)));
         if par.is_stopped() {

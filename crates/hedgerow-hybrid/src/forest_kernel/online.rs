@@ -1,51 +1,55 @@
-//! Learning more: rows are answered and wait; then the forest learns them, and the process learns anew with the leaves of the trees as they are now.
+//! Learning more: rows are predicted and wait; then the forest learns them, and the GP is trained anew on the leaves of the trees as they are now.
 //!
-//! Every row that a tree learns may move the leaves of others, so what the leaves say holds only for the trees it was made with. Rows therefore wait,
+//! Every row that a tree learns may move the leaves of others, so the scores of leaves hold only for the trees they were made with. Rows therefore wait,
 //! up to a sixteenth of those seen, and all that follows from them is done at once: what that costs depends on `max_rows`, trees and classes, never on
-//! how many rows were seen. Whenever twice as many rows have been seen, noise and calibration are found anew; in between, scores that rows got before
-//! they were learnt calibrate those that follow.
+//! how many rows were seen. Whenever twice as many rows have been seen, noise variance, calibration and blend are chosen anew; in between,
+//! prequential scores calibrate.
 
+use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Error, Features, Lesson, Result, Rows, Schema, Training,
+    Budget, ClassId, Classifier as _, Dataset, Effort, Error, Features, Result, Rows, Schema, Training,
+    Update,
 };
 use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, s};
 
-use super::train::known;
-use super::{ForestKernelClassifier, half, most_rows, some_rows};
+use super::ForestKernelClassifier;
+use super::limits::{draw_rows, half, most_rows};
+use super::training::KernelTraining;
+use super::validation::FoldTraining;
 use crate::forest_ivm::Part;
 
 /// Rows between two times that the forest learns: a share of the rows seen, at least and at most so many.
 const PAUSE_SHARE: u64 = 16;
 const PAUSE: [u64; 2] = [32, 1024];
-/// Scores that are remembered, and how many calibrate at least.
+/// Prequential scores that are kept, and how many calibrate at least.
 pub(super) const MOST_SCORES: usize = 2000;
 const LEAST_SCORES: usize = 300;
 
-/// What learning more needs beside forest and process.
+/// What learning more needs beside forest and GP.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Course {
+pub(super) struct OnlineState {
     /// Rows learnt so far, those that wait among them.
     pub(super) n_seen: u64,
-    /// When the forest learns the rows that wait, in rows learnt.
-    pub(super) look_at: u64,
-    /// Rows learnt when noise and calibration were last looked for.
-    pub(super) tuned_at: u64,
+    /// The next maintenance, in rows learnt: the forest learns the rows that wait.
+    pub(super) maintain_at: u64,
+    /// Rows learnt at the last validation.
+    pub(super) validated_at: u64,
     /// Rows that wait.
     pub(super) features: Features,
     pub(super) labels: Vec<ClassId>,
     pub(super) weights: Vec<f32>,
-    /// The scores of the newest rows before they were learnt, and their classes.
+    /// Prequential scores of the newest rows, and their classes.
     pub(super) scores: Vec<Vec<f64>>,
     pub(super) classes: Vec<ClassId>,
 }
 
-impl Course {
+impl OnlineState {
     pub(super) fn new(n_features: usize) -> Self {
         Self {
             n_seen: 0,
-            look_at: PAUSE[0],
-            tuned_at: 0,
+            maintain_at: PAUSE[0],
+            validated_at: 0,
             features: Features::new(n_features),
             labels: Vec::new(),
             weights: Vec::new(),
@@ -56,9 +60,9 @@ impl Course {
 
     /// After so many rows of so many columns.
     pub(super) fn of_fitted(n_seen: u64, n_features: usize) -> Self {
-        let mut course = Self { n_seen, tuned_at: n_seen, ..Self::new(n_features) };
-        course.look_at = n_seen + course.pause();
-        course
+        let mut state = Self { n_seen, validated_at: n_seen, ..Self::new(n_features) };
+        state.maintain_at = n_seen + state.pause();
+        state
     }
 
     fn pause(&self) -> u64 {
@@ -84,7 +88,7 @@ impl Course {
         self.n_seen += range.len() as u64;
     }
 
-    fn remember(&mut self, scores: &Array2<f64>, labels: &[ClassId]) {
+    fn keep_scores(&mut self, scores: &Array2<f64>, labels: &[ClassId]) {
         self.scores.extend(scores.rows().into_iter().map(|row| row.to_vec()));
         self.classes.extend_from_slice(labels);
         // Dropping them one by one would cost a move of all each time; what counts is the newest.
@@ -109,110 +113,136 @@ impl Course {
 impl ForestKernelClassifier {
     /// Whether it can learn more.
     pub fn can_learn(&self) -> bool {
-        self.course.is_some()
+        self.online.is_some()
     }
 
-    /// Rows learnt so far; 0 where that is not remembered.
+    /// Rows learnt so far; 0 where that is not kept.
     pub fn n_seen(&self) -> u64 {
-        self.course.as_ref().map_or(0, |course| course.n_seen)
+        self.online.as_ref().map_or(0, |online| online.n_seen)
     }
 
-    /// Rows remembered: those of the forest, and those that wait.
+    /// Rows retained: those of the forest, and those that wait.
     pub fn n_remembered(&self) -> usize {
-        let of_forest = if let Part::Learning(online) = &self.part { online.n_remembered() } else { 0 };
-        of_forest + self.course.as_ref().map_or(0, |course| course.labels.len())
+        let of_forest = if let Part::Learning(forest) = &self.part { forest.n_remembered() } else { 0 };
+        of_forest + self.online.as_ref().map_or(0, |online| online.labels.len())
     }
 
-    /// The rows remembered; none if they were left out.
+    /// The rows retained; none if they were left out.
     pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        let (Part::Learning(online), Some(course)) = (&self.part, &self.course) else { return Ok(None) };
-        let mut data = online.remembered(schema)?;
-        let weights = data.weights.as_ref().map(|_| course.weights.clone());
-        data.append(&Dataset::new(schema.clone(), course.features.clone(), course.labels.clone(), weights)?);
+        let (Part::Learning(forest), Some(online)) = (&self.part, &self.online) else { return Ok(None) };
+        let mut data = forest.remembered(schema)?;
+        let weights = data.weights.as_ref().map(|_| online.weights.clone());
+        data.append(&Dataset::new(schema.clone(), online.features.clone(), online.labels.clone(), weights)?);
         Ok(Some(data))
     }
 
-    /// Answers rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
+    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
     /// grown by the classes and categories that have come since.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
-        let (Part::Learning(online), Some(_)) = (&mut self.part, &self.course) else {
+    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
+        let (Part::Learning(forest), Some(_)) = (&mut self.part, &self.online) else {
             return Err(Error::NoRows);
         };
-        rows.check(schema, online.n_features(), self.n_classes)?;
+        rows.check(schema, forest.n_features(), self.n_classes)?;
         self.n_classes = schema.n_classes();
-        online.know_classes(self.n_classes);
+        forest.know_classes(self.n_classes);
         let n = rows.labels.len();
-        let mut lesson = Lesson { answers: Array2::zeros((n, self.n_classes)), ..Lesson::default() };
-        while lesson.n_learnt < n {
-            let Some(course) = &self.course else { return Err(Error::NoRows) };
-            let room =
-                usize::try_from(course.look_at.saturating_sub(course.n_seen)).unwrap_or(usize::MAX).max(1);
-            let range = lesson.n_learnt..n.min(lesson.n_learnt.saturating_add(room));
+        let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
+        while update.n_learnt < n {
+            let Some(online) = &self.online else { return Err(Error::NoRows) };
+            let room = usize::try_from(online.maintain_at.saturating_sub(online.n_seen));
+            let room = room.unwrap_or(usize::MAX).max(1);
+            let range = update.n_learnt..n.min(update.n_learnt.saturating_add(room));
             let part = s![range.clone(), ..];
             let scores = self.scored(rows.x.slice(part), training.par);
-            let answers = lesson.answers.slice_mut(part);
-            self.answer(rows.x.slice(part), scores.as_ref(), training.par, answers);
-            let Some(course) = &mut self.course else { return Err(Error::NoRows) };
+            let predictions = update.predictions.slice_mut(part);
+            self.predict_scored(rows.x.slice(part), scores.as_ref(), training.par, predictions);
+            let Some(online) = &mut self.online else { return Err(Error::NoRows) };
             if let Some(scores) = &scores {
-                course.remember(scores, &rows.labels[range.clone()]);
+                online.keep_scores(scores, &rows.labels[range.clone()]);
             }
-            course.wait(rows, range.clone());
-            lesson.n_learnt = range.end;
-            if course.n_seen >= course.look_at {
-                self.look_around(schema, training, &mut lesson)?;
+            online.wait(rows, range.clone());
+            update.n_learnt = range.end;
+            if online.n_seen >= online.maintain_at {
+                self.maintain(schema, training, &mut update)?;
             }
             if training.budget.stop.is_stopped() {
                 break;
             }
         }
-        Ok(lesson)
+        Ok(update)
     }
 
-    /// Lets the forest learn the rows that wait, then the process what the forest remembers.
-    fn look_around(&mut self, schema: &Schema, training: &Training<'_>, lesson: &mut Lesson) -> Result<()> {
-        let (Part::Learning(online), Some(course)) = (&mut self.part, &mut self.course) else {
+    /// The forest learns the rows that wait, then the GP those that the forest retains.
+    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
+        let (Part::Learning(forest), Some(online)) = (&mut self.part, &mut self.online) else {
             return Ok(());
         };
-        course.look_at = course.n_seen + course.pause();
-        let x = course.features.to_array(0..course.labels.len());
-        let waiting = Rows { x: x.view(), labels: &course.labels, weights: Some(&course.weights) };
-        let budget = Budget { bytes: half(training.budget.bytes), ..training.budget.clone() };
-        let of_forest = online.learn(schema, waiting, &Training { budget: &budget, ..*training })?;
-        online.put_in_order();
-        lesson.n_tried += of_forest.n_tried;
-        lesson.n_replaced += of_forest.n_replaced;
-        lesson.n_forgotten += of_forest.n_forgotten;
-        lesson.drifts.extend(of_forest.drifts);
-        let rest: Vec<usize> = (of_forest.n_learnt..course.labels.len()).collect();
-        course.features = course.features.select(&rest);
-        course.labels.drain(..of_forest.n_learnt);
-        course.weights.drain(..of_forest.n_learnt);
+        online.maintain_at = online.n_seen + online.pause();
+        let x = online.features.to_array(0..online.labels.len());
+        let waiting = Rows { x: x.view(), labels: &online.labels, weights: Some(&online.weights) };
+        let budget = Budget { deadline: training.budget.deadline, ..half(training.budget) };
+        let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..*training })?;
+        forest.put_in_order();
+        update.n_tried += of_forest.n_tried;
+        update.n_replaced += of_forest.n_replaced;
+        update.n_forgotten += of_forest.n_forgotten;
+        update.drifts.extend(of_forest.drifts);
+        let rest: Vec<usize> = (of_forest.n_learnt..online.labels.len()).collect();
+        online.features = online.features.select(&rest);
+        online.labels.drain(..of_forest.n_learnt);
+        online.weights.drain(..of_forest.n_learnt);
         self.scores = None;
         if training.budget.spent().is_some() {
             return Ok(());
         }
-        let data = online.remembered(schema)?;
-        let most = most_rows(&self.params, schema.n_features(), self.n_classes, training)?;
-        let data = some_rows(&data, most.min(self.params.max_rows), self.params.seed ^ course.n_seen);
+        let mut data = forest.remembered(schema)?;
+        let most = most_rows(&self.params, schema, training.budget)?.min(self.params.max_rows);
+        if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.n_seen) {
+            data = data.select(&rows);
+        }
         if data.check_trainable().is_err() {
             return Ok(());
         }
-        let is_known = self.verdict.as_ref().is_some_and(|v| v.calibration.curves.len() == self.n_classes);
-        let has_grown = course.n_seen >= 2 * course.tuned_at || !is_known;
-        if has_grown {
-            course.tuned_at = course.n_seen;
+        let is_known = self.choice.as_ref().is_some_and(|c| c.calibration.curves.len() == self.n_classes);
+        let validates = online.n_seen >= 2 * online.validated_at || !is_known;
+        if validates {
+            online.validated_at = online.n_seen;
         }
-        self.train(&data, has_grown, training)?;
+        let par = training.par.until(&training.budget.stop);
+        match self.train(&data, validates, &Training { par: &par, ..*training }) {
+            // The forest predicts alone.
+            Err(Error::Interrupted) => {}
+            outcome => outcome?,
+        }
         self.recalibrate(&data.labels, training);
         Ok(())
     }
 
-    /// Calibrates by the scores that the newest rows had before they were learnt, if there are enough of them.
+    /// Trains a GP with the leaves of the forest as it is now, within the budget.
+    fn train(&mut self, data: &Dataset, validates: bool, training: &Training<'_>) -> Result<()> {
+        if validates {
+            let mut folds = FoldTraining::new(data, &self.params, training.budget);
+            folds.train(Effort::Whole, training)?;
+            let chosen = folds.choose(training.par).map(|found| found.choice);
+            self.choice = chosen.or(self.choice.take());
+        }
+        let Some(choice) = self.choice.as_ref().filter(|_| training.budget.spent().is_none()) else {
+            return Ok(());
+        };
+        let forest = self.part.forest();
+        let mut gp = KernelTraining::new(forest, data, &self.params, &[choice.noise], training)?;
+        gp.train(forest, Effort::Whole, training)?;
+        self.scores = gp.found.pop();
+        Ok(())
+    }
+
+    /// Calibrates by prequential scores, if there are enough of them.
     fn recalibrate(&mut self, labels: &[ClassId], training: &Training<'_>) {
-        let (Some(course), Some(verdict)) = (&self.course, &mut self.verdict) else { return };
-        let (scores, classes) = course.newest(self.n_classes);
+        let (Some(online), Some(choice)) = (&self.online, &mut self.choice) else { return };
+        let (mut scores, classes) = online.newest(self.n_classes);
         if classes.len() >= LEAST_SCORES && classes.iter().any(|class| *class != classes[0]) {
-            verdict.calibration = Calibration::fit(&known(scores, labels), &classes, training.par);
+            mask_unknown(&mut scores, labels);
+            choice.calibration = Calibration::fit(&scores, &classes, training.par);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How a Gaussian process with the kernel of a forest is trained.
+//! How a GP with the kernel of a forest is trained.
 
 use hedgerow_core::{Error, Params, Result};
 use hedgerow_forest::ForestParams;
@@ -12,7 +12,7 @@ pub enum KernelLearner {
     /// A Gaussian process with all rows.
     #[default]
     Gp,
-    /// All rows through those that Informative Vector Machines choose.
+    /// All rows through the active sets of IVMs.
     Ivm,
 }
 
@@ -20,15 +20,15 @@ pub enum KernelLearner {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ForestKernelParams {
-    /// What learns with the kernel: gp (a Gaussian process with all rows) or ivm (all rows through some that are chosen).
+    /// What learns with the kernel: gp (a Gaussian process with all rows) or ivm (all rows through the active sets of IVMs).
     pub learner: KernelLearner,
-    /// With `learner=ivm`: rows that each class chooses, at most.
+    /// With `learner=ivm`: active rows of each class, at most.
     pub n_active: usize,
-    /// Let the forest's own answers count beside those of the process, as much as rows that neither had seen say.
+    /// Blend the predictions of the GP with those of the forest, by out-of-fold predictions.
     pub blend: bool,
-    /// Variance of the noise in labels of ±1, the kernel of a row with itself being 1; 0 searches for it.
+    /// Noise variance of labels of ±1, the kernel of a row with itself being 1; 0 searches for it.
     pub noise_variance: f64,
-    /// Rows that are learnt from when the model goes on learning, at most: drawn from those that the forest remembers. A fit takes all rows.
+    /// Rows that the GP is trained on when the model goes on learning, at most: drawn from those that the forest retains. A fit takes all rows.
     pub max_rows: usize,
     /// The forest whose leaves are compared: its parameters, which may be set by their own names.
     pub forest: ForestParams,

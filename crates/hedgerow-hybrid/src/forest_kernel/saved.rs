@@ -1,86 +1,90 @@
-//! A process with the kernel of a forest as facts and tables, and back. The forest itself is saved as forests are.
+//! A GP with the kernel of a forest as facts and tables, and back. The forest itself is saved as forests are.
 
 use hedgerow_core::{ClassId, Classifier as _, Error, Features, ModelProblem, Params as _, Result};
 use ndarray::{Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
 use super::ForestKernelClassifier;
-use super::online::{Course, MOST_SCORES};
+use super::online::{MOST_SCORES, OnlineState};
 use super::params::ForestKernelParams;
 use super::scores::LeafScores;
-use super::train::Verdict;
+use super::validation::KernelChoice;
 use crate::forest_ivm::Part;
 
-/// What a model file says of a [`ForestKernelClassifier`] beside its forest and tables.
+/// The facts of a [`ForestKernelClassifier`] beside its forest and tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct ForestKernelFacts {
     params: ForestKernelParams,
     n_classes: usize,
-    verdict: Option<Verdict>,
-    /// Classes that the scores of leaves are of, and rows that they come from; none if the forest answers.
+    #[serde(rename = "verdict")]
+    choice: Option<KernelChoice>,
+    /// Classes that the scores of leaves are of, and rows that they come from; none if the forest predicts alone.
     scores: Option<[usize; 2]>,
-    course: Option<CourseFacts>,
+    #[serde(rename = "course")]
+    online: Option<OnlineFacts>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct CourseFacts {
+struct OnlineFacts {
     n_seen: u64,
-    look_at: u64,
-    tuned_at: u64,
+    #[serde(rename = "look_at")]
+    maintain_at: u64,
+    #[serde(rename = "tuned_at")]
+    validated_at: u64,
     /// Classes that the scores of the newest rows are of.
     score_widths: Vec<usize>,
 }
 
-/// The leaves of each tree, and the numbers that they say.
+/// The leaves of each tree, and their scores.
 pub type LeafLists<'a> = (&'a [Vec<u32>], &'a [Vec<f32>]);
 
-/// What the leaves say, as arrays: for each tree its leaves, and for each leaf a number a class.
+/// The scores of leaves as arrays: for each tree its leaves, and for each leaf a score a class.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LeafTables {
     /// Leaves, tree by tree, as keys that rise.
     pub keys: Vec<Vec<u32>>,
-    /// Numbers, tree by tree and leaf by leaf.
+    /// Scores, tree by tree and leaf by leaf.
     pub values: Vec<Vec<f32>>,
 }
 
 impl ForestKernelClassifier {
     /// What is not a table.
     pub fn facts(&self) -> ForestKernelFacts {
-        let course = self.course.as_ref().map(|course| CourseFacts {
-            n_seen: course.n_seen,
-            look_at: course.look_at,
-            tuned_at: course.tuned_at,
-            score_widths: course.scores.iter().map(Vec::len).collect(),
+        let online = self.online.as_ref().map(|online| OnlineFacts {
+            n_seen: online.n_seen,
+            maintain_at: online.maintain_at,
+            validated_at: online.validated_at,
+            score_widths: online.scores.iter().map(Vec::len).collect(),
         });
         ForestKernelFacts {
             params: self.params.clone(),
             n_classes: self.n_classes,
-            verdict: self.verdict.clone(),
+            choice: self.choice.clone(),
             scores: self.scores.as_ref().map(|scores| [scores.n_classes, scores.n_rows]),
-            course,
+            online,
         }
     }
 
-    /// What the leaves say: keys and numbers of each tree; none if the forest answers.
+    /// The scores of leaves: keys and scores of each tree; none if the forest predicts alone.
     pub fn leaf_tables(&self) -> Option<LeafLists<'_>> {
         self.scores.as_ref().map(|scores| (&scores.keys[..], &scores.values[..]))
     }
 
     /// The other tables, each with its name.
     pub fn tables(&self) -> Vec<(String, CowArray<'_, f64, Ix2>)> {
-        let Some(course) = &self.course else { return Vec::new() };
-        let n = course.labels.len();
+        let Some(online) = &self.online else { return Vec::new() };
+        let n = online.labels.len();
         let rows = Array2::from_shape_fn((2, n), |(part, row)| {
-            [f64::from(course.labels[row].0), f64::from(course.weights[row])][part]
+            [f64::from(online.labels[row].0), f64::from(online.weights[row])][part]
         });
-        let width = course.scores.iter().map(Vec::len).max().unwrap_or(0);
-        let score = |(row, class): (usize, usize)| course.scores[row].get(class).copied().unwrap_or(0.0);
+        let width = online.scores.iter().map(Vec::len).max().unwrap_or(0);
+        let score = |(row, class): (usize, usize)| online.scores[row].get(class).copied().unwrap_or(0.0);
         let classes =
-            Array2::from_shape_fn((1, course.classes.len()), |(_, row)| f64::from(course.classes[row].0));
+            Array2::from_shape_fn((1, online.classes.len()), |(_, row)| f64::from(online.classes[row].0));
         [
-            ("waiting.features", course.features.to_array(0..n).mapv(f64::from)),
+            ("waiting.features", online.features.to_array(0..n).mapv(f64::from)),
             ("waiting.rows", rows),
-            ("newest.scores", Array2::from_shape_fn((course.scores.len(), width), score)),
+            ("newest.scores", Array2::from_shape_fn((online.scores.len(), width), score)),
             ("newest.classes", classes),
         ]
         .map(|(name, table)| (name.to_string(), CowArray::from(table)))
@@ -95,62 +99,62 @@ impl ForestKernelClassifier {
         leaves: impl FnOnce(usize) -> Result<LeafTables>,
         table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
     ) -> Result<Self> {
-        let ForestKernelFacts { params, n_classes, verdict, scores, course } = facts;
+        let ForestKernelFacts { params, n_classes, choice, scores, online } = facts;
         params.rules().map_err(|error| wrong(error.to_string()))?;
         let forest = part.forest();
         let is_learning = matches!(part, Part::Learning(_));
-        if forest.n_classes() != n_classes || is_learning != course.is_some() {
+        if forest.n_classes() != n_classes || is_learning != online.is_some() {
             let got = forest.n_classes();
-            return Err(wrong(format!("a forest of {got} classes, where {n_classes} are wanted")));
+            return Err(wrong(format!("a forest of {got} classes, expected {n_classes}")));
         }
         let is_fitting =
-            |verdict: &Verdict| verdict.is_valid() && verdict.calibration.curves.len() <= n_classes;
-        if !verdict.as_ref().is_none_or(is_fitting) || (scores.is_some() && verdict.is_none()) {
-            return Err(wrong("noise and calibration do not fit".into()));
+            |choice: &KernelChoice| choice.is_valid() && choice.calibration.curves.len() <= n_classes;
+        if !choice.as_ref().is_none_or(is_fitting) || (scores.is_some() && choice.is_none()) {
+            return Err(wrong("noise variance and calibration do not fit".into()));
         }
         let scores = match scores {
             Some([width, n_rows]) if (1..=n_classes).contains(&width) => {
                 let LeafTables { keys, values } = leaves(width)?;
                 let found = LeafScores::from_parts(forest, width, n_rows, keys, values);
-                Some(found.ok_or_else(|| wrong("what the leaves say does not fit the forest".into()))?)
+                Some(found.ok_or_else(|| wrong("the scores of leaves do not fit the forest".into()))?)
             }
-            Some(_) => return Err(wrong("what the leaves say is of classes that are not there".into())),
+            Some(_) => return Err(wrong("the scores of leaves are of classes that are not there".into())),
             None => None,
         };
-        let course =
-            course.map(|facts| read_course(facts, forest.n_features(), n_classes, table)).transpose()?;
-        Ok(Self { params, n_classes, part, verdict, scores, course })
+        let online =
+            online.map(|facts| read_online(facts, forest.n_features(), n_classes, table)).transpose()?;
+        Ok(Self { params, n_classes, part, choice, scores, online })
     }
 }
 
-fn read_course(
-    facts: CourseFacts,
+fn read_online(
+    facts: OnlineFacts,
     n_features: usize,
     n_classes: usize,
     table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
-) -> Result<Course> {
-    let CourseFacts { n_seen, look_at, tuned_at, score_widths } = facts;
+) -> Result<OnlineState> {
+    let OnlineFacts { n_seen, maintain_at, validated_at, score_widths } = facts;
     let (features, rows) = (table("waiting.features")?, table("waiting.rows")?);
     let (scores, classes) = (table("newest.scores")?, table("newest.classes")?);
     let is_class = |v: &f64| *v >= 0.0 && v.fract() == 0.0 && *v < n_classes as f64;
     let n = features.nrows();
     let n_scores = score_widths.len();
     let fits = features.ncols() == n_features
-        && n <= Course::MOST_WAITING
+        && n <= OnlineState::MOST_WAITING
         && rows.dim() == (2, n)
         && rows.row(0).iter().all(is_class)
         && rows.row(1).iter().all(|weight| *weight >= 0.0 && weight.is_finite())
         && features.iter().all(|v| !v.is_infinite())
-        && n_scores <= 2 * MOST_SCORES + Course::MOST_WAITING
+        && n_scores <= 2 * MOST_SCORES + OnlineState::MOST_WAITING
         && scores.nrows() == n_scores
         && classes.dim() == (1, n_scores)
         && classes.iter().all(is_class)
         && scores.iter().all(|v| v.is_finite())
         && score_widths.iter().all(|width| *width <= scores.ncols().min(n_classes))
-        && look_at > n_seen
-        && look_at - n_seen <= 1 << 20
+        && maintain_at > n_seen
+        && maintain_at - n_seen <= 1 << 20
         && n_seen < 1 << 60
-        && tuned_at <= n_seen;
+        && validated_at <= n_seen;
     if !fits {
         return Err(wrong("rows that wait and the newest scores do not fit the rest".into()));
     }
@@ -161,10 +165,10 @@ fn read_course(
     };
     let scores =
         score_widths.iter().zip(scores.rows()).map(|(width, row)| row.iter().take(*width).copied().collect());
-    Ok(Course {
+    Ok(OnlineState {
         n_seen,
-        look_at,
-        tuned_at,
+        maintain_at,
+        validated_at,
         features: waiting,
         labels: list(&rows, 0),
         weights: rows.row(1).iter().map(|weight| *weight as f32).collect(),

@@ -1,13 +1,14 @@
-//! What the leaves of a forest say once a process has learnt: an answer costs a walk down each tree, as that of the forest itself does.
+//! The scores of leaves, which a trained GP comes down to: a prediction costs a walk down each tree, as that of the forest itself does.
 //!
-//! The mean of a process at x is `Σ_j α_j k(x, x_j)`, and with the kernel of a forest that is a sum of one number for each tree:
+//! The mean of a GP at x is `Σ_j α_j k(x, x_j)`, and with the kernel of a forest that is a sum of one number for each tree:
 //!
 //! ```text
 //! score(x) = Σ_t g_t(leaf_t(x)),    g_t(l) = 1/T Σ_{j in leaf l of tree t} α_j
 //! ```
 
-use hedgerow_core::{Par, Result};
+use hedgerow_core::{Error, Par, Result};
 use hedgerow_forest::Forest;
+use hedgerow_forest::tree::Tree;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 use super::leaves::{Leaves, key, n_keys};
@@ -16,37 +17,37 @@ use super::leaves::{Leaves, key, n_keys};
 const BLOCK: usize = 256;
 const NONE: u32 = u32::MAX;
 
-/// A number a class for each leaf that holds a row which counts; others say nothing.
+/// A score a class for each leaf that holds an active row; others add nothing.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct LeafScores {
     pub(super) n_classes: usize,
-    /// Rows that count.
+    /// Active rows.
     pub(super) n_rows: usize,
     /// For each tree, its leaves, as keys that rise.
     pub(super) keys: Vec<Vec<u32>>,
-    /// For each tree, leaf after leaf, a number a class.
+    /// For each tree, leaf after leaf, a score a class.
     pub(super) values: Vec<Vec<f32>>,
-    /// For each tree, where the numbers of a leaf begin, by its key.
+    /// For each tree, where the scores of a leaf begin, by its key.
     places: Vec<Vec<u32>>,
 }
 
 impl LeafScores {
-    /// Of rows with weights, a column a class.
+    /// Of active rows with weights, a column a class.
     pub(super) fn new(
         forest: &Forest,
         leaves: &Leaves,
         rows: &[usize],
         weights: &Array2<f64>,
         par: &Par,
-    ) -> Self {
+    ) -> Result<Self> {
         let width = weights.ncols();
         let per_tree = 1.0 / leaves.trees.len().max(1) as f64;
         let made = par.map(leaves.trees.len(), |t| {
             let tree = &leaves.trees[t];
             let mut sums = vec![0.0; tree.keys.len() * width];
             let mut counts = vec![false; tree.keys.len()];
-            let n_wanted = if par.is_stopped() { 0 } else { rows.len() };
-            for (&row, weights) in rows.iter().zip(weights.rows()).take(n_wanted) {
+            let n_read = if par.is_stopped() { 0 } else { rows.len() };
+            for (&row, weights) in rows.iter().zip(weights.rows()).take(n_read) {
                 let leaf = tree.numbers.at(row);
                 counts[leaf] = true;
                 sums[leaf * width..][..width].iter_mut().zip(weights).for_each(|(sum, w)| *sum += w);
@@ -56,13 +57,16 @@ impl LeafScores {
             let values = used().flat_map(|leaf| &sums[leaf * width..][..width]);
             (keys, values.map(|sum| (sum * per_tree) as f32).collect::<Vec<f32>>())
         });
+        if par.is_stopped() {
+            return Err(Error::Interrupted);
+        }
         let (keys, values) = made.into_iter().unzip();
         let mut scores = Self { n_classes: width, n_rows: rows.len(), keys, values, places: Vec::new() };
         scores.index(forest);
-        scores
+        Ok(scores)
     }
 
-    /// The same from a model file. None if leaves and numbers do not fit the forest or each other.
+    /// The same from a model file. None if leaves and scores do not fit the forest or each other.
     pub(super) fn from_parts(
         forest: &Forest,
         n_classes: usize,
@@ -70,7 +74,7 @@ impl LeafScores {
         keys: Vec<Vec<u32>>,
         values: Vec<Vec<f32>>,
     ) -> Option<Self> {
-        let fits = |((tree, keys), values): ((&hedgerow_forest::tree::Tree, &Vec<u32>), &Vec<f32>)| {
+        let fits = |((tree, keys), values): ((&Tree, &Vec<u32>), &Vec<f32>)| {
             keys.windows(2).all(|pair| pair[0] < pair[1])
                 && keys.last().is_none_or(|last| (*last as usize) < n_keys(tree))
                 && values.len() == keys.len() * n_classes

@@ -1,6 +1,6 @@
-//! All rows through a few: Informative Vector Machines choose them, a regression fits all labels.
+//! All rows through inducing rows: the active sets of IVMs, then a regression on all labels.
 //!
-//! Machines choose among some rows, whose kernel is computed once. With `U` the rows chosen by any class and all labels Y,
+//! IVMs choose among some rows, whose kernel is computed once. With `U` the union of the active sets of all classes and all labels Y,
 //!
 //! ```text
 //! w = (K_un K_nu + σ² K_uu)⁻¹ K_un Y,   score(x) = k(x, U) w
@@ -17,7 +17,7 @@ use ndarray::{Array2, s};
 use super::leaves::Leaves;
 use super::matches::shares;
 
-/// Rows that machines choose among, at most.
+/// Rows that IVMs choose among, at most.
 pub(super) const MOST_CANDIDATES: usize = 3000;
 /// Variance of the kernel and of the noise while they choose.
 const VARIANCE: f64 = 8.0;
@@ -25,7 +25,7 @@ const NOISE: f64 = 1e-3;
 /// Rows taken in together.
 const BLOCK: usize = 2048;
 
-/// The rows that machines of all classes choose, in rising order.
+/// The active sets of the IVMs of all classes together, in rising order.
 pub(super) fn choose(
     leaves: &Leaves,
     labels: &[ClassId],
@@ -45,7 +45,7 @@ pub(super) fn choose(
     let numbers = Array2::from_shape_fn((rows.len(), 1), |(row, _)| row as f64);
     let options = IvmOptions { n_active: n_active.min(rows.len()), seed, ..IvmOptions::default() };
     let n_classes = labels.iter().map(|label| label.index() + 1).max().unwrap_or(0);
-    // Of two classes, one against the other is all there is.
+    // Two classes need one binary classifier.
     let first = usize::from(n_classes == 2);
     let alone = training.par.alone();
     let chosen = training.par.map(n_classes - first, |class| {
@@ -65,7 +65,7 @@ pub(super) fn choose(
     Ok(union)
 }
 
-/// What a regression of all rows on chosen ones needs to know, for any noise.
+/// The sums over all rows that a regression on inducing rows needs, for any noise variance.
 pub(super) struct Sums {
     own: Array2<f64>,
     gram: Array2<f64>,
@@ -76,17 +76,17 @@ impl Sums {
     /// Goes through all rows.
     pub(super) fn new(
         leaves: &Leaves,
-        chosen: &[usize],
+        inducing: &[usize],
         y: &Array2<f64>,
         training: &Training<'_>,
     ) -> Result<Self> {
-        let n = chosen.len();
+        let n = inducing.len();
         let par = training.par;
-        let own = shares(leaves, chosen, chosen, par);
+        let own = shares(leaves, inducing, inducing, par);
         let (mut gram, mut targets) = (Array2::zeros((n, n)), Array2::zeros((n, y.ncols())));
         for first in (0..leaves.n_rows).step_by(BLOCK) {
             let rows: Vec<usize> = (first..leaves.n_rows.min(first + BLOCK)).collect();
-            let a = shares(leaves, &rows, chosen, par);
+            let a = shares(leaves, &rows, inducing, par);
             if par.is_stopped() {
                 return Err(Error::Interrupted);
             }
@@ -96,7 +96,7 @@ impl Sums {
         Ok(Self { own, gram, targets })
     }
 
-    /// A weight a class for each chosen row.
+    /// A weight a class for each inducing row.
     pub(super) fn solve(&self, noise: f64, training: &Training<'_>) -> Result<Array2<f64>> {
         let mut matrix = &self.gram + &(&self.own * noise);
         matrix.diag_mut().iter_mut().for_each(|v| *v += 1e-6);

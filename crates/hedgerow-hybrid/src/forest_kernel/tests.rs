@@ -1,13 +1,18 @@
-//! What a process with the kernel of a forest promises.
+//! What a GP with the kernel of a forest promises.
 
+use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
-use hedgerow_core::{ClassId, Features, LabelTable, Rows, Silent};
+use hedgerow_core::{
+    Budget, ClassId, Effort, Features, JobState, LabelTable, Rows, Silent, Source, Step, StopFlag,
+    TrainingRun,
+};
 use hedgerow_forest::ForestParams;
 use hedgerow_forest::proximity::proximities;
 use hedgerow_gp::{Kernel, LabelRegression};
 use ndarray::s;
 
+use super::conjugate_gradients::ConjugateGradients;
 use super::leaves::Leaves;
 use super::*;
 
@@ -49,7 +54,7 @@ fn forest(data: &Dataset, n_trees: usize) -> Forest {
 }
 
 #[test]
-fn sums_over_leaves_are_the_process_with_the_matrix_of_matches() {
+fn sums_over_leaves_are_the_gp_with_the_matrix_of_matches() {
     let (data, test) = (stripes(150, 1), stripes(40, 2));
     let par = Par::new(2).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
@@ -64,30 +69,36 @@ fn sums_over_leaves_are_the_process_with_the_matrix_of_matches() {
     let numbers = places.each_ref().map(|places| places.mapv(f64::from));
     let matches = Kernel::Matches.cross(numbers[0].view(), numbers[0].view(), &par);
     assert!((&matches - &matrix).iter().all(|d| d.abs() < 1e-12));
-    let y = train::centered_signs(&data.labels, 3);
+    let y = training::centered_signs(&data.labels, 3);
     let by_leaves = product::product(&leaves, &y, &par);
     assert!((&by_leaves - &matrix.dot(&y)).iter().all(|d| d.abs() < 1e-9));
-    // The process: conjugate gradients against a factor of the matrix.
+    // The GP: conjugate gradients against a factor of the matrix.
     let noise = 0.5;
     let exact = LabelRegression::fit(Kernel::Matches, noise, numbers[0].view(), y.view(), &par).unwrap();
-    let alpha = process::solve(&leaves, &y, noise, None, &par, &Budget::open()).unwrap();
-    // No eigenvalue of the matrix is below the noise, so the rest that is left bounds the error.
+    let mut found = ConjugateGradients::new(&leaves, &y, noise, None, &par);
+    let stop = StopFlag::default();
+    stop.stop();
+    while !found.is_done(training.budget) {
+        assert!(found.step(&leaves, &par.until(&stop)).is_err(), "which changes nothing");
+        found.step(&leaves, &par).unwrap();
+    }
+    // No eigenvalue of the matrix is below the noise, so the residual bounds the error.
     let most = 1e-3 * y.iter().map(|v| v * v).sum::<f64>().sqrt() / noise;
-    assert!((&alpha - exact.weights()).iter().all(|d| d.abs() < most));
-    let scores = LeafScores::new(&forest, &leaves, &all, exact.weights(), &par);
+    assert!((&found.alpha - exact.weights()).iter().all(|d| d.abs() < most));
+    let scores = LeafScores::new(&forest, &leaves, &all, exact.weights(), &par).unwrap();
     let from_leaves = scores.of(&forest, at.view(), &par).unwrap();
     let expected = exact.scores(numbers[1].view(), &par).unwrap();
     assert!((&from_leaves - &expected).iter().all(|d| d.abs() < 1e-4));
-    // With all rows chosen, a regression on chosen rows is the process too.
+    // With all rows as inducing rows, the sparse regression is the GP too.
     let sums = sparse::Sums::new(&leaves, &all, &y, &training).unwrap();
     let weights = sums.solve(noise, &training).unwrap();
-    let sparse = LeafScores::new(&forest, &leaves, &all, &weights, &par);
+    let sparse = LeafScores::new(&forest, &leaves, &all, &weights, &par).unwrap();
     let from_sums = sparse.of(&forest, at.view(), &par).unwrap();
     assert!((&from_sums - &expected).iter().all(|d| d.abs() < 1e-3));
 }
 
 #[test]
-fn the_process_is_as_good_as_its_forest_and_keeps_the_contract() {
+fn the_gp_is_as_good_as_its_forest_and_keeps_the_contract() {
     let (train, test) = (stripes(600, 1), stripes(500, 2));
     let (par, x) = (Par::sequential(), test.features.to_array(0..500));
     for learner in [KernelLearner::Gp, KernelLearner::Ivm] {
@@ -96,7 +107,7 @@ fn the_process_is_as_good_as_its_forest_and_keeps_the_contract() {
         let both = model.predict_proba(x.view(), &par).unwrap();
         let (alone, both) = (right(&alone, &test.labels), right(&both, &test.labels));
         let least = if learner == KernelLearner::Gp { alone - 10 } else { 450 };
-        assert!(both >= least, "{learner:?}: {alone} alone, {both} with the process");
+        assert!(both >= least, "{learner:?}: {alone} alone, {both} with the GP");
         let n_active = model.n_active();
         assert_eq!(n_active == 600, learner == KernelLearner::Gp, "{n_active}");
         assert!(model.noise_variance().is_some() && model.bytes() > 1000);
@@ -113,7 +124,7 @@ fn the_process_is_as_good_as_its_forest_and_keeps_the_contract() {
 }
 
 #[test]
-fn whoever_interrupts_gets_the_forest_and_memory_is_kept() {
+fn an_interrupted_fit_is_the_forest_and_memory_is_limited() {
     let data = blobs(400, 3, 3, 1);
     let par = Par::sequential();
     let budget = Budget::open();
@@ -125,6 +136,10 @@ fn whoever_interrupts_gets_the_forest_and_memory_is_kept() {
     let x = data.features.to_array(0..400);
     let of_forest = fitted.model.part().forest().predict_proba(x.view(), &par).unwrap();
     assert_eq!(fitted.model.predict_proba(x.view(), &par).unwrap(), of_forest);
+    let budget = Budget::open().with_time(std::time::Duration::ZERO);
+    let fitted =
+        ForestKernelClassifier::fit(&data, &params, &Training { budget: &budget, ..training }).unwrap();
+    assert_eq!((fitted.stop, fitted.model.n_active()), (StopReason::Time, 0));
     let limited = |bytes: u64| {
         let budget = Budget::open().with_bytes(bytes);
         let training = Training { par: &par, budget: &budget, observer: &Silent };
@@ -134,20 +149,25 @@ fn whoever_interrupts_gets_the_forest_and_memory_is_kept() {
     assert!(limited(20_000).unwrap_err().to_string().contains("n_trees"));
 }
 
-fn teach(model: &mut ForestKernelClassifier, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
+fn learn_in_batches(
+    model: &mut ForestKernelClassifier,
+    data: &Dataset,
+    size: usize,
+    threads: usize,
+) -> Array2<f64> {
     let par = Par::new(threads).unwrap();
     let budget = Budget::open();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
-    let mut answers = Array2::zeros((data.n_rows(), data.schema.n_classes()));
+    let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
     for first in (0..data.n_rows()).step_by(size) {
         let end = data.n_rows().min(first + size);
         let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
-        let lesson = model.learn(&data.schema, rows, &training).unwrap();
-        assert_eq!(lesson.n_learnt, end - first);
-        answers.slice_mut(s![first..end, ..]).assign(&lesson.answers);
+        let update = model.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(update.n_learnt, end - first);
+        predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
     }
-    answers
+    predictions
 }
 
 fn new(data: &Dataset, params: ForestKernelParams) -> ForestKernelClassifier {
@@ -160,9 +180,9 @@ fn batches_and_threads_change_nothing_while_it_learns() {
     for learner in [KernelLearner::Gp, KernelLearner::Ivm] {
         let params = ForestKernelParams { learner, ..small() };
         let mut models: Vec<ForestKernelClassifier> = (0..3).map(|_| new(&data, params.clone())).collect();
-        let whole = teach(&mut models[0], &data, 500, 1);
-        assert_eq!(whole, teach(&mut models[1], &data, 11, 1));
-        assert_eq!(whole, teach(&mut models[2], &data, 100, 3));
+        let whole = learn_in_batches(&mut models[0], &data, 500, 1);
+        assert_eq!(whole, learn_in_batches(&mut models[1], &data, 11, 1));
+        assert_eq!(whole, learn_in_batches(&mut models[2], &data, 100, 3));
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels[300..]);
         assert!(right > 150, "{learner:?}: {right} of 200");
@@ -181,9 +201,9 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let first = Dataset { schema, ..all.select(&early) };
     let mut model = fit(&first, small(), 1);
     let late = all.select(&(400..700).collect::<Vec<_>>());
-    let answers = teach(&mut model, &late, 60, 1);
-    assert!(answers.row(0)[2] > 0.0 && answers.row(0)[2] < 0.1, "{}", answers.row(0));
-    let found = right(&answers.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
+    let predictions = learn_in_batches(&mut model, &late, 60, 1);
+    assert!(predictions.row(0)[2] > 0.0 && predictions.row(0)[2] < 0.1, "{}", predictions.row(0));
+    let found = right(&predictions.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
     assert!(found > 70, "{found} of 100");
     let (par, x) = (Par::sequential(), late.features.to_array(0..50));
     check_distributions(&model, x.view());
@@ -195,4 +215,103 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(Error::NoRows)));
     check_distributions(&new(&all, small()), x.view());
+}
+
+/// Slices of the ready jobs in an order drawn at random, some of them at work side by side, some interrupted.
+fn in_slices(run: &mut ForestKernelRun, seed: u64, training: &Training<'_>) {
+    let mut rng = Rng::new(seed, Purpose::Data, 3);
+    let mut steps: Vec<(usize, Step)> = Vec::new();
+    let stopped = Budget::open();
+    stopped.stop.stop();
+    loop {
+        let jobs = run.jobs();
+        let is_free = |job: &usize| steps.iter().all(|(at_work, _)| at_work != job);
+        let ready: Vec<usize> =
+            (0..jobs.len()).filter(|job| jobs[*job].state == JobState::Ready && is_free(job)).collect();
+        if !ready.is_empty() && (steps.is_empty() || rng.unit() < 0.6) {
+            let job = ready[rng.index(ready.len())];
+            steps.push((job, run.begin(&[job], Effort::Slice)));
+        } else if steps.is_empty() {
+            return;
+        } else {
+            let (job, step) = steps.swap_remove(rng.index(steps.len()));
+            let is_interrupted = ["folds", "gp"].contains(&jobs[job].kind) && rng.unit() < 0.3;
+            let budget = if is_interrupted { &stopped } else { training.budget };
+            run.merge(step.run(&Training { budget, ..*training })).unwrap();
+        }
+    }
+}
+
+#[test]
+fn slices_in_any_order_give_the_model_of_a_fit() {
+    let (data, test) = (stripes(400, 1), stripes(200, 2));
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let x = test.features.to_array(0..200);
+    for (seed, learner) in [KernelLearner::Gp, KernelLearner::Ivm, KernelLearner::Gp].into_iter().enumerate()
+    {
+        let params = ForestKernelParams { learner, ..small() }.check().unwrap();
+        let fitted = ForestKernelClassifier::fit(&data, &params, &training).unwrap().model;
+        let mut run = ForestKernelRun::new(&data, &params, 3, &training).unwrap();
+        assert!(run.model().is_none() && !run.has_model());
+        in_slices(&mut run, seed as u64, &training);
+        let jobs = run.jobs();
+        assert!(jobs.iter().all(|job| job.state == JobState::Done), "{jobs:?}");
+        assert_eq!(jobs.iter().map(|job| job.kind).collect::<Vec<_>>()[3..], ["calibration", "folds", "gp"]);
+        let made = run.model().unwrap().run(&training).unwrap();
+        let [a, b] = [&made.model, &fitted].map(|model| model.predict_proba(x.view(), &par).unwrap());
+        assert!(a.iter().zip(&b).all(|(a, b)| (a - b).abs() < 1e-9), "{learner:?}");
+        assert_eq!((made.model.n_active() > 0, made.model.n_seen()), (true, 400));
+        let validation = made.validation.unwrap();
+        assert_eq!((validation.source, validation.len()), (Source::OutOfFold, 400));
+        let share = right(&a, &test.labels) as f64 / 200.0;
+        assert!((validation.quality().accuracy - share).abs() < 0.08, "{share} {:?}", validation.quality());
+    }
+}
+
+#[test]
+fn without_folds_the_forest_predicts_alone() {
+    let data = stripes(400, 1);
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let mut run = ForestKernelRun::new(&data, &small().check().unwrap(), 2, &training).unwrap();
+    let folds = run.begin(&[3], Effort::Slice);
+    run.drop_job(3);
+    drop(folds);
+    in_slices(&mut run, 1, &training);
+    assert!(run.jobs().iter().all(|job| job.state == JobState::Done), "{:?}", run.jobs());
+    let made = run.model().unwrap().run(&training).unwrap();
+    assert_eq!((made.model.n_active(), made.model.part().forest()), (0, &forest(&data, 15)));
+    assert_eq!(made.validation.unwrap().source, Source::OutOfBag);
+}
+
+#[test]
+fn a_forest_without_end_has_a_gp_whenever_it_has_doubled() {
+    let data = stripes(200, 1);
+    let par = Par::sequential();
+    let params =
+        ForestKernelParams { forest: ForestParams { n_trees: 0, ..ForestParams::default() }, ..small() };
+    let params = params.check().unwrap();
+    let open = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    assert!(ForestKernelClassifier::fit(&data, &params, &open).unwrap_err().to_string().contains("n_trees"));
+    let mut run = ForestKernelRun::new(&data, &params, 1, &open).unwrap();
+    let [trees, folds, gp] = [0, 2, 3];
+    let work = |run: &mut ForestKernelRun, job: usize, effort: Effort| {
+        let step = run.begin(&[job], effort);
+        run.merge(step.run(&open)).unwrap();
+    };
+    work(&mut run, folds, Effort::Whole);
+    let mut sizes = Vec::new();
+    for n_trees in 1..=70 {
+        work(&mut run, trees, Effort::Slice);
+        if run.jobs()[gp].state == JobState::Ready {
+            sizes.push(n_trees);
+            work(&mut run, gp, Effort::Whole);
+        }
+    }
+    assert_eq!(sizes, [30, 60]);
+    run.hurry(StopReason::Time);
+    assert!(run.jobs().iter().all(|job| job.state == JobState::Done), "{:?}", run.jobs());
+    let model = run.model().unwrap().run(&open).unwrap().model;
+    assert_eq!((model.part().forest().trees().len(), model.n_active()), (60, 200));
 }

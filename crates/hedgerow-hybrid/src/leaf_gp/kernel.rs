@@ -1,4 +1,4 @@
-//! Likeness of rows: `k(x, y) = variance · exp(−|x − y|²/2l²)`.
+//! The kernel of leaves: `k(x, y) = variance · exp(−|x − y|²/2l²)`.
 //!
 //! Distances are computed once for a leaf, in single precision, and serve every length scale that is tried.
 
@@ -6,19 +6,19 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
-/// Length scale, variance, and the noise of labels.
+/// Length scale, signal variance and noise variance.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LeafKernel {
     /// The length scale l.
     pub length_scale: f64,
-    /// The variance.
+    /// The signal variance.
     pub signal_variance: f64,
-    /// The noise.
+    /// The noise variance.
     pub noise_variance: f64,
 }
 
 impl LeafKernel {
-    /// For leaves that have not learnt yet: their answers do not depend on it.
+    /// Stands for a kernel as long as no leaf has a GP: scores do not depend on it.
     pub(super) const START: Self = Self { length_scale: 1.0, signal_variance: 1.0, noise_variance: 0.01 };
 
     /// Whether all its numbers are possible ones.
@@ -34,7 +34,7 @@ impl LeafKernel {
     }
 }
 
-/// Squared distances between rows of `a` and rows of `b`; infinite where they cannot be told.
+/// Squared distances between rows of `a` and rows of `b`; infinite where numbers overflow.
 pub(super) fn squares(a: ArrayView2<'_, f32>, b: ArrayView2<'_, f32>) -> Array2<f32> {
     let norms = |x: ArrayView2<'_, f32>| x.map_axis(Axis(1), |row| row.dot(&row));
     let (of_a, of_b) = (norms(a), norms(b));

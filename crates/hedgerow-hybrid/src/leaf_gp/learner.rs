@@ -1,12 +1,12 @@
-//! What learns in a leaf: from covariances and labels to what each row counts.
+//! The classifier of a leaf: from covariances and labels to the weight of each row.
 //!
-//! Whatever the learner, the latent value of a class at a row is `offset + k(x)ᵀ weights`, and its score is that brought between −1 and 1. Each also tells
-//! the scores that its rows would have without their own labels:
+//! Whatever the learner, the latent value of a class at a row is `offset + k(x)ᵀ weights`, and its score is that brought between −1 and 1. Each also has
+//! leave-one-out scores of its rows:
 //!
 //! ```text
 //! labels     f_i − α_i / ((K + σ²I)⁻¹)_ii                       exactly
 //! laplace    f_i − s_i α_i,   s_i = v_i/(1 − W_i v_i)             the peak without the row's own factor
-//! ivm        the same with the sites of active rows; others have had no say anyway
+//! ivm        the same with the sites of active rows; others have no site
 //! rvm        the same over relevant rows: v_i = φ_iᵀ Σ φ_i
 //! ```
 
@@ -22,16 +22,16 @@ use super::params::LeafLearner;
 /// What was learnt in a leaf.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Learnt {
-    /// A row a training row, a column a class.
+    /// A row for each training row, a column for each class.
     pub(super) weights: Array2<f64>,
-    /// A class each.
+    /// One for each class.
     pub(super) offsets: Array1<f64>,
-    /// Scores of training rows as they would be without them.
+    /// Leave-one-out latent values of the training rows.
     pub(super) without_each: Array2<f64>,
 }
 
 impl LeafLearner {
-    /// Learns labels (±1, a column a class) of rows with such covariances. There is a row at least.
+    /// Learns labels (±1, a column for each class) of rows with such covariances. There is at least one row.
     pub(super) fn learn(
         self,
         k: Array2<f64>,
@@ -61,7 +61,7 @@ impl LeafLearner {
     }
 }
 
-/// Regression on labels less their means (spec 003, A1).
+/// Regression on labels less their means.
 fn by_regression(mut k: Array2<f64>, noise: f64, y: &Array2<f64>) -> Result<Learnt> {
     let par = Par::sequential();
     let n = y.nrows().max(1) as f64;
@@ -77,10 +77,10 @@ fn by_regression(mut k: Array2<f64>, noise: f64, y: &Array2<f64>) -> Result<Lear
     Ok(Learnt { weights, offsets, without_each })
 }
 
-/// What one class against the rest makes of the rows: weights, offset, and latent values without each row.
+/// A one-vs-rest classifier: weights, offset, and leave-one-out latent values.
 type OneClass = (Array1<f64>, f64, Array1<f64>);
 
-/// A machine a class; of two classes one is enough.
+/// A one-vs-rest classifier for each class; of two classes one is enough.
 fn each_class(y: &Array2<f64>, one: &dyn Fn(&[f64]) -> Result<OneClass>) -> Result<Learnt> {
     let (n, n_classes) = y.dim();
     let mut weights = Array2::zeros((n, n_classes));
@@ -138,14 +138,14 @@ fn by_ivm(k: &Array2<f64>, noise: f64, y: &[f64], options: &IvmOptions) -> Resul
     for (place, &row) in trained.active.iter().enumerate() {
         weights[row] = trained.ivm.weights()[place];
         let (mean, variance) = (f64::from(trained.mean[row]), f64::from(trained.variance[row]).max(1e-9));
-        // The belief about the row less its own site.
+        // The posterior of the row without its own site.
         let precision = (1.0 / variance - precisions[place]).max(1e-9);
         without[row] = (mean / variance - precisions[place] * means[place]) / precision + bias;
     }
     Ok((weights, bias, without))
 }
 
-/// Neither noise nor the kernel's variance matter to it: weights find their own scale.
+/// Neither noise nor signal variance matter to it: weights find their own scale.
 fn by_rvm(k: &Array2<f64>, y: &[f64], seed: u64) -> Result<OneClass> {
     let (kernel, rows) = given(k, 0.0)?;
     let is_one: Vec<bool> = y.iter().map(|y| *y > 0.0).collect();
@@ -169,9 +169,9 @@ mod tests {
         (x, y)
     }
 
-    /// Spec 003, section 10.
+    /// Computed by hand from the formulae of Fröhlich et al.
     #[test]
-    fn the_four_rows_of_the_spec() {
+    fn four_rows_by_hand() {
         let x = array![[0.0], [1.0], [2.0], [3.0]];
         let y = array![[1.0], [1.0], [-1.0], [-1.0]];
         let k = Kernel::rbf(1.0).matrix(x.view(), &Par::sequential());
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn regression_is_that_of_the_exact_process() {
+    fn regression_is_that_of_the_exact_gp() {
         let par = Par::sequential();
         let (x, y) = rows(60);
         let kernel = Kernel::rbf(0.8);
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_classes_one_machine_is_enough() {
+    fn of_two_classes_one_classifier_is_enough() {
         let par = Par::sequential();
         let (x, y) = rows(40);
         let y = Array2::from_shape_fn((40, 2), |(r, c)| if c == 0 { y[(r, 0)] } else { -y[(r, 0)] });

@@ -1,66 +1,62 @@
-//! Learning more: a new row changes the leaves it falls into, and no others.
+//! Online learning: a new row changes the leaves it falls into, and no others.
 //!
-//! Rows are answered and wait. Every now and then those that wait are put into their leaves; leaves that have got rows learn anew, and one that has
-//! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, columns are prepared, trees grown and the kernel
-//! searched for anew. Answers given before a row was learnt calibrate those that follow.
-
-use std::sync::Arc;
+//! Rows are predicted and wait. Every now and then those that wait are put into their leaves; leaves that have got rows are trained anew, and one that has
+//! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, a whole training run prepares columns, grows trees and
+//! searches for a kernel anew. Prequential predictions calibrate those that follow.
 
 use hedgerow_core::{
-    ClassId, Classifier as _, Dataset, Error, Features, Lesson, Result, Rows, Schema, Training,
+    ClassId, Classifier as _, Dataset, Error, OutOfSample, Result, Rows, Schema, Source, Training,
+    TrainingRun as _, Update, drive,
 };
-use ndarray::{Array2, s};
+use ndarray::{Array2, Axis, concatenate, s};
 
 use super::LeafGp;
-use super::judges::Judges;
-use super::plant::{Leafy, split};
+use super::leaf_training::{LeafTraining, Outcome};
+use super::placement::{AllRows, split};
+use super::run::LeafGpRun;
+use super::validation::Validation;
 
-/// Rows between two times that leaves learn: a share of the rows seen, at least and at most so many.
+/// Rows between two times that leaves are trained: a share of the rows seen, at least and at most so many.
 const PAUSE_SHARE: u64 = 12;
 const PAUSE: [u64; 2] = [16, 2048];
-/// Answers that are remembered, and how many calibrate at least.
-const MOST_ANSWERS: usize = 2000;
-const LEAST_ANSWERS: usize = 300;
+/// Prequential predictions that are kept, and how many calibrate at least.
+const MOST_PREDICTIONS: usize = 2000;
+const LEAST_PREDICTIONS: usize = 300;
 
-/// What learning more needs beside rows and leaves.
+/// What online learning needs beside rows and leaves.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Course {
+pub(super) struct OnlineState {
     /// Rows learnt so far, those that wait among them.
     pub(super) n_seen: u64,
-    /// When leaves are to learn, in rows learnt.
-    pub(super) look_at: u64,
-    /// Rows learnt when columns, trees and kernel were last looked at.
+    /// When leaves are trained next, in rows learnt.
+    pub(super) next_at: u64,
+    /// Rows learnt when columns, trees and kernel were last made anew.
     pub(super) tuned_at: u64,
     /// Rows that are in leaves.
     pub(super) n_placed: usize,
-    /// Rows there were at the last look.
+    /// Rows there were when leaves were last trained.
     pub(super) n_known: usize,
-    /// What trees said about the newest rows before they were learnt, as [`Said`](super::answer::Said) has it, and their classes. A row without shares comes from
-    /// an old file.
+    /// Prequential scores and class frequencies of the newest rows, and their classes. A row without frequencies comes from an old file.
     pub(super) scores: Vec<Vec<f64>>,
-    pub(super) shares: Vec<Vec<f64>>,
+    pub(super) frequencies: Vec<Vec<f64>>,
     pub(super) classes: Vec<ClassId>,
 }
 
-impl Course {
-    pub(super) fn new() -> Self {
-        Self::of_fitted(0)
-    }
-
-    /// After so many rows.
-    pub(super) fn of_fitted(n: usize) -> Self {
-        let mut course = Self {
-            n_seen: n as u64,
-            look_at: 0,
-            tuned_at: n as u64,
+impl OnlineState {
+    /// After a fit to so many rows.
+    pub(super) fn new(n_seen: u64) -> Self {
+        let mut state = Self {
+            n_seen,
+            next_at: 0,
+            tuned_at: n_seen,
             n_placed: 0,
             n_known: 0,
             scores: Vec::new(),
-            shares: Vec::new(),
+            frequencies: Vec::new(),
             classes: Vec::new(),
         };
-        course.look_at = course.n_seen + course.pause();
-        course
+        state.next_at = state.n_seen + state.pause();
+        state
     }
 
     fn pause(&self) -> u64 {
@@ -68,31 +64,34 @@ impl Course {
     }
 
     pub(super) fn bytes(&self) -> usize {
-        let each = self.scores.iter().chain(&self.shares);
+        let each = self.scores.iter().chain(&self.frequencies);
         each.map(|row| 8 * row.len() + 24).sum::<usize>() + 4 * self.classes.len()
     }
 
-    fn remember(&mut self, scores: Vec<f64>, shares: Vec<f64>, class: ClassId) {
+    fn keep(&mut self, scores: Vec<f64>, frequencies: Vec<f64>, class: ClassId) {
         self.scores.push(scores);
-        self.shares.push(shares);
+        self.frequencies.push(frequencies);
         self.classes.push(class);
         // Dropping them one by one would cost a move of all each time.
-        if self.scores.len() >= 2 * MOST_ANSWERS {
-            self.scores.drain(..MOST_ANSWERS);
-            self.shares.drain(..MOST_ANSWERS);
-            self.classes.drain(..MOST_ANSWERS);
+        if self.scores.len() >= 2 * MOST_PREDICTIONS {
+            self.scores.drain(..MOST_PREDICTIONS);
+            self.frequencies.drain(..MOST_PREDICTIONS);
+            self.classes.drain(..MOST_PREDICTIONS);
         }
     }
 
-    /// What was said about the newest rows.
-    fn newest(&self, n_classes: usize) -> Judges {
-        let first = self.scores.len().saturating_sub(MOST_ANSWERS);
-        Judges {
-            scores: table(&self.scores[first..], n_classes, -1.0),
-            shares: table(&self.shares[first..], n_classes, 0.0),
-            classes: self.classes[first..].to_vec(),
-            is_heard: Vec::new(),
-        }
+    /// The prequential scores of the newest rows, which are the last of so many.
+    fn newest(&self, n_classes: usize, n_rows: usize) -> Validation {
+        let first = self.scores.len().saturating_sub(MOST_PREDICTIONS);
+        let labels = self.classes[first..].to_vec();
+        let scores = OutOfSample {
+            source: Source::Prequential,
+            rows: (n_rows.saturating_sub(labels.len())..n_rows).collect(),
+            values: table(&self.scores[first..], n_classes, -1.0),
+            labels,
+        };
+        let frequencies = table(&self.frequencies[first..], n_classes, 0.0);
+        Validation { scores, frequencies, has_gp: Vec::new() }
     }
 }
 
@@ -105,150 +104,163 @@ pub(super) fn table(rows: &[Vec<f64>], n_classes: usize, late: f64) -> Array2<f6
 impl LeafGp {
     /// Whether it can learn more.
     pub fn can_learn(&self) -> bool {
-        self.course.is_some()
+        self.online.is_some()
     }
 
-    /// Rows learnt so far; 0 where that is not remembered.
+    /// Rows learnt so far; 0 where that is not known.
     pub fn n_seen(&self) -> u64 {
-        self.course.as_ref().map_or(0, |course| course.n_seen)
+        self.online.as_ref().map_or(0, |online| online.n_seen)
     }
 
-    /// Rows remembered.
+    /// Retained rows.
     pub fn n_remembered(&self) -> usize {
-        if self.course.is_some() { self.features.n_rows() } else { 0 }
+        if self.online.is_some() { self.features.n_rows() } else { 0 }
     }
 
-    /// The rows remembered; none if they were left out.
+    /// The retained rows; none if they were left out.
     pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        self.course.as_ref().map(|_| self.dataset(schema)).transpose()
+        self.online.as_ref().map(|_| self.dataset(schema)).transpose()
     }
 
     fn dataset(&self, schema: &Schema) -> Result<Dataset> {
-        Dataset::new(schema.clone(), Features::clone(&self.features), self.labels.clone(), None)
+        Dataset::new(schema.clone(), self.features.clone(), self.labels.clone(), None)
     }
 
-    /// Answers rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
-    /// grown by the classes and categories that have come since. Row weights are not looked at.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
+    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
+    /// grown by the classes and categories that have come since. Row weights are ignored.
+    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         self.check(schema, rows)?;
         self.n_classes = schema.n_classes();
-        self.account.grow(self.n_classes);
+        self.report.grow(self.n_classes);
         let n = rows.labels.len();
-        let mut lesson = Lesson { answers: Array2::zeros((n, self.n_classes)), ..Lesson::default() };
-        while lesson.n_learnt < n {
-            let Some(course) = &self.course else { return Err(Error::NoRows) };
+        let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
+        while update.n_learnt < n {
+            let Some(online) = &self.online else { return Err(Error::NoRows) };
             let room =
-                usize::try_from(course.look_at.saturating_sub(course.n_seen)).unwrap_or(usize::MAX).max(1);
-            let range = lesson.n_learnt..n.min(lesson.n_learnt.saturating_add(room));
+                usize::try_from(online.next_at.saturating_sub(online.n_seen)).unwrap_or(usize::MAX).max(1);
+            let range = update.n_learnt..n.min(update.n_learnt.saturating_add(room));
             let part = s![range.clone(), ..];
             let x = rows.x.slice(part);
-            let said = self.ask(x, training.par);
-            self.probabilities(&said, lesson.answers.slice_mut(part));
-            Arc::make_mut(&mut self.features).extend(x);
+            let predictions = self.predictions(x, training.par);
+            self.probabilities(&predictions, update.predictions.slice_mut(part));
+            self.features.extend(x);
             self.labels.extend_from_slice(&rows.labels[range.clone()]);
-            let (is_taught, hears) = (self.kernel.is_some(), self.hears_processes());
-            let Some(course) = &mut self.course else { return Err(Error::NoRows) };
-            if is_taught {
-                let own = range.clone().zip(said.is_heard);
-                let both = said.scores.rows().into_iter().zip(said.shares.rows());
-                for ((row, is_heard), (scores, shares)) in own.zip(both) {
-                    let (class, shares) = (rows.labels[row], shares.to_vec());
-                    let answer = lesson.answers.row(row).to_vec();
-                    self.account.add(class.index(), &shares, &answer, is_heard && hears);
-                    course.remember(scores.to_vec(), shares, class);
+            let (has_trees, uses_gps) = (self.trees.n_trees() > 0, self.uses_gps());
+            let Some(online) = &mut self.online else { return Err(Error::NoRows) };
+            if has_trees {
+                let own = range.clone().zip(predictions.has_gp);
+                let both = predictions.scores.rows().into_iter().zip(predictions.frequencies.rows());
+                for ((row, has_gp), (scores, frequencies)) in own.zip(both) {
+                    let (class, frequencies) = (rows.labels[row], frequencies.to_vec());
+                    let proba = update.predictions.row(row).to_vec();
+                    self.report.add(class.index(), &frequencies, &proba, has_gp && uses_gps);
+                    online.keep(scores.to_vec(), frequencies, class);
                 }
             }
-            course.n_seen += range.len() as u64;
-            lesson.n_learnt = range.end;
-            if course.n_seen >= course.look_at {
-                self.look_around(schema, training, &mut lesson)?;
+            online.n_seen += range.len() as u64;
+            update.n_learnt = range.end;
+            if online.n_seen >= online.next_at {
+                self.maintain(schema, training, &mut update)?;
             }
             if training.budget.stop.is_stopped() {
                 break;
             }
         }
-        Ok(lesson)
+        Ok(update)
     }
 
     fn check(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
-        if self.course.is_none() {
+        if self.online.is_none() {
             return Err(Error::NoRows);
         }
         rows.check(schema, self.n_features(), self.n_classes)
     }
 
-    /// Lets leaves learn the rows that wait. If the time is up, they go on waiting.
-    fn look_around(&mut self, schema: &Schema, training: &Training<'_>, lesson: &mut Lesson) -> Result<()> {
-        let Some(course) = &mut self.course else { return Ok(()) };
-        course.look_at = course.n_seen + course.pause();
+    /// Trains leaves on the rows that wait. If the time is up, they go on waiting.
+    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
+        let touched = self.forget(update)?;
+        let Some(online) = &mut self.online else { return Ok(()) };
+        online.next_at = online.n_seen + online.pause();
+        online.n_known = self.labels.len();
         let is_over = training.budget.spent().is_some() && self.kernel.is_some();
-        let has_grown = self.kernel.is_none() || course.n_seen >= 2 * course.tuned_at;
-        let touched = self.forget(lesson);
-        if let Some(course) = &mut self.course {
-            course.n_known = self.labels.len();
-        }
+        let has_grown = self.kernel.is_none() || online.n_seen >= 2 * online.tuned_at;
         if is_over || self.labels.iter().all(|label| *label == self.labels[0]) {
             return Ok(());
         }
         if has_grown {
-            let data = self.dataset(schema)?;
-            self.relearn(&data, training)?;
-            lesson.n_tried += self.leaves.iter().filter(|leaf| !leaf.is_pure()).count();
+            self.relearn(schema, training, update)?;
         } else {
-            self.place_rows(schema, touched, training, lesson)?;
+            self.place_rows(schema, touched, training, update)?;
         }
         self.recalibrate(training);
         Ok(())
     }
 
+    /// A whole training run on all rows. If it is interrupted before there are trees, everything stays as it was.
+    fn relearn(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
+        let data = self.dataset(schema)?;
+        let mut run = LeafGpRun::without_folds(&data, self.params.clone(), training)?;
+        drive(&mut run, training)?;
+        let make = if run.has_all_rows() { run.model() } else { None };
+        drop(run);
+        let Some(make) = make else { return Ok(()) };
+        let Self { preparation, kernel, x, trees, leaves, calibration, .. } = make.run(training)?.model;
+        (self.preparation, self.kernel, self.x) = (preparation, kernel, x);
+        (self.trees, self.leaves, self.calibration) = (trees, leaves, calibration);
+        if let Some(online) = &mut self.online {
+            (online.tuned_at, online.n_placed) = (online.n_seen, data.n_rows());
+        }
+        update.n_tried += self.leaves.iter().filter(|leaf| !leaf.is_pure()).count();
+        Ok(())
+    }
+
     /// Forgets the oldest rows where there are too many. Returns the leaves that have lost some.
-    fn forget(&mut self, lesson: &mut Lesson) -> Vec<usize> {
+    fn forget(&mut self, update: &mut Update) -> Result<Vec<usize>> {
         let excess = self.labels.len().saturating_sub(self.params.most_rows());
         if excess == 0 {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        // Rows that wait have not been prepared yet.
-        let missing = self.features.n_rows() - self.x.nrows();
-        if missing > 0 {
-            let n = self.features.n_rows();
-            let waiting = self.preparation.map_narrow(self.features.to_array(n - missing..n).view());
-            if let Ok(all) = ndarray::concatenate(ndarray::Axis(0), &[self.x.view(), waiting.view()]) {
-                self.x = all.into_shared();
-            }
-        }
+        self.prepare_rows()?;
         let is_kept: Vec<bool> = (0..self.labels.len()).map(|row| row >= excess).collect();
         let touched = self.keep_rows(&is_kept);
         for &leaf in &touched {
             self.leaves[leaf].count(&self.labels);
         }
-        if let Some(course) = &mut self.course {
-            course.n_placed = course.n_placed.saturating_sub(excess);
+        if let Some(online) = &mut self.online {
+            online.n_placed = online.n_placed.saturating_sub(excess);
         }
-        lesson.n_forgotten += excess;
-        touched
+        update.n_forgotten += excess;
+        Ok(touched)
     }
 
-    /// Puts the rows that wait into their leaves, splits those that have become too large, and lets all that changed learn.
+    /// Prepares the rows that wait.
+    fn prepare_rows(&mut self) -> Result<()> {
+        let waiting = self.x.nrows()..self.features.n_rows();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let new = self.preparation.map_narrow(self.features.to_array(waiting).view());
+        let all = concatenate(Axis(0), &[self.x.view(), new.view()]);
+        self.x = all.map_err(|_| Error::NoRows)?.into_shared();
+        Ok(())
+    }
+
+    /// Puts the rows that wait into their leaves, splits those that have become too large, and trains all that changed.
     fn place_rows(
         &mut self,
         schema: &Schema,
         mut touched: Vec<usize>,
         training: &Training<'_>,
-        lesson: &mut Lesson,
+        update: &mut Update,
     ) -> Result<()> {
-        let Some(course) = &mut self.course else { return Ok(()) };
-        let waiting = std::mem::replace(&mut course.n_placed, self.labels.len())..self.labels.len();
+        self.prepare_rows()?;
+        let Some(online) = &mut self.online else { return Ok(()) };
+        let n_seen = online.n_seen;
+        let waiting = std::mem::replace(&mut online.n_placed, self.labels.len())..self.labels.len();
         let raw = self.features.to_array(waiting.clone());
-        let n_prepared = self.x.nrows();
-        if n_prepared < self.labels.len() {
-            let rest = self.features.to_array(n_prepared..self.labels.len());
-            let rest = self.preparation.map_narrow(rest.view());
-            let all = ndarray::concatenate(ndarray::Axis(0), &[self.x.view(), rest.view()]);
-            self.x = all.map_err(|_| Error::NoRows)?.into_shared();
-        }
-        for tree in 0..self.stems.n_trees() {
+        for tree in 0..self.trees.n_trees() {
             for (row, values) in waiting.clone().zip(raw.rows()) {
-                if let Some(leaf) = self.stems.leaf(tree, &values.to_vec()) {
+                if let Some(leaf) = self.trees.leaf(tree, &values.to_vec()) {
                     self.leaves[leaf as usize].rows.push(row as u32);
                     touched.push(leaf as usize);
                 }
@@ -260,34 +272,55 @@ impl LeafGp {
             self.leaves[leaf].count(&self.labels);
             let n = self.leaves[leaf].rows.len();
             if n > self.params.leaf_rows && !self.leaves[leaf].is_pure() {
-                let n_seen = self.course.as_ref().map_or(0, |course| course.n_seen);
                 let seed = self.params.seed ^ (n_seen << 24) ^ (leaf as u64 + 1);
-                let rows =
-                    Leafy { schema, features: &self.features, labels: &self.labels, params: &self.params };
-                touched.extend(split(&mut self.stems, &mut self.leaves, leaf, &rows, seed, training.par)?);
-                lesson.n_replaced += 1;
+                let (features, labels, params) = (&self.features, &self.labels, &self.params);
+                let rows = AllRows { schema, features, labels, params };
+                touched.extend(split(&mut self.trees, &mut self.leaves, leaf, &rows, seed, training.par)?);
+                update.n_replaced += 1;
             }
         }
         touched.sort_unstable();
         touched.dedup();
-        lesson.n_tried += touched.iter().filter(|leaf| !self.leaves[**leaf].is_pure()).count();
-        self.train(&touched, training)?;
+        update.n_tried += touched.iter().filter(|leaf| !self.leaves[**leaf].is_pure()).count();
+        self.train_leaves(&touched, training)
+    }
+
+    /// Trains leaves anew, given by their numbers. Those that the time does not suffice for predict with their class frequencies.
+    fn train_leaves(&mut self, numbers: &[usize], training: &Training<'_>) -> Result<()> {
+        let Some(kernel) = self.kernel else { return Ok(()) };
+        let leaves: Vec<_> = numbers.iter().map(|&number| (&self.leaves[number], number)).collect();
+        let with = LeafTraining {
+            params: &self.params,
+            kernel,
+            x: self.x.view(),
+            labels: &self.labels,
+            n_classes: self.n_classes,
+            n_trees: self.trees.n_trees(),
+            largest: leaves.iter().map(|(leaf, _)| leaf.rows.len()).max().unwrap_or(0),
+        };
+        let outcomes = with.train(&leaves, training)?;
+        for (&number, outcome) in numbers.iter().zip(outcomes) {
+            self.leaves[number].gp = match outcome {
+                Outcome::Trained(trained) => Some(trained.gp),
+                Outcome::NoGp | Outcome::Untried => None,
+            };
+        }
         Ok(())
     }
 
-    /// Calibrates by what was said about the newest rows before they were learnt, if there are enough of them.
+    /// Calibrates by the newest prequential predictions, if there are enough of them.
     fn recalibrate(&mut self, training: &Training<'_>) {
-        let Some(course) = &self.course else { return };
-        let judges = course.newest(self.n_classes);
-        if judges.classes.len() >= LEAST_ANSWERS && judges.is_mixed() {
-            self.judge(&judges, training.par);
+        let Some(online) = &self.online else { return };
+        let newest = online.newest(self.n_classes, self.labels.len());
+        if newest.scores.len() >= LEAST_PREDICTIONS && newest.scores.has_two_classes() {
+            self.calibrate(&newest, training.par);
         }
     }
 
-    /// How many rows of each class there were at the last look.
+    /// How many rows of each class there were when leaves were last trained.
     pub(super) fn known_counts(&self) -> Vec<u64> {
         let n =
-            self.course.as_ref().map_or(self.labels.len(), |course| course.n_known.min(self.labels.len()));
+            self.online.as_ref().map_or(self.labels.len(), |online| online.n_known.min(self.labels.len()));
         let mut counts = vec![0; self.n_classes];
         for label in &self.labels[..n] {
             counts[label.index()] += 1;

@@ -1,11 +1,11 @@
-//! How trees with processes in their leaves are trained.
+//! How trees with GPs in their leaves are trained.
 
 use hedgerow_core::{Error, Params, Result};
 use hedgerow_forest::{Bagging, ForestParams, LeafPower};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What learns in a leaf.
+/// The classifier of a leaf.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum LeafLearner {
@@ -20,7 +20,7 @@ pub enum LeafLearner {
     Rvm,
 }
 
-/// How the answers of trees become one (spec 003, A5).
+/// How the scores of trees become one.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Fusion {
@@ -31,7 +31,7 @@ pub enum Fusion {
     Vote,
     /// The mean of scores that are kept between −1 and 1.
     Clipped,
-    /// The mean of shares of the classes that a leaf has.
+    /// The mean of scores scaled to sum to one over the classes of a leaf.
     Normalized,
 }
 
@@ -46,7 +46,7 @@ pub enum Sharing {
     Leaf,
 }
 
-/// How trees with processes in their leaves are trained.
+/// How trees with GPs in their leaves are trained.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LeafGpParams {
@@ -54,27 +54,27 @@ pub struct LeafGpParams {
     pub n_trees: usize,
     /// Most rows of a leaf that holds more than one class, 2 or more: larger ones are split. More is slower and better.
     pub leaf_rows: usize,
-    /// What learns in a leaf: labels (regression on labels, the fastest), laplace, ivm or rvm (the fewest rows are kept).
+    /// The classifier of a leaf: labels (regression on labels, the fastest), laplace, ivm or rvm (the fewest rows are kept).
     pub learner: LeafLearner,
-    /// Active rows of each class's machine in a leaf, at most; for `learner=ivm`.
+    /// Active rows of each one-vs-rest classifier in a leaf, at most; for `learner=ivm`.
     pub n_active: usize,
-    /// How the answers of trees become one: mean (of scores), vote, clipped or normalized.
+    /// How the scores of trees become one: mean (of scores), vote, clipped or normalized.
     pub fusion: Fusion,
     /// Whether all leaves have the same kernel: shared, or leaf for a length scale of its own for each.
     pub sharing: Sharing,
-    /// Let the shares of classes in leaves, which are what the trees would say without processes, count beside the processes, as much as rows that neither had
-    /// seen say. Finding out takes about as long as the rest of a fit, longer with fewer than 5,000 rows.
+    /// Blend the class frequencies in leaves, which are the predictions of the trees without GPs, with those of the leaf GPs, by exponents fitted on
+    /// out-of-fold predictions. The folds take about as long as the rest of a fit, longer with fewer than 5,000 rows.
     pub blend: bool,
     /// Length scale of the kernel, on prepared columns; 0 searches for it.
     pub length_scale: f64,
-    /// Variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts).
+    /// Signal variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts).
     pub signal_variance: f64,
-    /// Variance of the noise; 0 searches for it (other learners than labels: 0.001).
+    /// Noise variance; 0 searches for it (other learners than labels: 0.001).
     pub noise_variance: f64,
-    /// Most rows remembered; 0 sets no limit. The oldest go first.
+    /// Most rows retained; 0 sets no limit. The oldest are forgotten first.
     pub max_rows: usize,
     /// How trees are grown: parameters of a forest, which may be set by their own names. Numbers of trees, sizes of leaves, bags and
-    /// calibration are not looked at.
+    /// calibration are ignored.
     pub forest: ForestParams,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
@@ -120,7 +120,7 @@ impl LeafGpParams {
         }
     }
 
-    /// Most rows that are remembered.
+    /// Most rows that are retained.
     pub fn most_rows(&self) -> usize {
         if self.max_rows == 0 { usize::MAX } else { self.max_rows }
     }

@@ -1,18 +1,17 @@
-//! A kernel for all leaves.
+//! The search for a kernel for all leaves.
 //!
-//! Some leaves of the first tree stand for all. What is compared is the calibrated log-loss of the answers that their rows get without
-//! themselves (spec 003, A7).
+//! Kernels are tried on some leaves of the first tree. What is compared is the calibrated log-loss of the leave-one-out scores of their rows.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{ClassId, Par, Progress, Training};
+use hedgerow_core::{ClassId, Par};
 use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
 use super::kernel::{LeafKernel, squares_within};
-use super::leaf::{Leaf, learn, signs, spread};
+use super::leaf::{Leaf, fuse, learn, signs, spread};
 use super::params::{Fusion, LeafGpParams, LeafLearner};
 
-/// Rows that stand for all, and rows of one leaf, at most.
+/// Rows that kernels are tried on, and rows of one leaf, at most.
 const MOST_ROWS: usize = 3000;
 const MOST_IN_LEAF: usize = 1500;
 /// Lengths that are tried, as shares of half the typical distance, and others near the best of them.
@@ -22,7 +21,7 @@ const NEARBY: [f64; 4] = [0.8, 1.25, 0.9, 1.12];
 const NOISES: [f64; 6] = [0.002, 0.05, 0.0005, 0.2, 0.02, 1.0];
 const VARIANCES: [f64; 4] = [3.0, 30.0, 1.0, 100.0];
 
-/// A leaf that stands for others.
+/// A leaf that kernels are tried on.
 struct Sample {
     classes: Vec<u16>,
     squares: Array2<f32>,
@@ -30,17 +29,8 @@ struct Sample {
     labels: Vec<ClassId>,
 }
 
-/// Rows that leaves are made of.
-pub(super) struct Sampled<'a> {
-    /// All prepared rows.
-    pub(super) x: ArrayView2<'a, f32>,
-    /// Their classes.
-    pub(super) labels: &'a [ClassId],
-    pub(super) n_classes: usize,
-}
-
 /// Kernels to be tried on some leaves. Which ones come later depends on how good the first were; of those that are known, any may be tried at any time.
-pub struct Trials {
+pub(super) struct Trials {
     params: LeafGpParams,
     start: LeafKernel,
     stages: Vec<Stage>,
@@ -57,12 +47,18 @@ enum Stage {
 }
 
 impl Trials {
-    /// What the parameters leave open is to be found on some of the given leaves; `learnt` are all rows in leaves.
-    pub(super) fn new(params: &LeafGpParams, leaves: &[Leaf], learnt: &[u32], all: &Sampled<'_>) -> Self {
+    /// What the parameters leave open is to be found on some of the given leaves; `x` and `labels` are those of all rows.
+    pub(super) fn new(
+        params: &LeafGpParams,
+        leaves: &[Leaf],
+        x: ArrayView2<'_, f32>,
+        labels: &[ClassId],
+        n_classes: usize,
+    ) -> Self {
         let is_regression = params.learner == LeafLearner::Labels;
         let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
         let start = LeafKernel {
-            length_scale: given(params.length_scale, 0.5 * typical_distance(all.x, learnt, params.seed)),
+            length_scale: given(params.length_scale, 0.5 * typical_distance(x, params.seed)),
             signal_variance: given(params.signal_variance, if is_regression { 1.0 } else { 10.0 }),
             noise_variance: given(params.noise_variance, if is_regression { 0.01 } else { 1e-3 }),
         };
@@ -78,25 +74,20 @@ impl Trials {
         stages.extend(open_length.then_some(Stage::Lengths(&LENGTHS)));
         stages.extend(second);
         stages.extend(open_length.then_some(Stage::Lengths(&NEARBY)));
-        let samples = if stages.is_empty() { Vec::new() } else { samples(params, leaves, all.x, all.labels) };
+        let samples = if stages.is_empty() { Vec::new() } else { samples(params, leaves, x, labels) };
         if samples.is_empty() {
             stages.clear();
         }
-        Self { params: params.clone(), start, stages, samples, n_classes: all.n_classes }
-    }
-
-    /// The kernel to begin with.
-    pub fn start(&self) -> LeafKernel {
-        self.start
+        Self { params: params.clone(), start, stages, samples, n_classes }
     }
 
     /// The kernels that can be tried by now; `tried` has how bad they are, as far as that is known. None if nothing is left open.
-    pub fn kernels(&self, tried: &[Option<f64>]) -> Vec<LeafKernel> {
+    pub(super) fn kernels(&self, tried: &[Option<f64>]) -> Vec<LeafKernel> {
         self.walk(tried).0
     }
 
     /// The best of those that were tried, or the one to begin with.
-    pub fn best(&self, tried: &[Option<f64>]) -> LeafKernel {
+    pub(super) fn best(&self, tried: &[Option<f64>]) -> LeafKernel {
         self.walk(tried).1
     }
 
@@ -120,27 +111,13 @@ impl Trials {
         (kernels, best)
     }
 
-    /// Tries one after the other, as long as there is time.
-    pub(super) fn choose(&self, training: &Training<'_>) -> LeafKernel {
-        let mut tried: Vec<Option<f64>> = Vec::new();
-        while let Some(kernel) = self.kernels(&tried).get(tried.len()) {
-            let is_useful = tried.iter().flatten().any(|loss| loss.is_finite());
-            if training.budget.spent().is_some() && is_useful {
-                break;
-            }
-            tried.push(Some(self.value(kernel, training.par)));
-            training.observer.progress(Progress { done: tried.len(), total: None, accuracy: None });
-        }
-        self.best(&tried)
-    }
-
     /// How bad a kernel is; infinite if it cannot be used.
-    pub fn value(&self, kernel: &LeafKernel, par: &Par) -> f64 {
+    pub(super) fn value(&self, kernel: &LeafKernel, par: &Par) -> f64 {
         loss(&self.params, kernel, &self.samples, self.n_classes, par)
     }
 
     /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.samples.iter().map(|sample| 4 * sample.squares.len() + 8 * sample.y.len()).sum()
     }
 }
@@ -164,12 +141,12 @@ impl Stage {
 }
 
 /// The median distance of two rows.
-fn typical_distance(x: ArrayView2<'_, f32>, rows: &[u32], seed: u64) -> f64 {
+fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
     let mut rng = Rng::new(seed, Purpose::Sample, 2);
-    let n = rows.len();
+    let n = x.nrows();
     let mut distances: Vec<f64> = (0..if n > 0 { 1000 } else { 0 })
         .map(|_| {
-            let mut any = || x.row(rows[rng.index(n)] as usize);
+            let mut any = || x.row(rng.index(n));
             let (a, b) = (any(), any());
             a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
         })
@@ -213,13 +190,16 @@ fn samples(
 fn loss(params: &LeafGpParams, kernel: &LeafKernel, samples: &[Sample], n_classes: usize, par: &Par) -> f64 {
     let tables = par.map(samples.len(), |i| {
         let sample = &samples[i];
-        let mut out = Array2::from_elem((sample.labels.len(), n_classes), -1.0);
+        let mut out = Vec::with_capacity(sample.labels.len() * n_classes);
         let learnt = learn(params, kernel, &sample.squares, &sample.y, params.seed)?;
-        for (latent, mut out) in learnt.without_each.rows().into_iter().zip(out.rows_mut()) {
-            let scores = latent.mapv(|latent| params.learner.score(latent));
-            spread(Fusion::Mean, &sample.classes, scores.view(), &mut out);
+        let mut row = vec![0.0; n_classes];
+        for latent in learnt.without_each.rows() {
+            let mut scores = latent.mapv(|latent| params.learner.score(latent));
+            fuse(Fusion::Mean, scores.view_mut());
+            spread(&sample.classes, &scores, &mut row);
+            out.extend_from_slice(&row);
         }
-        Some(out)
+        Array2::from_shape_vec((sample.labels.len(), n_classes), out).ok()
     });
     let Some(tables) = tables.into_iter().collect::<Option<Vec<_>>>() else { return f64::INFINITY };
     let views: Vec<_> = tables.iter().map(|table| table.view()).collect();

@@ -1,4 +1,4 @@
-//! What trees with processes in their leaves promise.
+//! What trees with GPs in their leaves promise.
 
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
@@ -25,11 +25,12 @@ fn fit(data: &Dataset, params: LeafGpParams) -> LeafGp {
 }
 
 fn right(model: &LeafGp, data: &Dataset) -> usize {
-    let said = model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
-    said.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+    let predicted =
+        model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
+    predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
 }
 
-/// Three classes in stripes that lie across the axes, which stumps follow badly and processes well.
+/// Three classes in stripes that lie across the axes, which stumps follow badly and GPs well.
 fn stripes(n: usize, seed: u64) -> Dataset {
     let mut data = blobs(n, 2, 3, seed);
     let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
@@ -41,16 +42,16 @@ fn stripes(n: usize, seed: u64) -> Dataset {
 }
 
 #[test]
-fn processes_in_leaves_answer_better_than_the_leaves() {
+fn leaf_gps_predict_better_than_class_frequencies() {
     let (train, test) = (stripes(900, 1), stripes(600, 2));
     for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm, LeafLearner::Rvm] {
         let params = LeafGpParams { learner, ..small() };
         let model = fit(&train, params.clone());
         let size = model.size();
-        assert!(size.n_trees == 3 && size.n_processes > 10 && size.largest <= 40, "{size:?}");
+        assert!(size.n_trees == 3 && size.n_gps > 10 && size.largest <= 40, "{size:?}");
         let with = right(&model, &test);
         let mut without = model.clone();
-        without.leaves.iter_mut().for_each(|leaf| leaf.process = None);
+        without.leaves.iter_mut().for_each(|leaf| leaf.gp = None);
         let without = right(&without, &test);
         assert!(with > 540 && with > without + 30, "{learner:?}: {with} with, {without} without");
         check_distributions(&model, test.features.to_array(0..50).view());
@@ -60,7 +61,7 @@ fn processes_in_leaves_answer_better_than_the_leaves() {
 }
 
 #[test]
-fn larger_leaves_are_better_and_one_leaf_is_the_exact_process() {
+fn larger_leaves_are_better_and_one_leaf_is_the_exact_gp() {
     let (train, test) = (stripes(400, 3), stripes(600, 4));
     let with_leaves =
         |leaf_rows| right(&fit(&train, LeafGpParams { leaf_rows, n_trees: 2, ..small() }), &test);
@@ -75,10 +76,10 @@ fn larger_leaves_are_better_and_one_leaf_is_the_exact_process() {
     let kernel = hedgerow_gp::Kernel::rbf(0.5);
     let exact =
         hedgerow_gp::LabelRegression::fit(kernel, 0.01, x.view(), y.view(), &Par::sequential()).unwrap();
-    let asked = test.features.to_array(0..50);
-    let prepared = model.preparation.map(asked.view());
+    let test_rows = test.features.to_array(0..50);
+    let prepared = model.preparation.map(test_rows.view());
     let expected = exact.scores(prepared.view(), &Par::sequential()).unwrap();
-    let got = model.scores(asked.view(), &Par::sequential());
+    let got = model.predictions(test_rows.view(), &Par::sequential()).scores;
     for (a, b) in expected.iter().zip(&got) {
         assert!((a - b).abs() < 2e-3, "{a} {b}");
     }
@@ -97,7 +98,7 @@ fn threads_change_nothing_and_fusion_rules_agree_nearly() {
     let own = fit(&train, LeafGpParams { sharing: Sharing::Leaf, ..small() });
     assert!(right(&own, &test) + 15 > right(&one, &test));
     let lengths = |model: &LeafGp| {
-        let each = model.leaves.iter().filter_map(|leaf| leaf.process.as_ref().map(|p| p.length_scale));
+        let each = model.leaves.iter().filter_map(|leaf| leaf.gp.as_ref().map(|gp| gp.length_scale));
         each.fold([f64::INFINITY, 0.0_f64], |[low, high], l| [low.min(l), high.max(l)])
     };
     assert!(lengths(&one)[0] == lengths(&one)[1] && lengths(&own)[0] < lengths(&own)[1]);
@@ -110,10 +111,10 @@ fn limits_are_kept() {
     budget.stop.stop();
     let cut = fit_with(&train, small(), 1, &budget);
     assert_eq!(cut.stop, StopReason::Interrupted);
-    assert!(right(&cut.model, &train) > 300, "leaves without a process answer with shares");
+    assert!(right(&cut.model, &train) > 300, "leaves without a GP predict with class frequencies");
     let few = Budget::open().with_bytes(90_000);
     let fitted = fit_with(&train, small(), 2, &few).model;
-    assert!(fitted.size().largest < 40 && fitted.size().n_processes > 0, "{:?}", fitted.size());
+    assert!(fitted.size().largest < 40 && fitted.size().n_gps > 0, "{:?}", fitted.size());
     let par = Par::sequential();
     let none = Budget::open().with_bytes(1_000);
     let training = Training { par: &par, budget: &none, observer: &Silent };
@@ -125,20 +126,20 @@ fn limits_are_kept() {
     assert!(wrong(LeafGpParams { length_scale: -1.0, ..small() }).contains("length_scale"));
 }
 
-fn teach(model: &mut LeafGp, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
+fn learn(model: &mut LeafGp, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
     let par = Par::new(threads).unwrap();
     let budget = Budget::open();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
-    let mut answers = Array2::zeros((data.n_rows(), data.schema.n_classes()));
+    let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
     for first in (0..data.n_rows()).step_by(size) {
         let end = data.n_rows().min(first + size);
         let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
-        let lesson = model.learn(&data.schema, rows, &training).unwrap();
-        assert_eq!(lesson.n_learnt, end - first);
-        answers.slice_mut(s![first..end, ..]).assign(&lesson.answers);
+        let update = model.learn(&data.schema, rows, &training).unwrap();
+        assert_eq!(update.n_learnt, end - first);
+        predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
     }
-    answers
+    predictions
 }
 
 fn new(data: &Dataset, params: LeafGpParams) -> LeafGp {
@@ -149,12 +150,12 @@ fn new(data: &Dataset, params: LeafGpParams) -> LeafGp {
 fn batches_and_threads_change_nothing_while_it_learns() {
     let data = stripes(700, 8);
     let mut models: Vec<LeafGp> = (0..3).map(|_| new(&data, small())).collect();
-    let whole = teach(&mut models[0], &data, 700, 1);
-    assert_eq!(whole, teach(&mut models[1], &data, 7, 1));
-    assert_eq!(whole, teach(&mut models[2], &data, 100, 3));
+    let whole = learn(&mut models[0], &data, 700, 1);
+    assert_eq!(whole, learn(&mut models[1], &data, 7, 1));
+    assert_eq!(whole, learn(&mut models[2], &data, 100, 3));
     assert!(models[0] == models[1] && models[0] == models[2]);
-    let said = most_probable(whole.slice(s![400.., ..]));
-    let right = said.iter().zip(&data.labels[400..]).filter(|(a, b)| a == b).count();
+    let predicted = most_probable(whole.slice(s![400.., ..]));
+    let right = predicted.iter().zip(&data.labels[400..]).filter(|(a, b)| a == b).count();
     assert!(right > 250, "{right} of 300");
     assert_eq!((models[0].n_seen(), models[0].n_remembered()), (700, 700));
     check_distributions(&models[0], data.features.to_array(0..40).view());
@@ -169,9 +170,9 @@ fn a_row_changes_only_the_leaves_it_falls_into_and_large_ones_are_split() {
     let before = model.clone();
     // Fewer than it takes to double, more than it waits for.
     let more = data.select(&(400..440).collect::<Vec<_>>());
-    teach(&mut model, &more, 40, 1);
+    learn(&mut model, &more, 40, 1);
     let changed = before.leaves.iter().zip(&model.leaves).filter(|(a, b)| a != b).count();
-    let n_placed = model.course.as_ref().unwrap().n_placed;
+    let n_placed = model.online.as_ref().unwrap().n_placed;
     assert!(n_placed > 400, "some have been learnt");
     assert!(changed > 0 && changed <= 3 * (n_placed - 400), "{changed} of {}", before.leaves.len());
     assert!(model.leaves.len() > before.leaves.len(), "some have been split");
@@ -181,7 +182,7 @@ fn a_row_changes_only_the_leaves_it_falls_into_and_large_ones_are_split() {
         let mut rows: Vec<u32> = Vec::new();
         let x = model.features.to_array(0..n_placed);
         for (row, values) in x.rows().into_iter().enumerate() {
-            let leaf = model.stems.leaf(tree, &values.to_vec()).unwrap();
+            let leaf = model.trees.leaf(tree, &values.to_vec()).unwrap();
             assert!(model.leaves[leaf as usize].rows.contains(&(row as u32)));
             rows.push(row as u32);
         }
@@ -198,11 +199,11 @@ fn late_classes_forgetting_and_hard_rows() {
     let early: Vec<usize> = (0..300).filter(|row| all.labels[*row].0 < 2).collect();
     let first = Dataset { schema, ..all.select(&early) };
     let mut model = new(&first, params);
-    teach(&mut model, &first, 50, 1);
+    learn(&mut model, &first, 50, 1);
     let late = all.select(&(300..600).collect::<Vec<_>>());
-    let answers = teach(&mut model, &late, 50, 1);
-    assert!(answers.row(0)[2] > 0.0 && answers.row(0)[2] < 0.05);
-    let last = most_probable(answers.slice(s![200.., ..]));
+    let predictions = learn(&mut model, &late, 50, 1);
+    assert!(predictions.row(0)[2] > 0.0 && predictions.row(0)[2] < 0.05);
+    let last = most_probable(predictions.slice(s![200.., ..]));
     let right = last.iter().zip(&late.labels[200..]).filter(|(a, b)| a == b).count();
     assert!(right > 70, "{right} of 100");
     assert!(model.n_remembered() <= 250 + 50 && model.n_seen() == early.len() as u64 + 300);
@@ -214,16 +215,16 @@ fn late_classes_forgetting_and_hard_rows() {
         _ => 1.0,
     });
     hard.features = Features::from_view(x.view());
-    teach(&mut model, &hard, 50, 1);
+    learn(&mut model, &hard, 50, 1);
     check_distributions(&model, x.view());
     check_distributions(&fit(&hard, small()), x.view());
     let frozen = &mut model.clone().frozen();
-    let asked = late.features.to_array(0..100);
+    let test_rows = late.features.to_array(0..100);
     let par = Par::sequential();
     assert_eq!(
-        frozen.predict_proba(asked.view(), &par).unwrap(),
-        model.predict_proba(asked.view(), &par).unwrap(),
-        "the same answers"
+        frozen.predict_proba(test_rows.view(), &par).unwrap(),
+        model.predict_proba(test_rows.view(), &par).unwrap(),
+        "the same predictions"
     );
     assert!(frozen.bytes() < model.bytes() && !frozen.can_learn());
     let rows = Rows { x: x.view(), labels: &hard.labels, weights: None };
@@ -232,6 +233,6 @@ fn late_classes_forgetting_and_hard_rows() {
     let mut single = new(&hard, small());
     check_distributions(&single, x.view());
     hard.labels.fill(ClassId(1));
-    teach(&mut single, &hard, 50, 1);
+    learn(&mut single, &hard, 50, 1);
     assert!(single.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
 }

@@ -7,7 +7,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Lesson, Par, Result, Rows, Schema, Training};
+use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Rows, Schema, Training, Update};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 use crate::params::RvmParams;
@@ -32,7 +32,7 @@ impl Rvm<ClassificationModel> {
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier
     /// calls, grown by the classes and categories that have come since. Row weights are not used.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Lesson> {
+    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         if !self.can_learn() {
             return Err(Error::NoRows);
         }
@@ -40,11 +40,11 @@ impl Rvm<ClassificationModel> {
         self.n_classes = schema.n_classes();
         let targets: Vec<f64> = rows.labels.iter().map(|label| f64::from(label.0)).collect();
         let mut predictions = Array2::zeros((targets.len(), self.n_classes));
-        let lesson = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
+        let update = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
             let part = s![range, ..];
             rvm.predict_proba_impl(rows.x.slice(part), training.par, predictions.slice_mut(part));
         })?;
-        Ok(Lesson { answers: predictions, ..lesson })
+        Ok(Update { predictions, ..update })
     }
 
     /// The retained rows; none if they were left out.

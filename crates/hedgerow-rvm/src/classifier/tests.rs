@@ -118,8 +118,8 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
         let mut whole = RvmClassifier::new(&data.schema, &params).unwrap();
         check_distributions(&whole, x.view());
         let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
-        let lesson = whole.learn(&data.schema, rows, &training).unwrap();
-        assert!(lesson.n_learnt == 360 && lesson.n_forgotten > 0 && lesson.n_replaced > 0);
+        let update = whole.learn(&data.schema, rows, &training).unwrap();
+        assert!(update.n_learnt == 360 && update.n_forgotten > 0 && update.n_replaced > 0);
         let mut parts = RvmClassifier::new(&data.schema, &params).unwrap();
         for start in (0..360).step_by(41) {
             let range = start..(start + 41).min(360);
@@ -128,8 +128,8 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
                 labels: &data.labels[range.clone()],
                 weights: None,
             };
-            let predictions = parts.learn(&data.schema, rows, &training).unwrap().answers;
-            assert_eq!(predictions, lesson.answers.slice(s![range, ..]));
+            let predictions = parts.learn(&data.schema, rows, &training).unwrap().predictions;
+            assert_eq!(predictions, update.predictions.slice(s![range, ..]));
             parts = copy(&parts).unwrap();
         }
         assert!(parts == whole, "{multi_class:?}");

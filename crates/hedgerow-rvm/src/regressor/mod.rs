@@ -19,9 +19,9 @@ pub type RvmRegressor = Rvm<RegressionModel>;
 
 /// What came of learning some numbers.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct ValueLesson {
+pub struct ValueUpdate {
     /// The prequential predictions: those of each row before it was learnt.
-    pub answers: Normals,
+    pub predictions: Normals,
     /// Rows learnt; fewer than given only if the work was interrupted.
     pub n_learnt: usize,
     /// Rows that became candidates.
@@ -51,23 +51,23 @@ impl Rvm<RegressionModel> {
         x: ArrayView2<'_, f32>,
         targets: &[f64],
         training: &Training<'_>,
-    ) -> Result<ValueLesson> {
+    ) -> Result<ValueUpdate> {
         if !self.can_learn() {
             return Err(Error::NoRows);
         }
         self.check(schema, x, targets)?;
         let mut predictions = Normals::default();
-        let lesson = self.learn_rows(schema, x, targets, training, |rvm, range| {
+        let update = self.learn_rows(schema, x, targets, training, |rvm, range| {
             let found = rvm.predict_values_impl(x.slice(s![range, ..]), training.par);
             predictions.mean.extend(found.mean);
             predictions.variance.extend(found.variance);
         })?;
-        Ok(ValueLesson {
-            answers: predictions,
-            n_learnt: lesson.n_learnt,
-            n_tried: lesson.n_tried,
-            n_taken: lesson.n_replaced,
-            n_forgotten: lesson.n_forgotten,
+        Ok(ValueUpdate {
+            predictions,
+            n_learnt: update.n_learnt,
+            n_tried: update.n_tried,
+            n_taken: update.n_replaced,
+            n_forgotten: update.n_forgotten,
         })
     }
 

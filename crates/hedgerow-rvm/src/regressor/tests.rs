@@ -147,8 +147,8 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let params = RvmParams { max_rows: 150, search_rows: 100, ..Default::default() }.check().unwrap();
     let mut whole = RvmRegressor::new(&data.schema, &params).unwrap();
-    let lesson = whole.learn(&data.schema, x.view(), &data.targets, &training).unwrap();
-    assert!(lesson.n_learnt == 600 && lesson.n_forgotten > 0 && lesson.n_taken > 0);
+    let update = whole.learn(&data.schema, x.view(), &data.targets, &training).unwrap();
+    assert!(update.n_learnt == 600 && update.n_forgotten > 0 && update.n_taken > 0);
     assert!(whole.n_remembered() <= 150 + 128 && whole.n_seen() == 600);
     assert!(error(&whole) < 0.08, "{}", error(&whole));
     let mut parts = RvmRegressor::new(&data.schema, &params).unwrap();
@@ -156,12 +156,13 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     for start in (0..600).step_by(37) {
         let range = start..(start + 37).min(600);
         let part = x.slice(s![range.clone(), ..]);
-        predictions
-            .extend(parts.learn(&data.schema, part, &data.targets[range], &training).unwrap().answers.mean);
+        predictions.extend(
+            parts.learn(&data.schema, part, &data.targets[range], &training).unwrap().predictions.mean,
+        );
         parts = copy(&parts).unwrap();
     }
     assert_eq!(parts, whole);
-    assert_eq!(predictions, lesson.answers.mean);
+    assert_eq!(predictions, update.predictions.mean);
     let mut frozen = whole.clone().frozen();
     assert!(copy(&frozen).unwrap() == frozen && !frozen.can_learn());
     assert!(matches!(frozen.learn(&data.schema, x.view(), &data.targets, &training), Err(Error::NoRows)));

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use hedgerow_core::{Error, Lesson, Result, Schema, Training};
+use hedgerow_core::{Error, Result, Schema, Training, Update};
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArrayView2, s};
 
@@ -24,17 +24,17 @@ impl<M: FittedModel> Rvm<M> {
         targets: &[f64],
         training: &Training<'_>,
         mut predict: impl FnMut(&Self, Range<usize>),
-    ) -> Result<Lesson> {
-        let mut lesson = Lesson::default();
-        while lesson.n_learnt < targets.len() {
+    ) -> Result<Update> {
+        let mut update = Update::default();
+        while update.n_learnt < targets.len() {
             let Some(retained) = &self.retained else { return Err(Error::NoRows) };
-            let range = lesson.n_learnt..targets.len().min(lesson.n_learnt.saturating_add(retained.room()));
+            let range = update.n_learnt..targets.len().min(update.n_learnt.saturating_add(retained.room()));
             predict(self, range.clone());
-            lesson.n_learnt = range.end;
+            update.n_learnt = range.end;
             if let Some(mut retained) = self.retained.take() {
                 retained.add(x.slice(s![range.clone(), ..]), &targets[range]);
                 let result = if retained.is_due() {
-                    self.update(&mut retained, schema, training, &mut lesson)
+                    self.update(&mut retained, schema, training, &mut update)
                 } else {
                     Ok(())
                 };
@@ -45,7 +45,7 @@ impl<M: FittedModel> Rvm<M> {
                 break;
             }
         }
-        Ok(lesson)
+        Ok(update)
     }
 
     /// Makes the new rows candidates.
@@ -54,11 +54,11 @@ impl<M: FittedModel> Rvm<M> {
         retained: &mut RetainedRows,
         schema: &Schema,
         training: &Training<'_>,
-        lesson: &mut Lesson,
+        update: &mut Update,
     ) -> Result<()> {
         let most = self.params.max_rows;
         let n_before = retained.relevant().len();
-        lesson.n_forgotten += retained.forget(most, M::IS_OF_CLASSES, self.params.seed);
+        update.n_forgotten += retained.forget(most, M::IS_OF_CLASSES, self.params.seed);
         let has_lost = retained.relevant().len() < n_before;
         retained.facts.next_update = retained.facts.n_seen + retained.pause();
         retained.facts.counts = counts(&retained.targets, self.n_classes);
@@ -87,8 +87,8 @@ impl<M: FittedModel> Rvm<M> {
             self.preparation = preparation;
             retained.facts.tuned_at = retained.facts.n_seen;
         }
-        lesson.n_tried += retained.n_new;
-        lesson.n_replaced += outcome.relevant.iter().filter(|&&row| row >= first_new).count();
+        update.n_tried += retained.n_new;
+        update.n_replaced += outcome.relevant.iter().filter(|&&row| row >= first_new).count();
         retained.set_relevant(&outcome.relevant);
         retained.n_new = 0;
         self.set_fit(outcome, &retained.features);

@@ -1,449 +1,341 @@
-//! Where everything comes together.
+//! Where the parts of an engine come together: rows that were given, the training run on them, and the published model.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use hedgerow_core::{ClassId, Dataset, Error, Result, Schema};
-use hedgerow_trainer::{Host, Job as _, Look, Options, Published};
+use hedgerow_core::{
+    Budget, Candidate, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, Par, Result, Silent, Step,
+    StopReason, Training,
+};
+use hedgerow_trainer::{Host, Options, Published, Task};
 
-use super::held::Held;
-use super::jobs::EngineJob;
-use super::process::{Processing, kernel_params};
-use super::route::route_params;
-use super::rows::{News, forest_params, ivm_params, leaf_params};
-use super::search::Trials;
-use super::snapshot::{Evidence, Snapshot};
-use super::view::{Product, View};
+use super::rows::Inbox;
+use super::snapshot::Snapshot;
+use crate::model::Model;
 use crate::params::ModelParams;
+use crate::run::Run;
 
-/// The share of the time that the search for a kernel may take.
-const SEARCH_SHARE: f64 = 0.2;
-/// A model is made when there is this much more to it.
+/// A model is made when this many times as many steps have been done as for the last one.
 const GROWTH: f64 = 1.15;
-/// A regression begins when there are this many times as many active rows.
-const MORE_ACTIVE: f64 = 1.6;
-/// Active rows of a machine that a regression begins with.
-const FIRST_ACTIVE: usize = 8;
-
-/// What a job works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Role {
-    Rows,
-    Search(usize),
-    Trees(usize),
-    Machine(usize),
-    Route(usize),
-    Process,
-    Regression,
-    Leaves(usize),
-    Combine,
-}
+/// Rows are taken up when they are this share of those taken up before, or when nothing else is to be done: a run begins anew with them.
+const SHARE: usize = 4;
+/// Hyper-parameters are searched for anew with this many times the rows.
+const MORE_ROWS: usize = 2;
+/// The jobs before those of the run.
+const ROWS: usize = 0;
+const MODEL: usize = 1;
+const FIRST: usize = 2;
 
 /// What an engine has.
 pub(super) struct EngineHost {
-    pub(super) view: Arc<View>,
-    schema: Schema,
-    n_appended: u64,
-    pub(super) roles: Vec<Role>,
-    pub(super) problems: Vec<Option<String>>,
-    pub(super) published: Arc<Published<Snapshot>>,
+    pub(super) inbox: Inbox,
+    params: ModelParams,
+    lanes: usize,
+    budget: Budget,
+    published: Arc<Published<Snapshot>>,
     start: Instant,
-    /// When the search for a kernel must be over.
-    pub(super) search_until: Option<Instant>,
-    /// Slices when a model was last made, and since when something is new.
-    pub(super) combined_at: u64,
-    pub(super) changed_at: u64,
-    /// How good the trees are together; bytes of all of them and of the largest.
-    pub(super) trees_accuracy: Option<f64>,
-    pub(super) tree_bytes: [usize; 2],
-    /// Trees that each lane has grown on the rows there are.
-    pub(super) n_grown: Vec<usize>,
-    /// Rows that the regression under way, or else the last one, is made of; bytes of the one under way; active rows of all machines when it began.
-    pub(super) regression: [usize; 2],
-    pub(super) regressed_at: usize,
-    pub(super) is_regressing: bool,
-    /// How the process over a forest stands, and how good it is.
-    pub(super) processing: Processing,
-    pub(super) process_accuracy: Option<f64>,
+    current: Option<Current>,
+    n_runs: u64,
+    /// Rows when hyper-parameters were last searched for.
+    n_searched: usize,
+    steps: u64,
+    /// Jobs of the run that have a step under way.
+    running: BTreeSet<usize>,
+    dropped: BTreeSet<usize>,
+    problems: Vec<(usize, String)>,
+    /// Why rows could not be taken up, and how many there were.
+    rows_problem: Option<(String, u64)>,
+}
+
+/// The training run under way.
+struct Current {
+    number: u64,
+    data: Dataset,
+    run: Run,
+    steps: u64,
+    /// Steps when a model was last made.
+    made_at: u64,
+}
+
+/// A run that can begin.
+pub(super) struct Started {
+    run: Run,
+    data: Dataset,
+    n_given: usize,
+    is_fresh: bool,
+}
+
+/// Work of an engine.
+pub(super) struct EngineTask {
+    budget: Budget,
+    work: Work,
+}
+
+/// What a run is to be made of.
+struct NewRun {
+    inbox: Inbox,
+    params: ModelParams,
+    previous: Option<Arc<Snapshot>>,
+    lanes: usize,
+}
+
+enum Work {
+    Rows(Box<NewRun>),
+    Step {
+        run: u64,
+        step: Step,
+    },
+    Model {
+        task: ModelTask<Model>,
+        snapshot: Box<dyn FnOnce(Candidate<Model>) -> Snapshot + Send>,
+        published: Arc<Published<Snapshot>>,
+    },
+    Nothing,
+}
+
+/// What came of it.
+pub(super) enum Outcome {
+    Started(Result<Started>),
+    Step { run: u64, delta: Delta },
+    Made(Result<()>),
+    Nothing,
+}
+
+impl Task for EngineTask {
+    type Delta = Outcome;
+
+    fn run(self) -> Outcome {
+        let par = Par::sequential();
+        let training = Training { par: &par, budget: &self.budget, observer: &Silent };
+        match self.work {
+            Work::Rows(new) => {
+                let NewRun { inbox, params, previous, lanes } = *new;
+                let (data, n_given) = (inbox.joined(), inbox.n_given());
+                let start = || {
+                    data.check_trainable()?;
+                    // Parts of the run are limited in time and memory, not in rounds of the engine.
+                    let known = previous.as_ref().map(|snapshot| &snapshot.model);
+                    Model::start_run(&data, &params, known, lanes, &training)
+                };
+                let is_fresh = previous.is_none();
+                Outcome::Started(start().map(|run| Started { run, data, n_given, is_fresh }))
+            }
+            Work::Step { run, step } => Outcome::Step { run, delta: step.run(&training) },
+            Work::Model { task, snapshot, published } => {
+                Outcome::Made(task.run(&training).map(|candidate| {
+                    let snapshot = snapshot(candidate);
+                    if snapshot.replaces(&published.get()) {
+                        published.set(snapshot);
+                    }
+                }))
+            }
+            Work::Nothing => Outcome::Nothing,
+        }
+    }
 }
 
 impl EngineHost {
     pub(super) fn new(
-        schema: Schema,
+        inbox: Inbox,
         params: ModelParams,
         options: &Options,
+        budget: Budget,
         published: Arc<Published<Snapshot>>,
     ) -> Self {
-        let start = Instant::now();
-        let n_stems = leaf_params(&params).map_or(0, |params| params.n_trees);
-        let view = View {
-            params: Arc::new(params),
+        Self {
+            inbox,
+            params,
             lanes: options.lanes.max(1),
-            stock: None,
-            waiting: Arc::default(),
-            judges_before: Arc::default(),
-            trials: None,
-            tried: Vec::new(),
-            kernel: None,
-            grove: None,
-            parts: vec![None; schema.n_classes()],
-            fit: None,
-            routes: vec![None; schema.n_classes()],
-            process: None,
-            stems: vec![None; n_stems],
-            slices: 0,
-        };
-        let time = options.budget.deadline.map(|end| end.saturating_duration_since(start));
-        let mut host = Self {
-            view: Arc::new(view),
-            schema,
-            n_appended: 0,
-            roles: Vec::new(),
-            problems: Vec::new(),
+            budget: Budget { rounds: None, ..budget },
             published,
-            start,
-            search_until: time.map(|time| start + time.mul_f64(SEARCH_SHARE)),
-            combined_at: 0,
-            changed_at: 0,
-            trees_accuracy: None,
-            tree_bytes: [0; 2],
-            n_grown: vec![0; options.lanes.max(1)],
-            regression: [0; 2],
-            regressed_at: 0,
-            is_regressing: false,
-            processing: Processing::default(),
-            process_accuracy: None,
-        };
-        host.roles = host.first_roles();
-        host.problems = vec![None; host.roles.len()];
-        host
-    }
-
-    fn first_roles(&self) -> Vec<Role> {
-        let (params, lanes) = (&self.view.params, self.view.lanes);
-        let mut roles = vec![Role::Rows, Role::Combine];
-        if forest_params(params).is_some() {
-            roles.extend((0..lanes).map(Role::Trees));
-        }
-        if let Some(params) = ivm_params(params) {
-            roles.extend((0..lanes).map(Role::Search));
-            roles.extend(Some(Role::Regression).filter(|_| params.refit && !self.routes()));
-            roles.extend((0..self.schema.n_classes()).map(|class| self.role_of(class)));
-        }
-        roles.extend(kernel_params(params).map(|_| Role::Process));
-        if leaf_params(params).is_some() {
-            roles.extend((0..lanes).map(Role::Search));
-            roles.extend((0..self.view.n_groups()).map(Role::Leaves));
-        }
-        roles
-    }
-
-    /// Whether rows are sent to machines by what the forest says.
-    fn routes(&self) -> bool {
-        route_params(&self.view.params).is_some()
-    }
-
-    /// Who works for a class: a machine that knows it from all others, or one for all rows that the forest answers so.
-    fn role_of(&self, class: usize) -> Role {
-        if self.routes() { Role::Route(class) } else { Role::Machine(class) }
-    }
-
-    fn job(&self, role: Role) -> EngineJob {
-        match role {
-            Role::Rows => EngineJob::Rows,
-            Role::Search(lane) => EngineJob::Search { lane },
-            Role::Trees(lane) => EngineJob::Trees { lane, version: 0, n_grown: 0 },
-            Role::Machine(class) => EngineJob::Machine { class, generation: 0, machine: None },
-            Role::Route(class) => EngineJob::Route { class, route: None },
-            Role::Process => EngineJob::Process { work: None },
-            Role::Leaves(group) => EngineJob::Leaves { group },
-            Role::Regression => EngineJob::Regression { generation: 0, regression: None },
-            Role::Combine => EngineJob::Combine { published: Arc::clone(&self.published), start: self.start },
+            start: Instant::now(),
+            current: None,
+            n_runs: 0,
+            n_searched: 0,
+            steps: 0,
+            running: BTreeSet::new(),
+            dropped: BTreeSet::new(),
+            problems: Vec::new(),
+            rows_problem: None,
         }
     }
 
-    /// The jobs to begin with, in the order of their places.
-    pub(super) fn first_jobs(&self) -> Vec<EngineJob> {
-        self.roles.iter().map(|role| self.job(*role)).collect()
+    /// Whether nothing of the run is under way, and nothing is ready.
+    fn is_at_rest(&self) -> bool {
+        let Some(current) = &self.current else { return true };
+        self.running.is_empty() && current.run.jobs().iter().all(|job| job.state != JobState::Ready)
     }
 
-    /// The newest schema.
-    pub(super) fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    /// Rows that have come. They are taken up by a job. Returns the place of the first in the order in which rows come.
-    pub(super) fn append(&mut self, data: Dataset) -> u64 {
-        self.schema = data.schema.clone();
-        let first = self.n_appended;
-        if data.n_rows() > 0 {
-            self.n_appended += data.n_rows() as u64;
-            self.wait_for(News::Rows(Arc::new(data)));
-        }
-        first
-    }
-
-    /// Other labels for rows that have come, by their places. They are taken up by a job.
-    pub(super) fn relabel(&mut self, schema: &Schema, labels: Vec<(u64, ClassId)>) {
-        self.schema = schema.clone();
-        if !labels.is_empty() {
-            self.wait_for(News::Labels(Arc::new((schema.clone(), labels))));
+    fn rows_status(&self, is_at_rest: bool) -> JobStatus {
+        let (n_waiting, n_taken) = (self.inbox.n_waiting(), self.inbox.n_taken());
+        let is_refused = self.rows_problem.as_ref().is_some_and(|(_, n_rows)| *n_rows == self.inbox.n_rows);
+        let is_due = n_waiting > 0 && (is_at_rest || SHARE * n_waiting >= n_taken) && !is_refused;
+        JobStatus {
+            kind: "rows",
+            state: if is_due { JobState::Ready } else { JobState::Done },
+            priority: 3,
+            points: n_taken,
+            goal: self.inbox.n_rows as usize,
+            problem: self.rows_problem.as_ref().map(|(problem, _)| problem.clone()),
+            ..JobStatus::default()
         }
     }
 
-    fn wait_for(&mut self, news: News) {
-        Arc::make_mut(&mut Arc::make_mut(&mut self.view).waiting).push(news);
+    fn model_status(&self, is_at_rest: bool) -> JobStatus {
+        let is_due = self.current.as_ref().is_some_and(|current| {
+            let due = (GROWTH * current.made_at as f64) as u64 + 1;
+            let has_more = current.steps > current.made_at && (current.steps >= due || is_at_rest);
+            has_more && current.run.has_model()
+        });
+        let newest = self.published.get();
+        JobStatus {
+            kind: "model",
+            state: if is_due { JobState::Ready } else { JobState::Done },
+            priority: 2,
+            accuracy: newest.validation.as_ref().map(|quality| quality.accuracy),
+            points: newest.steps as usize,
+            goal: self.steps as usize,
+            ..JobStatus::default()
+        }
     }
 
-    /// How many rows have come.
-    pub(super) fn n_appended(&self) -> u64 {
-        self.n_appended
+    /// The making of a model of what there is now.
+    fn begin_model(&mut self) -> Work {
+        let is_complete = self.is_at_rest();
+        let (steps, elapsed) = (self.steps, self.start.elapsed());
+        let Some(current) = &mut self.current else { return Work::Nothing };
+        current.made_at = current.steps;
+        let data = current.data.clone();
+        let Some(task) = current.run.model() else { return Work::Nothing };
+        let snapshot = Box::new(move |candidate: Candidate<Model>| Snapshot {
+            model: candidate.model,
+            validation: candidate.validation.map(|validation| validation.quality()),
+            n_rows: data.n_rows(),
+            is_complete,
+            steps,
+            elapsed,
+            data: Some(data),
+        });
+        Work::Model { task, snapshot, published: Arc::clone(&self.published) }
     }
 
-    /// Lets the first rows judge that judged an earlier engine.
-    pub(super) fn let_judge(&mut self, is_judge: Vec<bool>) {
-        Arc::make_mut(&mut self.view).judges_before = Arc::new(is_judge);
+    fn begin_rows(&self) -> Work {
+        let newest = self.published.get();
+        let n_rows = self.inbox.n_taken() + self.inbox.n_waiting();
+        let is_known = newest.is_complete
+            && n_rows < MORE_ROWS * self.n_searched
+            && newest.model.schema == self.inbox.schema;
+        Work::Rows(Box::new(NewRun {
+            inbox: self.inbox.clone(),
+            params: self.params.clone(),
+            previous: is_known.then_some(newest),
+            lanes: self.lanes,
+        }))
     }
 
-    /// What is known of the rows now.
-    pub(super) fn held(&self) -> Held {
-        let View { stock, waiting, judges_before, .. } = &*self.view;
-        Held { stock: stock.clone(), waiting: Arc::clone(waiting), judges_before: Arc::clone(judges_before) }
+    /// A run begins in the place of the one there was.
+    fn begin_run(&mut self, started: Started) {
+        let Started { mut run, data, n_given, is_fresh } = started;
+        for job in self.dropped.iter().filter(|job| **job >= FIRST) {
+            run.drop_job(job - FIRST);
+        }
+        self.n_runs += 1;
+        if is_fresh {
+            self.n_searched = data.n_rows();
+        }
+        self.inbox.take(data.clone(), n_given);
+        self.rows_problem = None;
+        self.problems.clear();
+        self.running.clear();
+        self.current = Some(Current { number: self.n_runs, data, run, steps: 0, made_at: 0 });
     }
 
-    /// Makes a model of what there is now, if it is better than the published one.
-    pub(super) fn combine_last(&mut self) -> Result<()> {
-        if self.changed_at <= self.combined_at {
+    fn fail(&mut self, job: usize, problem: String) {
+        self.problems.push((job, problem));
+        if let Some(current) = self.current.as_mut().filter(|_| job >= FIRST) {
+            current.run.drop_job(job - FIRST);
+        }
+    }
+
+    /// Makes a model of what there is now, on the calling thread, and publishes it if it is better than the published one.
+    pub(super) fn make_last(&mut self) -> Result<()> {
+        let is_new = self
+            .current
+            .as_ref()
+            .is_some_and(|current| current.steps > current.made_at && current.run.has_model());
+        if !is_new {
             return Ok(());
         }
-        match self.job(Role::Combine).slice(&self.view) {
-            Product::Combined(Err(error), _) => Err(error),
-            product => {
-                self.take(product);
-                Ok(())
-            }
+        let task = EngineTask { budget: Budget::open(), work: self.begin_model() };
+        match task.run() {
+            Outcome::Made(made) => made,
+            _ => Ok(()),
         }
-    }
-
-    /// Whether a regression on all rows should begin: there are many more active rows, or no more will come.
-    pub(super) fn wants_regression(&self) -> bool {
-        let Some(ground) = self.view.stock.as_ref().and_then(|stock| stock.ground.as_ref()) else {
-            return false;
-        };
-        let n_active = self.view.n_active();
-        let n_machines = ground.has_machine().iter().filter(|has| **has).count();
-        // A class whose machine has not begun would not be known to it.
-        let wanted = || self.view.parts.iter().zip(ground.has_machine()).filter(|(_, has)| **has);
-        if wanted().any(|(part, _)| part.is_none()) {
-            return false;
-        }
-        let is_done = wanted().all(|(part, _)| part.as_ref().is_some_and(|part| part.is_done));
-        let enough = if self.regressed_at == 0 {
-            FIRST_ACTIVE * n_machines
-        } else {
-            (MORE_ACTIVE * self.regressed_at as f64) as usize
-        };
-        n_active > 0 && (n_active >= enough || (is_done && n_active != self.regressed_at))
-    }
-
-    /// Whether a model should be made: there is more to it, or nothing else is left to do.
-    pub(super) fn wants_model(&self, is_rest_done: bool) -> bool {
-        let due = GROWTH * self.combined_at as f64 + 1.0;
-        self.changed_at > self.combined_at && (self.changed_at as f64 >= due || is_rest_done)
-    }
-
-    /// Begins what must begin anew with new rows.
-    fn settle(&mut self, generation_before: u64) {
-        let view = Arc::make_mut(&mut self.view);
-        let Some(stock) = &view.stock else { return };
-        view.parts.resize(stock.data.schema.n_classes(), None);
-        let begins_anew = stock.generation != generation_before;
-        // Leaves take new rows up, so their trees stay; those of a forest begin anew.
-        if begins_anew || stock.plot.is_none() {
-            let of_forest = stock.nursery.as_ref().filter(|_| stock.plot.is_none());
-            view.grove = of_forest.map(|nursery| Arc::new(nursery.empty()));
-            (self.trees_accuracy, self.tree_bytes) = (None, [0; 2]);
-            self.n_grown.fill(0);
-            view.routes = vec![None; stock.data.schema.n_classes()];
-            (view.process, self.processing) = (None, Processing::default());
-            // What is published does not know the new rows: a model is worth making as soon as there is a tree again, and not before.
-            self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
-            if view.grove.is_some() {
-                self.changed_at = self.combined_at;
-            }
-        }
-        if begins_anew {
-            view.parts.iter_mut().for_each(|part| *part = None);
-            view.stems.iter_mut().for_each(|stem| *stem = None);
-            view.tried.clear();
-            view.trials = stock.trials.clone().map(Trials::Machines);
-            (view.kernel, view.fit) = (None, None);
-            (self.regression, self.regressed_at, self.is_regressing) = ([0; 2], 0, false);
-        } else {
-            // Machines learn of the new rows with their next slice; so does the regression, when it is due again.
-            for part in view.parts.iter_mut().flatten() {
-                Arc::make_mut(part).is_done = false;
-            }
-            self.regressed_at /= 2;
-        }
-        self.choose_kernel();
-    }
-
-    /// Takes in what came of a slice; says what went wrong.
-    fn take(&mut self, product: Product) -> Option<Error> {
-        let view = Arc::make_mut(&mut self.view);
-        let generation = view.stock.as_ref().map_or(0, |stock| stock.generation);
-        let version = view.stock.as_ref().map_or(0, |stock| stock.version);
-        view.slices += 1;
-        let mut is_new = false;
-        match product {
-            Product::Stock(Ok(stock), n_taken) => {
-                Arc::make_mut(&mut view.waiting).drain(..n_taken);
-                view.stock = Some(stock);
-                self.settle(generation);
-            }
-            // With more rows it may do: others may come.
-            Product::Stock(Err(error), _) => return Some(error),
-            Product::Trial { generation: of, at, value } if of == generation => {
-                if view.tried.len() <= at {
-                    view.tried.resize(at + 1, None);
-                }
-                // A kernel that cannot be used at all is as bad as can be.
-                view.tried[at] = Some(value.unwrap_or(f64::INFINITY));
-                self.choose_kernel();
-            }
-            Product::Tree { version: of, lane, sapling } if of == version => {
-                self.n_grown[lane] += 1;
-                let bytes = sapling.bytes();
-                self.tree_bytes = [self.tree_bytes[0] + bytes, self.tree_bytes[1].max(bytes)];
-                if let Some(grove) = &mut view.grove {
-                    Arc::make_mut(grove).add(*sapling);
-                    let labels = view.stock.as_ref().map(|stock| &stock.labels[..]).unwrap_or_default();
-                    let proba = grove.answers().shares.mapv(f64::from);
-                    self.trees_accuracy = Some(Evidence::new(&proba, labels).macro_accuracy);
-                }
-                is_new = true;
-            }
-            Product::Machine { generation: of, kernel, part } if of == generation => match part {
-                Ok(part) if view.kernel == Some(kernel) => {
-                    let class = part.class;
-                    view.parts[class] = Some(part);
-                    is_new = true;
-                }
-                Ok(_) => {}
-                Err(error) => return Some(error),
-            },
-            Product::Route { version: of, kernel, class, routed } if of == version => match routed {
-                Ok(routed) if view.kernel == Some(kernel) => {
-                    view.routes[class] = Some(routed);
-                    is_new = true;
-                }
-                Ok(_) => {}
-                Err(error) => return Some(error),
-            },
-            Product::Process { version: of, how, made } if of == version => {
-                self.processing = how;
-                match made {
-                    Ok(None) => {}
-                    Ok(Some(made)) => {
-                        let labels = view.stock.as_ref().map(|stock| &stock.labels[..]).unwrap_or_default();
-                        self.process_accuracy = Some(Evidence::new(&made.proba, labels).macro_accuracy);
-                        (view.process, is_new) = (Some(made), true);
-                        // It is worth a model at once.
-                        self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
-                    }
-                    Err(error) => return Some(error),
-                }
-            }
-            Product::Stem { generation: of, lane, stem, trials } if of == generation => {
-                let number = stem.number();
-                view.trials = view.trials.take().or(trials);
-                view.stems[number] = Some(stem);
-                self.n_grown[lane] += 1;
-                self.trees_accuracy = self.stems_accuracy();
-                self.choose_kernel();
-                is_new = true;
-            }
-            Product::Leaves { generation: of, kernel, stem } if of == generation => match stem {
-                Ok(stem) if view.kernel == Some(kernel) => {
-                    let number = stem.number();
-                    view.stems[number] = Some(stem);
-                    is_new = true;
-                }
-                Ok(_) => {}
-                Err(error) => return Some(error),
-            },
-            Product::Regression { generation: of, n_active, bytes, fit } if of == generation => {
-                if !self.is_regressing {
-                    self.regressed_at = view.n_active();
-                }
-                self.regression = [n_active, bytes];
-                match fit {
-                    Ok(None) => self.is_regressing = true,
-                    Ok(Some(fit)) => {
-                        (view.fit, self.is_regressing, is_new) = (Some(fit), false, true);
-                        // It is worth a model at once.
-                        self.combined_at = (self.combined_at as f64 / GROWTH) as u64;
-                    }
-                    Err(error) => {
-                        self.is_regressing = false;
-                        return Some(error);
-                    }
-                }
-            }
-            Product::Combined(made, slices) => {
-                self.combined_at = slices.max(self.combined_at);
-                match made {
-                    Ok(Some(snapshot)) => drop(self.published.set(*snapshot)),
-                    Ok(None) => {}
-                    Err(error) => return Some(error),
-                }
-            }
-            _ => {}
-        }
-        if is_new {
-            self.changed_at = self.view.slices;
-        }
-        None
     }
 }
 
 impl Host for EngineHost {
-    type Job = EngineJob;
+    type Task = EngineTask;
 
-    fn look(&self, job: usize) -> Look {
-        self.look_at(job)
+    fn jobs(&self) -> Vec<JobStatus> {
+        let is_at_rest = self.is_at_rest();
+        let mut jobs = vec![self.rows_status(is_at_rest), self.model_status(is_at_rest)];
+        jobs.extend(self.current.iter().flat_map(|current| current.run.jobs()));
+        for (job, problem) in &self.problems {
+            if let Some(status) = jobs.get_mut(*job) {
+                status.problem = Some(problem.clone());
+            }
+        }
+        jobs
     }
 
-    fn view(&self) -> Arc<View> {
-        Arc::clone(&self.view)
+    fn begin(&mut self, job: usize) -> EngineTask {
+        let work = match (job, &mut self.current) {
+            (ROWS, _) => self.begin_rows(),
+            (MODEL, _) => self.begin_model(),
+            (job, Some(current)) => {
+                self.running.insert(job);
+                let step = current.run.begin(&[job - FIRST], Effort::Slice);
+                Work::Step { run: current.number, step }
+            }
+            (_, None) => Work::Nothing,
+        };
+        EngineTask { budget: self.budget.clone(), work }
     }
 
-    fn merge(&mut self, job: usize, product: Product) {
-        // Rows that cannot be learnt yet are no fault of the job: more may come.
-        let waits = matches!(product, Product::Stock(Err(_), _));
-        let n_waiting = self.view.waiting.len();
-        let problem = self.take(product);
-        self.problems[job] = problem.map(|error| error.to_string());
-        if waits {
-            self.problems[job] = self.problems[job].take().map(|words| format!("{words} ({n_waiting})"));
+    fn merge(&mut self, job: usize, outcome: Outcome) {
+        self.steps += 1;
+        match outcome {
+            Outcome::Started(Ok(started)) => self.begin_run(started),
+            Outcome::Started(Err(error)) => {
+                self.rows_problem = Some((error.to_string(), self.inbox.n_rows));
+            }
+            Outcome::Step { run, delta } => {
+                // What an earlier run has begun is of no use any more.
+                let Some(current) = self.current.as_mut().filter(|current| current.number == run) else {
+                    return;
+                };
+                self.running.remove(&job);
+                current.steps += 1;
+                if let Err(error) = current.run.merge(delta) {
+                    self.fail(job, error.to_string());
+                }
+            }
+            Outcome::Made(Err(error)) => self.fail(job, error.to_string()),
+            Outcome::Made(Ok(())) | Outcome::Nothing => {}
         }
     }
 
-    fn gone(&mut self, job: usize) {
-        self.problems[job].get_or_insert_with(|| "cancelled".into());
-        self.choose_kernel();
+    fn drop_job(&mut self, job: usize) {
+        self.dropped.insert(job);
+        self.running.remove(&job);
+        if let Some(current) = self.current.as_mut().filter(|_| job >= FIRST) {
+            current.run.drop_job(job - FIRST);
+        }
     }
 
-    fn new_jobs(&mut self) -> Vec<EngineJob> {
-        if ivm_params(&self.view.params).is_none() {
-            return Vec::new();
-        }
-        let is_of_class = |role: &&Role| matches!(role, Role::Machine(_) | Role::Route(_));
-        let n_known = self.roles.iter().filter(is_of_class).count();
-        let new: Vec<Role> = (n_known..self.schema.n_classes()).map(|class| self.role_of(class)).collect();
-        self.roles.extend(&new);
-        self.problems.resize(self.roles.len(), None);
-        new.into_iter().map(|role| self.job(role)).collect()
+    fn stop(&self) -> StopReason {
+        self.current.as_ref().map_or(StopReason::Done, |current| current.run.stop())
     }
 }

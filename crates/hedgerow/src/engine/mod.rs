@@ -1,10 +1,10 @@
-//! A model that is trained while it answers.
+//! A model that is trained in the background while it predicts.
 //!
-//! An [`Engine`] is given rows at any time and works on its model in the background: trees, a machine for each class, processes in leaves, the search for a kernel and
-//! the regression on all rows are jobs in slices, of which the one that should gain most goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Answers come from a published [`Snapshot`], which is
-//! never changed and is replaced when rows that nobody learnt say that something no worse exists.
+//! An [`Engine`] is given rows at any time and works on its model in the background. Rows become a training run ([`TrainingRun`](hedgerow_core::TrainingRun)), whose jobs are done
+//! step by step; the one that should gain most goes first (`hedgerow_trainer`, `docs/math/trainer.md`). Predictions come from a published [`Snapshot`], which is
+//! never changed. It is replaced by the model of a complete run, and on the way by models that are no worse out of sample.
 //!
-//! `rows` takes rows in, `jobs` does the work (`search`, `route`, `process` and `leaves` parts of it), `host` merges it, `held` is what is known of rows while it goes on, `combine` makes models of what there is.
+//! Nothing here knows a kind of model. `rows` keeps what was given, `host` has the run and makes models of it, `observe` reads a store.
 //!
 //! ```
 //! use hedgerow::Engine;
@@ -26,39 +26,30 @@
 //! # Ok::<(), hedgerow::core::Error>(())
 //! ```
 
-mod combine;
-mod held;
 mod host;
-mod jobs;
-mod leaves;
-mod look;
 #[cfg(feature = "store")]
 mod observe;
-mod process;
-mod route;
 mod rows;
-mod search;
 mod snapshot;
 #[cfg(test)]
 mod tests;
-mod view;
 
 use std::sync::Arc;
 
 use hedgerow_core::{
-    ClassId, Classifier as _, Dataset, Error, Features, Par, Params as _, Result, Rows, Schema, StopReason,
+    Budget, ClassId, Classifier as _, Dataset, Error, Features, Par, Quality, Result, Rows, Schema, StopFlag,
+    StopReason,
 };
-use hedgerow_hybrid::KernelLearner;
-use hedgerow_trainer::{Options, Published, Seen, Trainer};
+use hedgerow_trainer::{JobReport, Options, Published, Trainer};
 use ndarray::{Array2, ArrayView2};
 
-use crate::kind::Kind;
 use crate::model::{Model, check_growth};
 use crate::params::ModelParams;
 use host::EngineHost;
 #[cfg(feature = "store")]
 pub use observe::Observed;
-pub use snapshot::{Evidence, Judges, Snapshot};
+use rows::Inbox;
+pub use snapshot::Snapshot;
 
 /// How an engine runs its jobs: threads, policy, lanes, budget.
 pub type EngineOptions = Options;
@@ -67,19 +58,19 @@ pub type EngineOptions = Options;
 pub struct Engine {
     trainer: Trainer<EngineHost>,
     published: Arc<Published<Snapshot>>,
+    /// Ends steps under way.
+    stop: StopFlag,
     #[cfg(feature = "store")]
     observation: std::sync::Mutex<Option<observe::Observation>>,
 }
 
-/// What an engine has left behind, for another one to go on from with the same rows in the same order.
+/// What an engine has left behind, for another one to go on from with the same rows.
 #[derive(Debug, Clone)]
 pub struct Earlier {
     /// The model.
     pub model: Model,
-    /// How good it was.
-    pub evidence: Evidence,
-    /// Which rows it did not learn: they go on judging.
-    pub judges: Judges,
+    /// How good it was out of sample, where that is known.
+    pub validation: Option<Quality>,
 }
 
 /// What an engine leaves behind.
@@ -87,74 +78,50 @@ pub struct Earlier {
 pub struct Finished {
     /// The best model, with the rows it needs to go on learning.
     pub model: Model,
-    /// How good it was on rows that it had not learnt; none if nothing was learnt.
-    pub evidence: Option<Evidence>,
+    /// How good its out-of-sample predictions were; none if nothing was learnt.
+    pub validation: Option<Quality>,
+    /// Rows that were given.
+    pub n_rows: u64,
     /// How all jobs stood.
-    pub jobs: Vec<Seen>,
-    /// Which rows the model has not learnt.
-    pub judges: Judges,
+    pub jobs: Vec<JobReport>,
     /// Why training ended.
     pub stop: StopReason,
 }
 
 impl Engine {
-    /// Starts an engine for a kind of model that can be trained in slices. It waits for rows.
+    /// Starts an engine. It waits for rows.
     pub fn start(schema: Schema, params: &ModelParams, options: &EngineOptions) -> Result<Self> {
-        Self::begin(schema, params, options, None)
+        let prior = Model::prior(schema.clone(), params)?;
+        Self::begin(schema, params, options, Snapshot::new(prior))
     }
 
-    /// The same, but answers come from an earlier engine's model until there is a better one. Rows are to be given in the same order as then; those that judged go on
-    /// judging, so that both models are asked about rows that neither has learnt.
+    /// The same, but predictions come from an earlier engine's model until there is a better one.
     pub fn start_from(
         schema: Schema,
         params: &ModelParams,
         options: &EngineOptions,
         earlier: Earlier,
     ) -> Result<Self> {
-        if earlier.model.kind() != params.kind() {
-            return Err(Error::param("model", params.kind().name(), earlier.model.kind()));
+        let Earlier { model, validation } = earlier;
+        if model.kind() != params.kind() {
+            return Err(Error::param("model", params.kind().name(), model.kind()));
         }
-        Self::begin(schema, params, options, Some(earlier))
+        let n_rows = model.n_remembered().unwrap_or(1).max(1);
+        let first = Snapshot { validation, n_rows, ..Snapshot::new(model) };
+        Self::begin(schema, params, options, first)
     }
 
-    fn begin(
-        schema: Schema,
-        params: &ModelParams,
-        options: &EngineOptions,
-        earlier: Option<Earlier>,
-    ) -> Result<Self> {
+    fn begin(schema: Schema, params: &ModelParams, options: &EngineOptions, first: Snapshot) -> Result<Self> {
         params.rules()?;
-        let kind = params.kind();
-        if !kind.trains_in_slices() {
-            return Err(kind.unable("be trained in slices", Kind::trains_in_slices));
-        }
-        if let ModelParams::LeafGp(params) = params {
-            params.forest_params().check()?;
-        }
-        if let ModelParams::ForestIvm(params) = params {
-            params.forest_params().check()?;
-        }
-        if let ModelParams::ForestKernel(params) = params {
-            params.forest_params().check()?;
-            if params.learner != KernelLearner::Gp {
-                let expected =
-                    "gp in slices: rows for an ivm over a forest are chosen in one go, which `fit` does";
-                return Err(Error::param("learner", expected, "ivm"));
-            }
-        }
-        let first = match &earlier {
-            Some(earlier) => Snapshot::earlier(earlier.model.clone(), earlier.evidence.clone()),
-            None => Snapshot::new(Model::new(schema.clone(), &known(params))?),
-        };
         let published = Arc::new(Published::new(first));
-        let mut host = EngineHost::new(schema, params.clone(), options, Arc::clone(&published));
-        if let Some(earlier) = earlier {
-            host.let_judge(earlier.judges.flags());
-        }
-        let jobs = host.first_jobs();
+        let stop = options.budget.stop.child();
+        let budget = Budget { stop: stop.clone(), ..options.budget.clone() };
+        let host =
+            EngineHost::new(Inbox::new(schema), params.clone(), options, budget, Arc::clone(&published));
         Ok(Self {
-            trainer: Trainer::start(host, jobs, options)?,
+            trainer: Trainer::start(host, options)?,
             published,
+            stop,
             #[cfg(feature = "store")]
             observation: std::sync::Mutex::default(),
         })
@@ -177,8 +144,8 @@ impl Engine {
     pub fn append_data(&self, data: Dataset) -> Result<u64> {
         data.schema.check_sizes()?;
         self.trainer.with(|host| {
-            check_growth(host.schema(), &data.schema)?;
-            Ok(host.append(data))
+            check_growth(&host.inbox.schema, &data.schema)?;
+            Ok(host.inbox.append(data))
         })
     }
 
@@ -186,10 +153,10 @@ impl Engine {
     pub fn relabel(&self, schema: &Schema, labels: &[(u64, ClassId)]) -> Result<()> {
         schema.check_sizes()?;
         self.trainer.with(|host| {
-            check_growth(host.schema(), schema)?;
+            check_growth(&host.inbox.schema, schema)?;
             for (place, class) in labels {
-                if *place >= host.n_appended() {
-                    let (expected, got) = (host.n_appended() as usize, *place as usize);
+                if *place >= host.inbox.n_rows {
+                    let (expected, got) = (host.inbox.n_rows as usize, *place as usize);
                     return Err(Error::Shape { what: "a row below", expected, got });
                 }
                 if class.index() >= schema.n_classes() {
@@ -197,7 +164,7 @@ impl Engine {
                     return Err(Error::Shape { what: "a class below", expected, got });
                 }
             }
-            host.relabel(schema, labels.to_vec());
+            host.inbox.relabel(schema, labels.to_vec());
             Ok(())
         })
     }
@@ -207,23 +174,13 @@ impl Engine {
         self.published.get()
     }
 
-    /// What another engine needs to go on from a snapshot of this one, while this one goes on: the model gets copies of all rows, on the calling thread. None for a
-    /// model that knows nothing yet. Of a model that [`Self::start_from`] was given, it is what was given.
-    pub fn earlier(&self, snapshot: &Snapshot) -> Result<Option<Earlier>> {
-        let Some(evidence) = snapshot.evidence.clone() else { return Ok(None) };
-        // Taken after the snapshot: whatever it has not learnt is among the rows that judge, or came later than all of them.
-        let held = self.trainer.with(|host| host.held());
-        let model = snapshot.clone().with_rows(held.all_rows()?, held.n_dropped());
-        Ok(Some(Earlier { model, evidence, judges: held.judges() }))
-    }
-
     /// A probability for every class of every row, from the newest snapshot, on the calling thread. Never waits for training.
     pub fn predict_proba(&self, x: ArrayView2<'_, f32>) -> Result<Array2<f64>> {
         self.snapshot().model.predict_proba(x, &Par::sequential())
     }
 
     /// How all jobs stand.
-    pub fn jobs(&self) -> Vec<Seen> {
+    pub fn jobs(&self) -> Vec<JobReport> {
         self.trainer.jobs()
     }
 
@@ -254,6 +211,7 @@ impl Engine {
 
     /// Asks the work to end after the slices under way. Answers go on.
     pub fn stop(&self) {
+        self.stop.stop();
         self.trainer.stop();
     }
 
@@ -290,30 +248,18 @@ impl Engine {
         #[cfg(feature = "store")]
         self.leave_store();
         let jobs = self.trainer.jobs();
-        let Some(mut host) = self.trainer.finish() else { return Err(Error::NoRows) };
-        host.combine_last()?;
+        self.stop.stop();
+        let Some(mut host) = self.trainer.finish() else { return Err(Error::Interrupted) };
+        host.make_last()?;
+        let n_rows = host.inbox.n_rows;
+        drop(host);
         let snapshot = self.published.get();
-        let evidence = snapshot.evidence.clone();
-        let snapshot = Arc::unwrap_or_clone(snapshot);
-        let held = host.held();
-        let model = snapshot.with_rows(held.all_rows()?, held.n_dropped());
-        Ok(Finished { model, evidence, jobs, judges: held.judges(), stop })
+        let (model, validation) = (snapshot.learnable(), snapshot.validation.clone());
+        Ok(Finished { model, validation, n_rows, jobs, stop })
     }
 }
 
 /// Whether the work has ended for good.
 fn is_end(reason: StopReason) -> bool {
     matches!(reason, StopReason::Time | StopReason::Interrupted)
-}
-
-/// Parameters of the model that knows nothing yet: a forest without an end has a tree at least.
-fn known(params: &ModelParams) -> ModelParams {
-    let mut params = params.clone();
-    match &mut params {
-        ModelParams::Forest(params) => params.n_trees = params.n_trees.max(1),
-        ModelParams::ForestIvm(params) => params.forest.n_trees = params.forest.n_trees.max(1),
-        ModelParams::ForestKernel(params) => params.forest.n_trees = params.forest.n_trees.max(1),
-        _ => {}
-    }
-    params
 }

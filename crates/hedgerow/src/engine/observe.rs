@@ -187,15 +187,15 @@ impl Lesson {
 
     fn give(self, host: &mut EngineHost, places: &mut Vec<u64>) -> Result<()> {
         // An engine that was started later knows more classes than the first events do.
-        let schema = if check_growth(host.schema(), &self.schema).is_ok() {
+        let schema = if check_growth(&host.inbox.schema, &self.schema).is_ok() {
             Schema::clone(&self.schema)
         } else {
-            check_growth(&self.schema, host.schema())?;
-            host.schema().clone()
+            check_growth(&self.schema, &host.inbox.schema)?;
+            host.inbox.schema.clone()
         };
         schema.check_sizes()?;
         if let Some((data, numbers)) = self.rows {
-            let first = host.append(Dataset { schema: schema.clone(), ..data });
+            let first = host.inbox.append(Dataset { schema: schema.clone(), ..data });
             for (number, place) in numbers.into_iter().zip(first..) {
                 let row = number.saturating_sub(1) as usize;
                 if places.len() <= row {
@@ -206,7 +206,7 @@ impl Lesson {
         }
         let place = |row: u64| places.get(row.saturating_sub(1) as usize).copied().filter(|p| *p != u64::MAX);
         let labels = self.corrections.iter().filter_map(|(row, class)| Some((place(*row)?, *class)));
-        host.relabel(&schema, labels.collect());
+        host.inbox.relabel(&schema, labels.collect());
         Ok(())
     }
 }
@@ -255,7 +255,7 @@ mod tests {
             let engine = Engine::start(store.first_schema(), &params(), &options()).unwrap();
             engine.observe(&store).unwrap();
             let before = engine.snapshot();
-            assert!(before.evidence.is_none());
+            assert!(!before.is_trained());
             append(&store, &data, 0..300, true);
             let start = std::time::Instant::now();
             while Arc::ptr_eq(&before, &engine.snapshot()) {
@@ -282,7 +282,7 @@ mod tests {
         engine.observe(&store).unwrap();
         assert!(engine.observe(&store).is_err(), "one store only");
         engine.wait();
-        assert_eq!(engine.jobs()[0].look.points, 200, "rows without a label are not learnt");
+        assert_eq!(engine.jobs()[0].status.points, 200, "rows without a label are not learnt");
         // All are told to be of the next class, then it is set right.
         let all = |turn: u32| -> Vec<(u64, ClassId)> {
             let of = |(row, label): (usize, &ClassId)| (row as u64 + 1, ClassId((label.0 + turn) % 3));
@@ -290,41 +290,38 @@ mod tests {
         };
         store.label(&data.schema, &all(1)).unwrap();
         engine.wait();
-        assert_eq!(engine.jobs()[0].look.points, 400);
+        assert_eq!(engine.jobs()[0].status.points, 400);
         assert!(right(&engine.snapshot().model, &data) < 0.1);
         store.label(&data.schema, &all(0)).unwrap();
         engine.wait();
         assert!(right(&engine.snapshot().model, &data) > 0.9);
-        assert_eq!(engine.jobs()[0].look.points, 400, "a correction is no new row");
+        assert_eq!(engine.jobs()[0].status.points, 400, "a correction is no new row");
         assert!(engine.relabel(&data.schema, &[(400, ClassId(0))]).is_err());
         assert!(engine.relabel(&data.schema, &[(0, ClassId(3))]).is_err());
     }
 
-    /// What is kept while an engine goes on is as good as what it leaves at its end.
+    /// What is kept while an engine goes on is a whole model.
     #[test]
     fn a_snapshot_can_be_kept_while_training_goes_on() {
         let data = blobs(800, 3, 3, 4);
         let store = Store::in_memory(data.schema.clone()).unwrap();
         append(&store, &data, 0..500, true);
         let engine = Engine::start(data.schema.clone(), &params(), &options()).unwrap();
-        assert!(engine.earlier(&engine.snapshot()).unwrap().is_none(), "nothing is known yet");
         engine.observe(&store).unwrap();
         let mut kept = Vec::new();
         while engine.rest().is_none() {
-            kept.extend(engine.earlier(&engine.snapshot()).unwrap());
+            kept.push(engine.snapshot());
         }
         append(&store, &data, 500..800, true);
-        kept.extend(engine.earlier(&engine.snapshot()).unwrap());
+        kept.push(engine.snapshot());
         engine.wait();
-        kept.extend(engine.earlier(&engine.snapshot()).unwrap());
-        let last = kept.last().unwrap();
-        let Finished { model, evidence, judges, .. } = engine.finish().unwrap();
-        assert!(last.model == model && Some(&last.evidence) == evidence.as_ref() && last.judges == judges);
-        for earlier in &kept {
-            // Rows that judge never become rows that are learnt.
-            assert!(earlier.judges.places.iter().all(|place| judges.places.contains(place)));
-            assert!(crate::Model::from_bytes(&earlier.model.to_bytes().unwrap()).unwrap() == earlier.model);
-            assert!(right(&earlier.model, &data) > 0.8 && earlier.model.n_seen() >= Some(500));
+        kept.push(engine.snapshot());
+        let last = kept.last().unwrap().learnable();
+        assert!(last == engine.finish().unwrap().model);
+        for snapshot in kept.iter().filter(|snapshot| snapshot.is_trained()) {
+            let model = snapshot.learnable();
+            assert!(crate::Model::from_bytes(&model.to_bytes().unwrap()).unwrap() == model);
+            assert!(right(&model, &data) > 0.8 && model.n_seen() >= Some(500));
         }
     }
 
@@ -336,29 +333,25 @@ mod tests {
         let first = Engine::start(data.schema.clone(), &params(), &options()).unwrap();
         first.observe(&store).unwrap();
         first.wait();
-        let Finished { model, evidence, judges, .. } = first.finish().unwrap();
-        assert!(judges.n_rows == 400 && judges.places.len() > 90);
+        let Finished { model, validation, n_rows, .. } = first.finish().unwrap();
+        assert_eq!(n_rows, 400);
         append(&store, &data, 400..600, true);
-        let earlier = Earlier { model: model.clone(), evidence: evidence.unwrap(), judges: judges.clone() };
+        let earlier = Earlier { model: model.clone(), validation };
         let second = Engine::start_from(data.schema.clone(), &params(), &options(), earlier.clone()).unwrap();
-        assert!(second.snapshot().model == model, "it answers at once");
+        assert!(second.snapshot().model == model, "it predicts at once");
         second.pause();
         second.observe(&store).unwrap();
         second.resume();
         second.wait();
         let after = second.finish().unwrap();
-        let is_kept = |place: &&u64| **place < 400;
-        assert!(after.judges.places.iter().filter(is_kept).eq(judges.places.iter()), "the same rows judge");
-        assert!(after.judges.n_rows == 600 && after.judges.places.len() > judges.places.len());
-        assert!(after.evidence.is_some() && right(&after.model, &data) > 0.9);
+        assert_eq!((after.n_rows, after.model.n_seen()), (600, Some(600)));
+        assert!(after.validation.is_some() && right(&after.model, &data) > 0.95);
         // One that ends before it has looked at any row leaves what it was given.
         let third = Engine::start_from(data.schema.clone(), &params(), &options(), earlier.clone()).unwrap();
         third.pause();
         third.observe(&store).unwrap();
-        let now = third.earlier(&third.snapshot()).unwrap().unwrap();
-        assert!(now.model == model && now.judges == judges && now.evidence == earlier.evidence);
         let left = third.finish().unwrap();
-        assert!(left.model == model && left.judges == judges);
+        assert!(left.model == model && left.validation == earlier.validation);
         let other = ModelParams::new(crate::Kind::Ivm);
         assert!(Engine::start_from(data.schema.clone(), &other, &options(), earlier).is_err());
     }

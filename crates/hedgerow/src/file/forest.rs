@@ -14,8 +14,8 @@ use super::{json, malformed};
 pub(super) fn plan<'a>(forest: &'a Forest, trees: &'a [Tree], plan: &mut Plan<'a>) -> Result<()> {
     plan.json("params", forest.params())?;
     plan.json("calibration", &forest.calibration())?;
-    if !forest.tilt().is_empty() {
-        plan.json("tilt", &forest.tilt())?;
+    if !forest.prior_shift().is_empty() {
+        plan.json("tilt", &forest.prior_shift())?;
     }
     plan.json("parts", &forest.parts())?;
     plan.json("leaf_power", &forest.leaf_power())?;
@@ -102,11 +102,12 @@ pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<Forest> {
     if !(-1.0..=1.0).contains(&leaf_power) {
         return Err(malformed("leaf_power", "expected a number from -1 to 1"));
     }
-    let tilt: Vec<f64> = if parts.has_text("tilt") { json(parts, "tilt")? } else { Vec::new() };
-    if tilt.len() > schema.n_classes() || !tilt.iter().all(|&factor| is_positive(factor)) {
+    let prior_shift: Vec<f64> = if parts.has_text("tilt") { json(parts, "tilt")? } else { Vec::new() };
+    if prior_shift.len() > schema.n_classes() || !prior_shift.iter().all(|&factor| is_positive(factor)) {
         return Err(malformed("tilt", "expected a number above 0 for each class"));
     }
-    let forest = Forest::from_parts(params, schema.n_classes(), trees, calibration, gains).with_tilt(tilt);
+    let forest = Forest::from_parts(params, schema.n_classes(), trees, calibration, gains)
+        .with_prior_shift(prior_shift);
     forest.with_leaf_power(leaf_power).with_parts(known)
 }
 

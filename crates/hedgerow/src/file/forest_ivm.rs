@@ -1,4 +1,4 @@
-//! Which texts and arrays a forest with machines is: those of the forest, and the tables of the machines.
+//! Texts and arrays of a forest blended with IVMs: those of the forest, and the tables of the IVMs.
 
 use std::borrow::Cow;
 

@@ -54,11 +54,11 @@ pub(super) fn read_features(parts: &Parts<'_>, n_features: usize) -> Result<Feat
     let (features, n_values) = if parts.has("rows.bytes") {
         let values = parts.u8s("rows.bytes")?;
         let n = values.len();
-        (Features::Bytes { values, n_features }, n)
+        (Features::Bytes { values: values.into(), n_features }, n)
     } else {
         let values = parts.f32s("rows.floats")?;
         let n = values.len();
-        (Features::Floats { values, n_features }, n)
+        (Features::Floats { values: values.into(), n_features }, n)
     };
     if n_values != features.n_rows() * n_features {
         return Err(malformed(

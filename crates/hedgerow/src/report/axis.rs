@@ -1,4 +1,4 @@
-//! An axis: which values it spans and where its ticks stand.
+//! An axis: which values it spans and where its ticks are.
 
 /// Most ticks that are ever drawn.
 const MOST_TICKS: i64 = 12;
@@ -53,7 +53,7 @@ impl Axis {
         Self { low: 0.0, high: 1.0, step: 0.2 }
     }
 
-    /// Where a value stands, as a share of the axis.
+    /// Where a value lies, as a share of the axis.
     pub(super) fn share(&self, value: f64) -> f64 {
         ((value - self.low) / (self.high - self.low)).clamp(0.0, 1.0)
     }

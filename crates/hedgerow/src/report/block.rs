@@ -9,7 +9,7 @@ pub(super) struct Block {
     pub(super) id: String,
     /// The heading.
     pub(super) title: String,
-    /// Whether it needs the whole width; others stand in pairs.
+    /// Whether it needs the whole width; others come in pairs.
     pub(super) wide: bool,
     /// What is under the heading.
     pub(super) body: Html,

@@ -1,4 +1,4 @@
-//! A count for each class, with examples: what a model answers for a class it has never seen, say.
+//! A count for each class, with examples: for example the predictions for a class it has never seen.
 
 use super::bars::{self, Bar};
 use super::block::Block;

@@ -1,4 +1,4 @@
-//! Class by class: how many rows, how many found, how many of the answers right.
+//! Class by class: how many rows, how many found, how many of the predictions right.
 
 use hedgerow_core::metrics::ClassTally;
 use hedgerow_core::traits::most_probable;
@@ -14,7 +14,7 @@ const MOST_CLASSES: usize = 60;
 /// Classes from which on the table is wide.
 const LONG: usize = 20;
 
-/// What is known about the answers for one class.
+/// What is known about the predictions for one class.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ClassRow {
     /// The class.
@@ -23,34 +23,34 @@ pub struct ClassRow {
     pub rows: u64,
     /// The share of them that was found; none without rows.
     pub recall: Option<f64>,
-    /// The share of the answers with this class that was right; none without such answers.
+    /// The share of the predictions with this class that was right; none without such predictions.
     pub precision: Option<f64>,
-    /// The mean top probability of the answers for rows of this class; none without rows.
+    /// The mean top probability of the predictions for rows of this class; none without rows.
     pub confidence: Option<f64>,
 }
 
 impl ClassRow {
-    /// A row for every class of the table; as many labels as there are answers.
-    pub(super) fn of_answers(
+    /// A row for every class of the table; as many labels as there are predictions.
+    pub(super) fn of_predictions(
         proba: ArrayView2<'_, f64>,
         truth: &[ClassId],
         labels: &LabelTable,
     ) -> Vec<ClassRow> {
         let n_classes = proba.ncols();
-        let (mut all, mut answered) = (vec![0_u64; n_classes], vec![0_u64; n_classes]);
+        let (mut all, mut predicted) = (vec![0_u64; n_classes], vec![0_u64; n_classes]);
         let (mut right, mut confidence) = (vec![0_u64; n_classes], vec![0.0; n_classes]);
-        for (i, (answer, class)) in most_probable(proba).into_iter().zip(truth).enumerate() {
+        for (i, (prediction, class)) in most_probable(proba).into_iter().zip(truth).enumerate() {
             all[class.index()] += 1;
-            answered[answer.index()] += 1;
-            right[class.index()] += u64::from(answer == *class);
-            confidence[class.index()] += proba[(i, answer.index())];
+            predicted[prediction.index()] += 1;
+            right[class.index()] += u64::from(prediction == *class);
+            confidence[class.index()] += proba[(i, prediction.index())];
         }
         let share = |part: f64, all: u64| (all > 0).then(|| part / all as f64);
         let row = |c: usize| ClassRow {
             name: labels.name(ClassId(c as u32)).to_string(),
             rows: all[c],
             recall: share(right[c] as f64, all[c]),
-            precision: share(right[c] as f64, answered[c]),
+            precision: share(right[c] as f64, predicted[c]),
             confidence: share(confidence[c], all[c]),
         };
         Self::sorted((0..n_classes).map(row).collect(), labels)
@@ -85,7 +85,7 @@ pub(super) fn block(classes: &[ClassRow]) -> Block {
     block.wide = classes.len() > LONG;
     block.body.paragraph(
         "lead",
-        "Recall: the class's rows that were found. Precision: answers with the class that were right. \
+        "Recall: the share of the class's rows that were predicted right. Precision: the share of its predictions that are right. \
          Confidence: mean top probability for its rows.",
     );
     let mut shown: Vec<&ClassRow> = classes.iter().collect();
@@ -150,7 +150,7 @@ mod tests {
         let proba = array![[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.3, 0.7, 0.0]];
         let truth = [ClassId(0), ClassId(1), ClassId(1)];
         let labels = LabelTable::from(["a", "b", "c"].map(String::from).to_vec());
-        let rows = ClassRow::of_answers(proba.view(), &truth, &labels);
+        let rows = ClassRow::of_predictions(proba.view(), &truth, &labels);
         assert_eq!((rows[0].rows, rows[0].recall, rows[0].precision), (1, Some(1.0), Some(0.5)));
         assert_eq!((rows[1].rows, rows[1].recall, rows[1].precision), (2, Some(0.5), Some(1.0)));
         assert!((rows[1].confidence.unwrap() - 0.65).abs() < 1e-15);

@@ -1,4 +1,4 @@
-//! Which classes are taken for which: the table, and its worst pairs in words.
+//! Which classes are confused: the table, and its worst pairs in words.
 
 use hedgerow_core::{LabelTable, metrics};
 
@@ -21,12 +21,12 @@ const LEVELS: f64 = 9.0;
 /// The share of a class that has at least to be wrong for the strongest color.
 const LEAST_FULL: f64 = 0.05;
 
-/// How often each class got each answer.
+/// How often each class was predicted as each other.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Confusion {
     /// The names of the classes.
     pub classes: Vec<String>,
-    /// Rows are true classes, columns answers, as in [`metrics::Report::confusion`]. Missing cells are 0.
+    /// Rows are true classes, columns predictions, as in [`metrics::Report::confusion`]. Missing cells are 0.
     pub counts: Vec<Vec<u64>>,
 }
 
@@ -41,11 +41,11 @@ enum Style {
     List,
 }
 
-/// A class that was taken for another.
+/// A pair of confused classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Pair {
     truth: usize,
-    answer: usize,
+    prediction: usize,
     count: u64,
 }
 
@@ -65,8 +65,8 @@ impl Confusion {
         }
         let mut counts = vec![vec![0; new_of_old.len()]; new_of_old.len()];
         for (row, truth) in self.counts.iter().zip(&new_of_old) {
-            for (&count, answer) in row.iter().zip(&new_of_old) {
-                counts[truth.index()][answer.index()] = count;
+            for (&count, prediction) in row.iter().zip(&new_of_old) {
+                counts[truth.index()][prediction.index()] = count;
             }
         }
         Self { classes: table.names().to_vec(), counts }
@@ -79,11 +79,11 @@ impl Confusion {
         let pairs = self.worst_pairs();
         let all = (0..n).map(|t| u128::from(self.row_total(t))).sum::<u128>() as u64;
         if n == 0 || all == 0 {
-            block.body.paragraph("none", "No rows were judged.");
+            block.body.paragraph("none", "No rows were evaluated.");
             return block;
         }
         let wrong = pairs.iter().map(|p| p.count).fold(0, u64::saturating_add);
-        block.body.paragraph("lead", &format!("{} of {} answered wrong.", count(wrong), rows(all)));
+        block.body.paragraph("lead", &format!("{} of {} predicted wrong.", count(wrong), rows(all)));
         let listed = match self.style() {
             Style::Large | Style::Plain => 6,
             Style::Dense => 16,
@@ -114,8 +114,8 @@ impl Confusion {
         self.classes.get(class).map_or("?", String::as_str)
     }
 
-    fn count(&self, truth: usize, answer: usize) -> u64 {
-        self.counts.get(truth).and_then(|row| row.get(answer)).copied().unwrap_or(0)
+    fn count(&self, truth: usize, prediction: usize) -> u64 {
+        self.counts.get(truth).and_then(|row| row.get(prediction)).copied().unwrap_or(0)
     }
 
     fn row_total(&self, truth: usize) -> u64 {
@@ -130,10 +130,11 @@ impl Confusion {
     fn worst_pairs(&self) -> Vec<Pair> {
         let mut pairs = Vec::new();
         for (truth, row) in self.counts.iter().enumerate() {
-            let wrong = row.iter().enumerate().filter(|&(answer, &count)| answer != truth && count > 0);
-            pairs.extend(wrong.map(|(answer, &count)| Pair { truth, answer, count }));
+            let wrong =
+                row.iter().enumerate().filter(|&(prediction, &count)| prediction != truth && count > 0);
+            pairs.extend(wrong.map(|(prediction, &count)| Pair { truth, prediction, count }));
         }
-        pairs.sort_by_key(|p| (std::cmp::Reverse(p.count), p.truth, p.answer));
+        pairs.sort_by_key(|p| (std::cmp::Reverse(p.count), p.truth, p.prediction));
         pairs
     }
 
@@ -154,15 +155,15 @@ impl Confusion {
         ));
         let is_turned = n > MOST_WITH_NUMBERS || longest * 7 + 4 > (NARROW - label_width) / n;
         let turned = if is_turned { " class=\"turned\"" } else { "" };
-        html.add(format_args!("<thead><tr{turned}><td class=\"corner\">true ↓<br>answer →</td>"));
-        for answer in 0..n {
-            html.add(format_args!("<th scope=\"col\">{}</th>", self.label(answer)));
+        html.add(format_args!("<thead><tr{turned}><td class=\"corner\">true ↓<br>predicted →</td>"));
+        for prediction in 0..n {
+            html.add(format_args!("<th scope=\"col\">{}</th>", self.label(prediction)));
         }
         html.add(format_args!("</tr></thead>\n<tbody>\n"));
         for truth in 0..n {
             html.add(format_args!("<tr><th scope=\"row\">{}</th>", self.label(truth)));
-            for answer in 0..n {
-                self.write_cell(Pair { truth, answer, count: self.count(truth, answer) }, full, html);
+            for prediction in 0..n {
+                self.write_cell(Pair { truth, prediction, count: self.count(truth, prediction) }, full, html);
             }
             html.add(format_args!("</tr>\n"));
         }
@@ -186,16 +187,16 @@ impl Confusion {
 
     fn write_cell(&self, pair: Pair, full: f64, html: &mut Html) {
         if pair.count == 0 {
-            let class = if pair.truth == pair.answer { " class=\"right\"" } else { "" };
+            let class = if pair.truth == pair.prediction { " class=\"right\"" } else { "" };
             return html.add(format_args!("<td{class}></td>"));
         }
         let share = self.share(pair);
-        let (truth, answer) = (clip(self.name(pair.truth), 24), clip(self.name(pair.answer), 24));
-        let (class, what) = if pair.truth == pair.answer {
-            ("right".to_string(), format!("{truth} answered right"))
+        let (truth, prediction) = (clip(self.name(pair.truth), 24), clip(self.name(pair.prediction), 24));
+        let (class, what) = if pair.truth == pair.prediction {
+            ("right".to_string(), format!("{truth} predicted right"))
         } else {
             let level = (LEVELS * (share / full).sqrt()).ceil().clamp(1.0, LEVELS);
-            (format!("e{level}"), format!("{truth} taken for {answer}"))
+            (format!("e{level}"), format!("{truth} predicted as {prediction}"))
         };
         html.add(format_args!(
             "<td class=\"{class}\" title=\"{}: {} ({})\">{}</td>",
@@ -208,16 +209,16 @@ impl Confusion {
 
     fn write_pairs(&self, pairs: &[Pair], html: &mut Html) {
         if pairs.is_empty() {
-            return html.paragraph("none", "No class was taken for another.");
+            return html.paragraph("none", "No class was predicted as another.");
         }
         html.add(format_args!("<h3>Most confused</h3>\n<ol class=\"pairs\">\n"));
         for &pair in pairs {
-            let (truth, answer) = (clip(self.name(pair.truth), 32), clip(self.name(pair.answer), 32));
+            let (truth, prediction) = (clip(self.name(pair.truth), 32), clip(self.name(pair.prediction), 32));
             html.add(format_args!(
-                "<li><span class=\"who\"><b>{}</b> taken for <b>{}</b></span>\
+                "<li><span class=\"who\"><b>{}</b> predicted as <b>{}</b></span>\
                  <span>{}</span><span>{}</span></li>\n",
                 esc(&truth),
-                esc(&answer),
+                esc(&prediction),
                 rows(pair.count),
                 percent(self.share(pair), 1)
             ));

@@ -28,7 +28,7 @@ pub struct LearningCurve {
 pub struct CurvePoint {
     /// Rows learnt so far.
     pub rows_seen: u64,
-    /// Accuracy over the last rows, each answered before its label was learnt; `NaN` where it is not known.
+    /// Accuracy over the last rows, each predicted before its label was learnt; `NaN` where it is not known.
     pub accuracy: f64,
     /// Log-loss over the same rows.
     pub log_loss: Option<f64>,

@@ -1,4 +1,4 @@
-//! What a model answers everywhere, for rows of two numbers.
+//! What a model predicts everywhere, for rows of two numbers.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ const MARGIN: f64 = 0.12;
 /// Where the rows in the middle span less than this share of all, the map is about those in the middle.
 const CORE: f64 = 0.2;
 
-/// The most probable class of every place, for a model of two columns of numbers, with rows it was fitted to or judged on.
+/// The most probable class of every place, for a model of two columns of numbers, with rows it was fitted to or evaluated on.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct DecisionMap {
     /// Which rows are drawn, in a sentence.
@@ -30,13 +30,13 @@ pub struct DecisionMap {
     pub span: [[f64; 2]; 2],
     /// Cells a side.
     pub side: usize,
-    /// The answers, row after row, from the top.
+    /// The predictions, row after row, from the top.
     pub cells: Vec<Cell>,
     /// How many rows there are.
     pub n_rows: usize,
     /// Rows with their classes; of many, some.
     pub rows: Vec<([f32; 2], ClassId)>,
-    /// Rows that answers are computed from, for models that have such rows, with their classes where they are known.
+    /// Rows that predictions are computed from, for models that have such rows, with their classes where they are known.
     pub active: Vec<([f32; 2], Option<ClassId>)>,
 }
 
@@ -47,11 +47,11 @@ pub struct MapRows<'a> {
     pub x: ArrayView2<'a, f32>,
     /// Their classes.
     pub labels: &'a [ClassId],
-    /// Rows that the model's answers are computed from, if it has such rows.
+    /// Rows that the model's predictions are computed from, if it has such rows.
     pub active: Option<ArrayView2<'a, f32>>,
 }
 
-/// The answer at one place.
+/// The prediction at one place.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cell {
     /// The most probable class.
@@ -137,7 +137,7 @@ impl DecisionMap {
         [at(self.span[0], share(cell % self.side)), at(self.span[1], 1.0 - share(cell / self.side))]
     }
 
-    /// How much an answer says: 0 where every class is as probable, 1 where one is sure.
+    /// How certain a prediction is: 0 where every class is as probable, 1 where one is sure.
     pub(super) fn strength(&self, cell: Cell) -> f64 {
         let even = 1.0 / self.classes.len().max(1) as f64;
         if even >= 1.0 { 1.0 } else { ((f64::from(cell.probability) - even) / (1.0 - even)).clamp(0.0, 1.0) }
@@ -181,7 +181,7 @@ mod tests {
 
     use super::*;
 
-    /// Says that the second class is the more probable the farther right.
+    /// The second class is the more probable the farther right.
     struct RightIsSecond;
 
     impl Classifier for RightIsSecond {
@@ -194,9 +194,9 @@ mod tests {
         }
 
         fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, _: &Par, mut out: ArrayViewMut2<'_, f64>) {
-            for (row, mut answer) in x.rows().into_iter().zip(out.rows_mut()) {
-                answer[1] = f64::from(row[0]).clamp(0.0, 1.0);
-                answer[0] = 1.0 - answer[1];
+            for (row, mut prediction) in x.rows().into_iter().zip(out.rows_mut()) {
+                prediction[1] = f64::from(row[0]).clamp(0.0, 1.0);
+                prediction[0] = 1.0 - prediction[1];
             }
         }
     }
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_hold_the_answers_of_their_places() {
+    fn cells_hold_the_predictions_of_their_places() {
         let x = array![[0.0, -10.0], [1.0, 10.0], [f32::NAN, 3.0], [f32::INFINITY, 0.0]];
         let map = map(&schema(), &x).unwrap().unwrap();
         assert_eq!((map.rows.len(), map.active.len(), map.cells.len()), (2, 1, SIDE * SIDE));

@@ -7,7 +7,7 @@ use super::hues::hex;
 use super::number::clip;
 use super::plot::{Frame, number};
 
-/// Sides of a picture of its own, and where the map stands in it.
+/// Sides of a picture of its own, and where the map is in it.
 const WIDTH: f64 = 460.0;
 const LEFT: f64 = 54.0;
 const TOP: f64 = 42.0;

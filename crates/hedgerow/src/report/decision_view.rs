@@ -15,7 +15,7 @@ const MOST_OPAQUE: f64 = 0.6;
 const MANY_ROWS: usize = 400;
 /// Classes that the legend names.
 pub(super) const MOST_NAMED: usize = 24;
-/// Places a side whose answers can be read off.
+/// Places a side whose predictions can be read off.
 const READINGS: usize = 16;
 
 impl DecisionMap {
@@ -23,11 +23,11 @@ impl DecisionMap {
         let mut block = Block::wide("map", "Decision map");
         block.body.paragraph("lead", &self.lead());
         if self.cells.is_empty() {
-            block.body.paragraph("none", "Nothing was asked.");
+            block.body.paragraph("none", "No predictions were made.");
             return block;
         }
         let html = &mut block.body;
-        html.add(format_args!("<div class=\"ground\">\n<div class=\"panel last\">\n"));
+        html.add(format_args!("<div class=\"plane\">\n<div class=\"panel last\">\n"));
         html.add(format_args!("<h3>{}</h3>\n", esc(&clip(&self.columns[1], 60))));
         self.write_area(html);
         html.add(format_args!("</div>\n"));
@@ -44,7 +44,7 @@ impl DecisionMap {
             }
             _ => String::new(),
         };
-        let grey = "The color is that of the most probable class: strong where the model is sure, grey where it is not.";
+        let grey = "The color is that of the most probable class: strong where the model is certain, grey where it is not.";
         format!("{}{gap}{grey}{drawn}", self.text)
     }
 
@@ -68,7 +68,7 @@ impl DecisionMap {
         Frame::close(html);
     }
 
-    /// Rows as dots; active ones have a ring and stand above the others.
+    /// Rows as dots; active ones have a ring and are drawn above the others.
     pub(super) fn write_marks(&self, frame: &Frame, html: &mut Html) {
         let small = if self.rows.len() > MANY_ROWS { " small" } else { "" };
         let all: Vec<(f64, f64)> = self.rows.iter().map(|(row, _)| place(*row)).collect();
@@ -89,7 +89,7 @@ impl DecisionMap {
         self.rows.iter().filter(move |(_, own)| own.index() == class).map(|(row, _)| *row)
     }
 
-    /// The answers as the address of a picture.
+    /// The predictions as the address of a picture.
     pub(super) fn picture(&self) -> String {
         let pixel = |cell: &Cell| {
             let [red, green, blue] = hue(cell.class.index());
@@ -129,14 +129,14 @@ impl DecisionMap {
             (0..self.classes.len().min(2)).map(|c| format!("{}{opaque:02x}", hex(c))).collect();
         if let [first, .., last] = sure.as_slice() {
             html.add(format_args!(
-                "<li class=\"sureness\"><i style=\"--from:{first};--to:{last}\"></i><span>sure</span><span>not \
-                 sure</span><span>sure</span></li>\n"
+                "<li class=\"certainty\"><i style=\"--from:{first};--to:{last}\"></i><span>certain</span>\
+                 <span>uncertain</span><span>certain</span></li>\n"
             ));
         }
         html.add(format_args!("</ul>\n"));
     }
 
-    /// Squares that, on being pointed at, tell the answer in their middle.
+    /// Squares that, on being pointed at, tell the prediction in their middle.
     fn write_readings(&self, html: &mut Html) {
         html.add(format_args!("<div class=\"squares\">\n"));
         for square in 0..READINGS * READINGS {

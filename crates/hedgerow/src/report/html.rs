@@ -13,7 +13,7 @@ impl Html {
         let _ = self.0.write_fmt(markup);
     }
 
-    /// Adds a paragraph, unless there is nothing to say.
+    /// Adds a paragraph, unless the text is empty.
     pub(super) fn paragraph(&mut self, class: &str, text: &str) {
         if !text.is_empty() {
             self.add(format_args!("<p class=\"{class}\">{}</p>\n", esc(text)));

@@ -1,4 +1,4 @@
-//! A color for each class, to be told apart on light and on dark ground.
+//! A color for each class, to be told apart on a light and on a dark page.
 
 /// The first two are told apart by nearly every eye.
 const HUES: [[u8; 3]; 10] = [

@@ -1,4 +1,4 @@
-//! The most doubtful answers out of many.
+//! The most uncertain predictions out of many.
 
 use hedgerow_core::metrics::normalized_entropy;
 use hedgerow_core::{ClassId, ColumnKind, Schema};
@@ -11,7 +11,7 @@ use super::uncertain::{Look, MOST_VALUES, UncertainRow};
 /// Rows that are kept.
 const MOST_ROWS: usize = 16;
 
-/// Collects the rows whose answers have the largest entropy, the largest first; memory does not grow with the rows seen.
+/// Collects the rows whose predictions have the largest entropy, the largest first; memory does not grow with the rows seen.
 #[derive(Debug, Clone, Default)]
 pub struct LeastSure {
     rows: Vec<Kept>,
@@ -21,26 +21,26 @@ pub struct LeastSure {
 struct Kept {
     row: u64,
     entropy: f64,
-    answer: Vec<f64>,
+    prediction: Vec<f64>,
     truth: Option<ClassId>,
     values: Vec<f32>,
 }
 
 impl LeastSure {
-    /// Looks at an answer: for which row, by the number the reader of the page knows it by, with which features.
+    /// Looks at an prediction: for which row, by the number the reader of the page knows it by, with which features.
     pub fn add(
         &mut self,
         row: u64,
-        answer: ArrayView1<'_, f64>,
+        prediction: ArrayView1<'_, f64>,
         truth: Option<ClassId>,
         values: ArrayView1<'_, f32>,
     ) {
-        let entropy = normalized_entropy(answer);
+        let entropy = normalized_entropy(prediction);
         // Of equals, the first that came stays first.
         let place = self.rows.partition_point(|kept| kept.entropy >= entropy);
         if place < MOST_ROWS {
             self.rows.truncate(MOST_ROWS - 1);
-            let kept = Kept { row, entropy, answer: answer.to_vec(), truth, values: values.to_vec() };
+            let kept = Kept { row, entropy, prediction: prediction.to_vec(), truth, values: values.to_vec() };
             self.rows.insert(place, kept);
         }
     }
@@ -51,8 +51,8 @@ impl LeastSure {
         let row = |kept: &Kept| UncertainRow {
             row: kept.row,
             truth: kept.truth.map(|class| schema.labels.name(class).to_string()),
-            answer: ranked(schema, &kept.answer),
-            sureness: 1.0 - kept.entropy,
+            prediction: ranked(schema, &kept.prediction),
+            certainty: 1.0 - kept.entropy,
             look: look(schema, &kept.values, range),
         };
         self.rows.iter().map(row).collect()
@@ -60,10 +60,10 @@ impl LeastSure {
 }
 
 /// The three most probable classes.
-fn ranked(schema: &Schema, answer: &[f64]) -> Vec<(String, f64)> {
-    let mut order: Vec<usize> = (0..answer.len()).collect();
-    order.sort_by(|&a, &b| answer[b].total_cmp(&answer[a]).then(a.cmp(&b)));
-    let named = |&c: &usize| (schema.labels.name(ClassId(c as u32)).to_string(), answer[c]);
+fn ranked(schema: &Schema, prediction: &[f64]) -> Vec<(String, f64)> {
+    let mut order: Vec<usize> = (0..prediction.len()).collect();
+    order.sort_by(|&a, &b| prediction[b].total_cmp(&prediction[a]).then(a.cmp(&b)));
+    let named = |&c: &usize| (schema.labels.name(ClassId(c as u32)).to_string(), prediction[c]);
     order.iter().take(3).map(named).collect()
 }
 
@@ -104,7 +104,7 @@ mod tests {
         }
         let rows = least.finish(&Schema::unnamed(1));
         assert_eq!(rows.len(), MOST_ROWS);
-        assert!(rows.windows(2).all(|pair| pair[0].sureness <= pair[1].sureness));
+        assert!(rows.windows(2).all(|pair| pair[0].certainty <= pair[1].certainty));
         // Two rows have every probability; the first of them comes first.
         assert_eq!((rows[0].row, rows[1].row), (0, 500));
     }

@@ -5,7 +5,7 @@
 //!
 //! ```
 //! use hedgerow::core::{ClassId, Schema};
-//! use hedgerow::report::{Answers, Page};
+//! use hedgerow::report::{Predictions, Page};
 //!
 //! let mut schema = Schema::unnamed(1);
 //! schema.labels = vec!["cat".to_string(), "dog".to_string()].into();
@@ -14,17 +14,17 @@
 //!
 //! let mut page = Page { title: "Cats and dogs".into(), ..Page::default() };
 //! page.facts.push(("Trees".into(), "100".into()));
-//! page.judge(&Answers::new(proba.view(), &truth, &schema))?;
+//! page.evaluate(&Predictions::new(proba.view(), &truth, &schema))?;
 //! assert!(page.to_html().contains("Confusion matrix"));
 //! # Ok::<(), hedgerow::core::Error>(())
 //! ```
 
-mod answers;
 mod axis;
 mod bars;
 mod block;
 mod class_bars;
 mod class_table;
+mod comparison;
 mod confusion;
 mod curve;
 mod decision_map;
@@ -41,17 +41,17 @@ mod page;
 mod picture;
 mod plot;
 mod png;
+mod predictions;
 mod reliability;
 mod scores;
-mod takeover;
 #[cfg(test)]
 mod tests;
 mod uncertain;
 mod value_curve;
 
-pub use answers::Answers;
 pub use class_bars::{ClassBars, Example};
 pub use class_table::ClassRow;
+pub use comparison::{Comparison, ForestPartner};
 pub use confusion::Confusion;
 pub use curve::{CurvePoint, LearningCurve};
 pub use decision_map::{Cell, DecisionMap, MapRows};
@@ -60,8 +60,8 @@ pub use least_sure::LeastSure;
 pub use marks::{Mark, MarkKind};
 pub use page::Page;
 pub use picture::Picture;
+pub use predictions::Predictions;
 pub use reliability::Reliability;
 pub use scores::Scores;
-pub use takeover::{Helper, Takeover};
 pub use uncertain::{Look, UncertainRow};
 pub use value_curve::ValueCurve;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 pub(super) use hedgerow_core::text::count;
 
-/// Stands for a number that is not known.
+/// Shown for a number that is not known.
 pub(super) const DASH: &str = "–";
 
 /// A number in few characters: 950, 12.5k, 3M.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use super::block::{self, Block};
 use super::class_bars::ClassBars;
 use super::class_table::{self, ClassRow};
+use super::comparison::Comparison;
 use super::confusion::Confusion;
 use super::curve::LearningCurve;
 use super::decision_map::DecisionMap;
@@ -12,7 +13,6 @@ use super::html::{Html, esc};
 use super::importances::Importances;
 use super::reliability::Reliability;
 use super::scores::Scores;
-use super::takeover::Takeover;
 use super::uncertain::{self, UncertainRow};
 use super::value_curve::ValueCurve;
 
@@ -26,29 +26,29 @@ const SCRIPT: &str = include_str!("script.js");
 pub struct Page {
     /// The title.
     pub title: String,
-    /// A line under the title: the data file, say.
+    /// A line under the title, such as the data file.
     pub subtitle: String,
     /// Facts about the model, name and value: trees, nodes, rows, seconds, bytes, seed.
     pub facts: Vec<(String, String)>,
-    /// Figures about the answers.
+    /// Figures about the predictions.
     pub scores: Option<Scores>,
     /// How the model got better.
     pub curve: Option<LearningCurve>,
     /// The curve of a model of values, where rows have one column.
     pub values: Option<ValueCurve>,
-    /// What the model answers everywhere, where rows have two columns.
+    /// What the model predicts everywhere, where rows have two columns.
     pub map: Option<DecisionMap>,
-    /// Which classes are taken for which.
+    /// Which classes are confused.
     pub confusion: Option<Confusion>,
-    /// Whether the probabilities mean what they say.
+    /// Whether the probabilities are calibrated.
     pub reliability: Option<Reliability>,
-    /// What machines changed about a forest's answers.
-    pub takeover: Option<Takeover>,
+    /// What the Gaussian processes changed about the predictions of the forest.
+    pub comparison: Option<Comparison>,
     /// Class by class.
     pub classes: Vec<ClassRow>,
     /// Which columns matter.
     pub importances: Option<Importances>,
-    /// Rows the model is least sure about, the least sure first; 24 are shown.
+    /// The rows with the most uncertain predictions, the most uncertain first; 24 are shown.
     pub uncertain: Vec<UncertainRow>,
     /// Experiments that end in a count for each class.
     pub class_bars: Vec<ClassBars>,
@@ -85,10 +85,10 @@ impl Page {
         blocks.extend(self.map.as_ref().map(DecisionMap::block));
         blocks.extend(self.confusion.as_ref().map(Confusion::block));
         blocks.extend(self.reliability.as_ref().map(Reliability::block));
-        blocks.extend(self.takeover.as_ref().map(Takeover::block));
+        blocks.extend(self.comparison.as_ref().map(Comparison::block));
         let classes = (!self.classes.is_empty()).then(|| class_table::block(&self.classes));
         let importances = self.importances.as_ref().map(Importances::block);
-        // A long table would part two blocks that can stand side by side.
+        // A long table would part two blocks that fit side by side.
         if classes.as_ref().is_some_and(|block| block.wide) {
             blocks.extend(importances.into_iter().chain(classes));
         } else {

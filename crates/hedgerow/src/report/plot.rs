@@ -27,7 +27,7 @@ pub(super) struct Series {
     pub(super) last: String,
 }
 
-/// Two axes and where the drawing stands.
+/// Two axes and where the drawing is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Frame {
     pub(super) x: Axis,

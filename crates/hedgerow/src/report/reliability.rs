@@ -1,4 +1,4 @@
-//! Whether the probabilities mean what they say.
+//! Whether the probabilities are calibrated.
 
 use hedgerow_core::metrics::{ReliabilityBin, ece, reliability};
 use hedgerow_core::{ClassId, Error, Result};
@@ -11,7 +11,7 @@ use super::interval::wilson;
 use super::number::{count, decimal, percent, rows, tiny};
 use super::plot::{Frame, number};
 
-/// Answers grouped by how probable they were said to be.
+/// Predictions grouped by their confidence.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Reliability {
     /// Bins of equal width from 0 to 1.
@@ -21,7 +21,7 @@ pub struct Reliability {
 }
 
 impl Reliability {
-    /// Groups answers into 15 equal bins of their top probability.
+    /// Groups predictions into 15 equal bins of their top probability.
     pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId]) -> Result<Self> {
         if proba.nrows() != truth.len() {
             return Err(Error::Shape { what: "labels", expected: proba.nrows(), got: truth.len() });
@@ -36,7 +36,7 @@ impl Reliability {
         let mut block = Block::new("reliability", "Reliability");
         let all: u64 = self.bins.iter().map(|b| b.count as u64).fold(0, u64::saturating_add);
         if all == 0 {
-            block.body.paragraph("none", "No rows were judged.");
+            block.body.paragraph("none", "No rows were evaluated.");
             return block;
         }
         let error =
@@ -88,8 +88,8 @@ impl Reliability {
     fn write_histogram(&self, html: &mut Html) {
         let y = Axis::from_zero(self.bins.iter().map(|b| b.count as f64), 1);
         let frame = Frame { x: Axis::unit(), y };
-        html.add(format_args!("<div class=\"panel last\">\n<h3>Answers</h3>\n"));
-        frame.open("height:84px", "answers by confidence", html);
+        html.add(format_args!("<div class=\"panel last\">\n<h3>Predictions</h3>\n"));
+        frame.open("height:84px", "predictions by confidence", html);
         let width = 1000.0 / self.bins.len() as f64;
         for (i, bin) in self.bins.iter().enumerate().filter(|(_, b)| b.count > 0) {
             let top = frame.down(bin.count as f64);
@@ -121,7 +121,7 @@ impl Reliability {
         let width = 100.0 / self.bins.len() as f64;
         for (i, bin) in self.bins.iter().enumerate().filter(|(_, b)| b.count > 0) {
             let text = format!(
-                "{} answers\nmean confidence {}\nright {}",
+                "{} predictions\nmean confidence {}\nright {}",
                 count(bin.count as u64),
                 percent(bin.confidence, 1),
                 percent(bin.accuracy, 1)

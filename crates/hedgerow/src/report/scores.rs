@@ -1,4 +1,4 @@
-//! The figures about a set of answers, one tile each.
+//! The figures about a set of predictions, one tile each.
 
 use hedgerow_core::metrics;
 
@@ -42,7 +42,7 @@ impl Scores {
         });
         let tile = |name, value, meaning: &str| (name, value, meaning.to_string());
         [
-            ("Accuracy", percent(m.accuracy, 2), format!("rows answered right{interval}")),
+            ("Accuracy", percent(m.accuracy, 2), format!("rows predicted right{interval}")),
             tile("Balanced accuracy", percent(m.balanced_accuracy, 2), "every class counts the same"),
             tile("Log-loss", decimal(m.log_loss, 4), "−ln of the probability given to the truth; 0 is best"),
             tile("Brier score", decimal(m.brier, 4), "squared distance from the truth, up to 2; 0 is best"),
@@ -51,12 +51,12 @@ impl Scores {
             tile(
                 "Overconfidence",
                 or_dash(m.overconfidence, 3),
-                "sureness of wrong answers, 1 − entropy; 0 is best",
+                "certainty of wrong predictions, 1 − entropy; 0 is best",
             ),
             tile(
                 "Underconfidence",
                 or_dash(m.underconfidence, 3),
-                "doubt of right answers, entropy; 0 is best",
+                "uncertainty of right predictions, entropy; 0 is best",
             ),
         ]
     }

@@ -1,4 +1,4 @@
-//! Rows the model is least sure about, to look at.
+//! The rows with the most uncertain predictions.
 
 use super::block::Block;
 use super::html::{Html, esc};
@@ -7,12 +7,12 @@ use super::picture::Picture;
 
 /// The most rows that are shown.
 const MOST_ROWS: usize = 24;
-/// The most classes of an answer that are shown.
+/// The most classes of an prediction that are shown.
 const MOST_CLASSES: usize = 3;
 /// The most values of a row that are shown.
 pub(super) const MOST_VALUES: usize = 6;
 
-/// A row and what the model says about it.
+/// A row and its prediction.
 #[derive(Debug, Clone, Default)]
 pub struct UncertainRow {
     /// The row's number, counted as the caller counts.
@@ -20,9 +20,9 @@ pub struct UncertainRow {
     /// Its label, where it is known.
     pub truth: Option<String>,
     /// Classes with their probabilities, the most probable first; three are shown.
-    pub answer: Vec<(String, f64)>,
-    /// How sure the answer is: 1 − its entropy to base "number of classes", from 0 for no idea to 1 for certainty.
-    pub sureness: f64,
+    pub prediction: Vec<(String, f64)>,
+    /// How certain the prediction is: 1 − its entropy to base "number of classes", from 0 for uniform to 1 for certain.
+    pub certainty: f64,
     /// What the row looks like.
     pub look: Look,
 }
@@ -43,10 +43,10 @@ impl Default for Look {
 }
 
 pub(super) fn block(rows: &[UncertainRow]) -> Block {
-    let mut block = Block::wide("uncertain", "Least sure rows");
+    let mut block = Block::wide("uncertain", "Most uncertain predictions");
     block.body.paragraph(
         "lead",
-        "The answers with most doubt. Sureness is 1 − the entropy of the answer: 0 is no idea, 100 % certainty.",
+        "Certainty is 1 − the normalised entropy of the prediction: 0 is uniform, 100 % is certain.",
     );
     block.body.add(format_args!("<div class=\"rows\">\n"));
     for row in rows.iter().take(MOST_ROWS) {
@@ -64,11 +64,11 @@ impl UncertainRow {
             picture.write(&format!("row {}", count(self.row)), html);
         }
         html.add(format_args!(
-            "<div><p class=\"head\"><span>row {}</span><span>{} sure</span></p>\n<ul class=\"answer\">\n",
+            "<div><p class=\"head\"><span>row {}</span><span>{} certain</span></p>\n<ul class=\"prediction\">\n",
             count(self.row),
-            percent(self.sureness, 0)
+            percent(self.certainty, 0)
         ));
-        for (name, p) in self.answer.iter().take(MOST_CLASSES) {
+        for (name, p) in self.prediction.iter().take(MOST_CLASSES) {
             let is_true = self.truth.as_ref() == Some(name);
             html.add(format_args!(
                 "<li{}><span class=\"name\" title=\"{}\">{}</span>\
@@ -90,7 +90,7 @@ impl UncertainRow {
 
     fn write_truth(&self, html: &mut Html) {
         let Some(truth) = &self.truth else { return };
-        let is_right = self.answer.first().is_some_and(|(name, _)| name == truth);
+        let is_right = self.prediction.first().is_some_and(|(name, _)| name == truth);
         let (class, sign) = if is_right { ("good", "✓") } else { ("bad", "✗") };
         html.add(format_args!(
             "<p class=\"truth {class}\" title=\"{}\">{sign} true class {}</p>\n",

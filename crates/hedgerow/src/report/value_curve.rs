@@ -22,7 +22,7 @@ pub struct ValueCurve {
     pub text: String,
     /// What the column and the target are called.
     pub names: [String; 2],
-    /// Place, answer, lower and upper end of the band.
+    /// Place, prediction, lower and upper end of the band.
     pub curve: Vec<[f64; 4]>,
     /// Place and value of rows.
     pub rows: Vec<(f64, f64)>,
@@ -50,10 +50,15 @@ impl ValueCurve {
         let margin = 0.08 * (high - low).max(1e-9);
         let step = (high - low + 2.0 * margin) / (POINTS - 1) as f64;
         let grid = Array2::from_shape_fn((POINTS, 1), |(i, _)| (low - margin + i as f64 * step) as f32);
-        let answers = model.predict_values(grid.view(), par)?;
+        let predictions = model.predict_values(grid.view(), par)?;
         let of = |i: usize| {
-            let half = NINETY * answers.variance[i].max(0.0).sqrt();
-            [f64::from(grid[(i, 0)]), answers.mean[i], answers.mean[i] - half, answers.mean[i] + half]
+            let half = NINETY * predictions.variance[i].max(0.0).sqrt();
+            [
+                f64::from(grid[(i, 0)]),
+                predictions.mean[i],
+                predictions.mean[i] - half,
+                predictions.mean[i] + half,
+            ]
         };
         let thin = data.n_rows().div_ceil(MOST_ROWS).max(1);
         let rows: Vec<(f64, f64)> = (0..data.n_rows())
@@ -61,7 +66,7 @@ impl ValueCurve {
             .map(|row| (places[row], data.targets[row]))
             .filter(|(x, _)| x.is_finite())
             .collect();
-        // A relevant row stands where the data have it, or on the curve where they do not.
+        // A relevance vector is drawn where the data have it, or on the curve where they do not.
         let at_relevant = model.predict_values(relevant, par)?;
         let value = |(i, x): (usize, &f32)| {
             let own = (0..data.n_rows()).find(|&row| data.features.value(row, 0) == *x);

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Lesson, Par,
-    Params as _, Rows, Schema, Silent, Training,
+    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
+    Rows, Schema, Silent, Training, Update,
 };
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ReadOptions, read_dataset};
@@ -58,7 +58,7 @@ pub(crate) fn learner() -> Model {
 }
 
 /// Teaches a model all rows of a data set.
-pub(crate) fn teach(model: &mut Model, data: &Dataset) -> hedgerow::core::Result<Lesson> {
+pub(crate) fn teach(model: &mut Model, data: &Dataset) -> hedgerow::core::Result<Update> {
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());

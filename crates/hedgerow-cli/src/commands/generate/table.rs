@@ -68,7 +68,7 @@ fn header(schema: &Schema) -> csv::Result<Vec<u8>> {
     line(&names)
 }
 
-/// A text as it stands in a CSV file, with quotes where it needs them.
+/// A text as it is written in a CSV file, with quotes where it needs them.
 fn field(text: &str) -> csv::Result<Vec<u8>> {
     let mut bytes = line(&[text])?;
     bytes.pop();

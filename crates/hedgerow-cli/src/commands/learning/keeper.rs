@@ -1,4 +1,4 @@
-//! Keeping a model and its course in a store, so that nothing learnt is lost for long.
+//! Keeping a model and its stream in a store, so that nothing learnt is lost for long.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use hedgerow::{Learner, Model, ModelParams};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Course, CourseState, Cut};
+use super::{Cut, StreamRun, StreamState};
 
 /// How a learner was begun. It must go on in the same way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -85,7 +85,7 @@ fn difference(place: &str, a: &Value, b: &Value) -> Option<(String, String, Stri
     (a != b).then(|| (place.to_string(), a.to_string(), b.to_string()))
 }
 
-/// Saves the model of a course in a store every so many events.
+/// Saves the model of a stream in a store every so many events.
 pub(crate) struct Keeper {
     store: Store,
     name: String,
@@ -113,21 +113,21 @@ impl Keeper {
         self.store.set_learner(&self.name, &text)
     }
 
-    /// Saves the course if it is time, or if it is the end and something was learnt since.
-    pub(super) fn keep(&mut self, course: &mut Course<'_>, is_end: bool) -> Result<()> {
-        let new = course.cursor - self.kept_at.unwrap_or(0);
+    /// Saves the stream if it is time, or if it is the end and something was learnt since.
+    pub(super) fn keep(&mut self, stream: &mut StreamRun<'_>, is_end: bool) -> Result<()> {
+        let new = stream.cursor - self.kept_at.unwrap_or(0);
         if new < self.every && !(is_end && (new > 0 || self.kept_at.is_none())) {
             return Ok(());
         }
         // Otherwise saving would put a copy in order.
-        if let Learner::OnlineForest(online) = &mut course.model.learner {
+        if let Learner::OnlineForest(online) = &mut stream.model.learner {
             online.put_in_order();
         }
-        let state = serde_json::to_string(&CourseState::of(course))
+        let state = serde_json::to_string(&StreamState::of(stream))
             .map_err(|error| Error::io("the store", io::Error::other(error)))?;
-        let model = &course.model;
-        self.store.save_checkpoint(&self.name, course.cursor, &state, |out| write_model(model, out))?;
-        self.kept_at = Some(course.cursor);
+        let model = &stream.model;
+        self.store.save_checkpoint(&self.name, stream.cursor, &state, |out| write_model(model, out))?;
+        self.kept_at = Some(stream.cursor);
         Ok(())
     }
 }

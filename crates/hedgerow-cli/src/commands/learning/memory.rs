@@ -3,8 +3,8 @@
 use hedgerow::core::{Error, Par, Result};
 use hedgerow::{Model, ModelParams};
 
-use crate::machine;
 use crate::output;
+use crate::process;
 
 /// What learning takes beside pool and trees whatever their size, for each thread; and what it takes in proportion to them:
 /// new trees that are tried, all at once after a drift, and what the allocator cannot hand out again (measured: 1.4 to 2.1).
@@ -17,7 +17,7 @@ const LEAST_ROWS: u64 = 1_500;
 
 /// Bytes that pool and trees may take, for a process that must stay below `limit`. `beside` is what else will be needed.
 pub(super) fn learner_bytes(limit: u64, model: &Model, par: &Par, beside: u64) -> Result<u64> {
-    let in_use = machine::memory_now().unwrap_or(0).saturating_sub(model.bytes() as u64);
+    let in_use = process::memory_now().unwrap_or(0).saturating_sub(model.bytes() as u64);
     let kept = in_use.next_multiple_of(STEP) + FIXED * par.threads() as u64 + beside;
     let (n_parts, parts) = match model.params() {
         ModelParams::Forest(params) => {

@@ -1,4 +1,4 @@
-//! The loop that `update`, `stream` and `demo` share: rows are answered, the answers judged, and the rows learnt.
+//! The loop that `update`, `stream` and `demo` share: rows are predicted, the predictions evaluated, and the rows learnt.
 
 mod feed;
 mod keeper;
@@ -16,8 +16,8 @@ use std::time::Instant;
 use hedgerow::core::metrics::{Report, Running};
 use hedgerow::core::traits::largest;
 use hedgerow::core::{
-    Budget, ClassId, ColumnKind, Drift, Error, Lesson, Par, Result, Rows, Schema, Silent, StopReason,
-    Training,
+    Budget, ClassId, ColumnKind, Drift, Error, Par, Result, Rows, Schema, Silent, StopReason, Training,
+    Update,
 };
 use hedgerow::report::LeastSure;
 use hedgerow::{Model, ModelParams};
@@ -28,7 +28,7 @@ pub(crate) use feed::{Feed, count_rows};
 pub(crate) use keeper::{Config, Keeper, write_model};
 pub(crate) use page::page;
 pub(crate) use result::{LearnResult, StoreFacts};
-pub(crate) use state::CourseState;
+pub(crate) use state::StreamState;
 pub(crate) use stored::{Reading, StoredRows};
 pub(crate) use test_data::TestData;
 pub(crate) use windows::{Window, Windows};
@@ -37,7 +37,7 @@ use super::Renewed;
 use super::fit::Seconds;
 use feed::Chunk;
 
-/// Values learnt at once, answers included, with and without a limit on memory; and rows.
+/// Values learnt at once, predictions included, with and without a limit on memory; and rows.
 const CHUNK_VALUES_IF_LIMITED: usize = 1 << 18;
 const CHUNK_VALUES: usize = 1 << 21;
 const CHUNK_ROWS: usize = 4_096;
@@ -83,15 +83,15 @@ pub(crate) struct Plan<'a> {
     pub(crate) max_memory: Option<u64>,
     /// Whether a report will be written.
     pub(crate) wants_report: bool,
-    /// Who keeps the model in a store on the way.
+    /// Saves the model in a store on the way.
     pub(crate) keeper: Option<Keeper>,
 }
 
-/// A model on its way through some rows.
-pub(crate) struct Course<'a> {
+/// A model that predicts and learns a stream of rows.
+pub(crate) struct StreamRun<'a> {
     pub(crate) model: Model,
     plan: Plan<'a>,
-    /// Figures about all answers given before learning.
+    /// Prequential metrics.
     pub(crate) running: Running,
     pub(crate) windows: Windows,
     pub(crate) seconds: Seconds,
@@ -105,7 +105,7 @@ pub(crate) struct Course<'a> {
     has_met: Vec<bool>,
     /// Rows that the model had learnt before.
     seen_before: u64,
-    newest: VecDeque<Answered>,
+    newest: VecDeque<PredictedRow>,
     /// The place in the store's log after the last row learnt.
     cursor: u64,
     /// Rows learnt before the program was started, where a store kept them; and rows learnt again with another label.
@@ -117,16 +117,16 @@ pub(crate) struct Course<'a> {
     pub(crate) without_label: u64,
 }
 
-/// A row and the answer to it.
-struct Answered {
+/// A row and its prediction.
+struct PredictedRow {
     number: u64,
-    answer: Vec<f64>,
+    prediction: Vec<f64>,
     truth: ClassId,
     values: Vec<f32>,
 }
 
-impl<'a> Course<'a> {
-    /// A course for a model that goes on learning; fails if it cannot.
+impl<'a> StreamRun<'a> {
+    /// A run for a model that can learn row by row; fails if it cannot.
     pub(crate) fn new(model: Model, plan: Plan<'a>) -> Result<Self> {
         model.check_can_learn()?;
         let seen_before = model.n_seen().unwrap_or(0);
@@ -185,7 +185,7 @@ impl<'a> Course<'a> {
             if chunk.old.is_some() {
                 self.correct(&chunk, feed.schema())?;
             } else {
-                self.teach(&chunk, feed.schema(), tell)?;
+                self.learn(&chunk, feed.schema(), tell)?;
             }
             if self.windows.rows_seen() >= end {
                 self.end_batch(tell)?;
@@ -218,23 +218,23 @@ impl<'a> Course<'a> {
         self.windows.rows_seen()
     }
 
-    /// The answers to the test data now, and how good they are.
-    pub(crate) fn judge(&mut self) -> Result<Option<(Array2<f64>, Report)>> {
+    /// The predictions for the test data now, and how good they are.
+    pub(crate) fn evaluate(&mut self) -> Result<Option<(Array2<f64>, Report)>> {
         let Some(test) = &self.plan.test else { return Ok(None) };
         let clock = Instant::now();
-        let proba = test.answers(&self.model, self.plan.par)?;
+        let proba = test.predictions(&self.model, self.plan.par)?;
         self.seconds.predict += clock.elapsed().as_secs_f64();
-        let report = test.judge(&proba)?;
+        let report = test.evaluate(&proba)?;
         Ok(Some((proba, report)))
     }
 
-    /// The most doubtful answers among the newest rows.
+    /// The most uncertain predictions among the newest rows.
     pub(crate) fn least_sure(&self) -> LeastSure {
         let mut least = LeastSure::default();
         for row in &self.newest {
             least.add(
                 row.number,
-                ArrayView1::from(&row.answer),
+                ArrayView1::from(&row.prediction),
                 Some(row.truth),
                 ArrayView1::from(&row.values),
             );
@@ -251,7 +251,7 @@ impl<'a> Course<'a> {
 
     fn end_batch(&mut self, tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>) -> anyhow::Result<()> {
         let has_batches = !matches!(self.plan.cut, Cut::Windows(_));
-        let metrics = if has_batches { self.judge()?.map(|(_, report)| report) } else { None };
+        let metrics = if has_batches { self.evaluate()?.map(|(_, report)| report) } else { None };
         tell(&self.windows.close(metrics))
     }
 
@@ -269,9 +269,9 @@ impl<'a> Course<'a> {
         }
         let n_values = schema.n_features() + 2 * schema.n_classes();
         let chunk = (self.chunk_rows(schema) * n_values * size_of::<f64>()) as u64;
-        let judging = self.plan.test.as_ref().map_or(0, |test| test.judging_bytes(schema.n_classes()));
+        let evaluating = self.plan.test.as_ref().map_or(0, |test| test.evaluation_bytes(schema.n_classes()));
         self.plan.budget.bytes =
-            Some(memory::learner_bytes(limit, &self.model, self.plan.par, chunk + judging)?);
+            Some(memory::learner_bytes(limit, &self.model, self.plan.par, chunk + evaluating)?);
         // The model depends on it, so it must be the same when the program goes on later.
         match (&mut self.plan.keeper, self.plan.budget.bytes) {
             (Some(keeper), Some(bytes)) => keeper.note_bytes(bytes),
@@ -279,9 +279,9 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// Answers and learns some rows. A class that is new to the model becomes known with its first row and not before, so
-    /// answers do not depend on how rows are cut.
-    fn teach(
+    /// Predicts and learns some rows. A class that is new to the model becomes known with its first row and not before, so
+    /// predictions do not depend on how rows are cut.
+    fn learn(
         &mut self,
         chunk: &Chunk,
         schema: &Schema,
@@ -299,16 +299,16 @@ impl<'a> Course<'a> {
             };
             let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
             let clock = Instant::now();
-            let lesson = if n_classes < schema.n_classes() {
+            let update = if n_classes < schema.n_classes() {
                 self.model.learn(&with_classes(schema, n_classes), rows, &training)?
             } else {
                 self.model.learn(schema, rows, &training)?
             };
             let seconds = clock.elapsed().as_secs_f64();
             self.seconds.fit += seconds;
-            self.note(chunk, first, &lesson, seconds, tell)?;
-            self.cursor = chunk.cursor_after(first + lesson.n_learnt);
-            if lesson.n_learnt < len {
+            self.note(chunk, first, &update, seconds, tell)?;
+            self.cursor = chunk.cursor_after(first + update.n_learnt);
+            if update.n_learnt < len {
                 break;
             }
             first += len;
@@ -317,7 +317,7 @@ impl<'a> Course<'a> {
     }
 
     /// Learns rows whose label was wrong: the model forgets what it can and learns the row with the new label. It has seen these
-    /// rows, so its answers to them are not judged.
+    /// rows, so its predictions for them do not count.
     fn correct(&mut self, chunk: &Chunk, schema: &Schema) -> Result<()> {
         for (i, &old) in chunk.old.iter().flatten().enumerate() {
             let clock = Instant::now();
@@ -330,11 +330,11 @@ impl<'a> Course<'a> {
                 weights: chunk.weights.as_ref().map(|w| &w[i..=i]),
             };
             let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
-            let lesson = self.model.learn(&schema, rows, &training)?;
+            let update = self.model.learn(&schema, rows, &training)?;
             self.seconds.fit += clock.elapsed().as_secs_f64();
-            self.n_tried += lesson.n_tried;
-            self.n_replaced += lesson.n_replaced;
-            self.n_forgotten += lesson.n_forgotten;
+            self.n_tried += update.n_tried;
+            self.n_replaced += update.n_replaced;
+            self.n_forgotten += update.n_forgotten;
             self.n_corrected += 1;
             self.cursor = chunk.cursor_after(i + 1);
             if self.plan.budget.spent().is_some() {
@@ -357,32 +357,32 @@ impl<'a> Course<'a> {
         &mut self,
         chunk: &Chunk,
         first: usize,
-        lesson: &Lesson,
+        update: &Update,
         seconds: f64,
         tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        self.n_tried += lesson.n_tried;
-        self.n_replaced += lesson.n_replaced;
-        self.n_forgotten += lesson.n_forgotten;
-        let drifts: Vec<Drift> = lesson.drifts.iter().map(|&drift| self.counted_here(drift)).collect();
+        self.n_tried += update.n_tried;
+        self.n_replaced += update.n_replaced;
+        self.n_forgotten += update.n_forgotten;
+        let drifts: Vec<Drift> = update.drifts.iter().map(|&drift| self.counted_here(drift)).collect();
         self.n_drifts += drifts.len();
         self.drifts.extend(drifts.iter().take(MOST_DRIFTS.saturating_sub(self.drifts.len())));
         let mut drifts = drifts.into_iter().peekable();
-        for i in 0..lesson.n_learnt {
-            let (answer, truth) = (lesson.answers.row(i), chunk.labels[first + i]);
+        for i in 0..update.n_learnt {
+            let (prediction, truth) = (update.predictions.row(i), chunk.labels[first + i]);
             let weight = chunk.weights.as_ref().map_or(1.0, |w| w[first + i]);
             self.meet(truth);
             while let Some(drift) = drifts.next_if(|drift| drift.noticed_at <= self.windows.rows_seen() + 1) {
                 self.windows.note_drift(drift);
             }
-            self.running.add(answer, truth, weight);
-            let loss = -answer[truth.index()].max(1e-15).ln();
-            let is_right = largest(answer) == Some(truth.index());
-            let is_end = self.windows.add(is_right, loss, seconds / lesson.n_learnt as f64);
+            self.running.add(prediction, truth, weight);
+            let loss = -prediction[truth.index()].max(1e-15).ln();
+            let is_right = largest(prediction) == Some(truth.index());
+            let is_end = self.windows.add(is_right, loss, seconds / update.n_learnt as f64);
             if self.plan.wants_report {
-                self.keep(Answered {
+                self.keep(PredictedRow {
                     number: chunk.numbers[first + i],
-                    answer: answer.to_vec(),
+                    prediction: prediction.to_vec(),
                     truth,
                     values: chunk.x.row(first + i).to_vec(),
                 });
@@ -406,13 +406,13 @@ impl<'a> Course<'a> {
         }
     }
 
-    /// The drift with its rows counted from the start of this course.
+    /// The drift with its rows counted from the start of this stream.
     fn counted_here(&self, drift: Drift) -> Drift {
         let here = |row: u64| row.saturating_sub(self.seen_before);
         Drift { noticed_at: here(drift.noticed_at), since: here(drift.since), ..drift }
     }
 
-    fn keep(&mut self, row: Answered) {
+    fn keep(&mut self, row: PredictedRow) {
         if self.newest.len() >= NEWEST {
             self.newest.pop_front();
         }

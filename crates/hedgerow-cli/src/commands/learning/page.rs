@@ -1,80 +1,80 @@
-//! The report on a course.
+//! The report on a stream.
 
 use std::path::Path;
 
 use hedgerow::core::metrics::Report;
 use hedgerow::core::{Classifier as _, Drift, Result};
-use hedgerow::report::{Answers, CurvePoint, LearningCurve, Mark, MarkKind, Page};
+use hedgerow::report::{CurvePoint, LearningCurve, Mark, MarkKind, Page, Predictions};
 use ndarray::Array2;
 
-use super::{Course, Cut};
+use super::{Cut, StreamRun};
 use crate::commands::page::{self, fact};
 use crate::output::count;
 
-/// The page about a course, with the answers to the test data if there are any.
+/// The page about a stream, with the predictions for the test data if there are any.
 pub(crate) fn page(
-    course: &Course<'_>,
+    stream: &StreamRun<'_>,
     title: &Path,
-    judged: Option<&(Array2<f64>, Report)>,
+    evaluation: Option<&(Array2<f64>, Report)>,
     bytes: u64,
 ) -> Result<Page> {
-    let model = &course.model;
-    let rows = count(course.rows());
-    let subtitle = format!("{rows} rows, each answered before it was learnt, by {}", page::a_kind(model));
+    let model = &stream.model;
+    let rows = count(stream.rows());
+    let subtitle = format!("{rows} rows, each predicted before it was learnt, by {}", page::a_kind(model));
     let mut page = Page::default();
     page::describe(&mut page, model, title, &subtitle, bytes);
-    let fit = course.seconds.fit;
-    fact(&mut page, "Rows a second", count((course.rows() as f64 / fit.max(1e-9)) as u64));
-    let (name, value) = course.renewed().fact();
+    let fit = stream.seconds.fit;
+    fact(&mut page, "Rows a second", count((stream.rows() as f64 / fit.max(1e-9)) as u64));
+    let (name, value) = stream.renewed().fact();
     fact(&mut page, name, value);
-    page.curve = Some(curve(course));
-    if let (Some(test), Some((proba, _))) = (course.test(), judged) {
-        page.judge(&Answers {
+    page.curve = Some(curve(stream));
+    if let (Some(test), Some((proba, _))) = (stream.test(), evaluation) {
+        page.evaluate(&Predictions {
             measured_on: format!("{} test rows, after all rows were learnt", count(test.n_rows() as u64)),
-            ..Answers::new(proba.view(), &test.labels, &model.schema)
+            ..Predictions::new(proba.view(), &test.labels, &model.schema)
         })?;
         page.uncertain = test.least_sure(proba).finish(&model.schema);
     } else {
-        let measured_on = format!("all {rows} rows, each answered before it was learnt");
-        page.judge_running(&course.running, &model.schema, measured_on);
-        page.uncertain = course.least_sure().finish(&model.schema);
-        page.notes.push("The least sure rows are those among the newest 1,000.".into());
+        let measured_on = format!("all {rows} rows, each predicted before it was learnt");
+        page.evaluate_running(&stream.running, &model.schema, measured_on);
+        page.uncertain = stream.least_sure().finish(&model.schema);
+        page.notes.push("The most uncertain predictions are those among the newest 1,000 rows.".into());
     }
     if model.n_features() == 2 {
-        map(&mut page, course)?;
+        map(&mut page, stream)?;
     }
-    if course.running.n_rows() > 4_096 && model.n_classes() <= 1_000 && judged.is_none() {
-        page.notes.push("The AUC is that of a random sample of the answers.".into());
+    if stream.running.n_rows() > 4_096 && model.n_classes() <= 1_000 && evaluation.is_none() {
+        page.notes.push("The AUC is estimated on a random sample of the predictions.".into());
     }
     Ok(page)
 }
 
 /// A map with the test data or, where there are none, the newest rows.
-fn map(page: &mut Page, course: &Course<'_>) -> Result<()> {
-    let model = &course.model;
-    if let Some(test) = course.test() {
+fn map(page: &mut Page, stream: &StreamRun<'_>) -> Result<()> {
+    let model = &stream.model;
+    if let Some(test) = stream.test() {
         let rows = (test.rows(), test.labels.as_slice());
         return page::map(
             page,
             model,
             (rows.0.view(), rows.1),
             "The dots are the test rows.",
-            course.plan.par,
+            stream.plan.par,
         );
     }
-    let (x, labels) = course.newest_rows();
-    page::map(page, model, (x.view(), &labels), "The dots are the newest rows learnt.", course.plan.par)
+    let (x, labels) = stream.newest_rows();
+    page::map(page, model, (x.view(), &labels), "The dots are the newest rows learnt.", stream.plan.par)
 }
 
-fn curve(course: &Course<'_>) -> LearningCurve {
-    let text = match course.plan.cut {
+fn curve(stream: &StreamRun<'_>) -> LearningCurve {
+    let text = match stream.plan.cut {
         Cut::Windows(_) => {
-            "Prequential figures: every row is answered before it is learnt; means over windows of rows."
+            "Prequential metrics: every row is predicted before it is learnt; means over windows of rows."
         }
-        _ => "Prequential figures: every row is answered before it is learnt; means over each batch.",
+        _ => "Prequential metrics: every row is predicted before it is learnt; means over each batch.",
     };
     let mut curve = LearningCurve { text: text.into(), ..LearningCurve::default() };
-    for (i, window) in course.windows.all.iter().enumerate() {
+    for (i, window) in stream.windows.all.iter().enumerate() {
         curve.points.push(CurvePoint {
             rows_seen: window.rows_seen,
             accuracy: window.prequential_accuracy,
@@ -83,8 +83,8 @@ fn curve(course: &Course<'_>) -> LearningCurve {
             rows_per_second: Some(window.rows_per_second),
         });
         curve.marks.extend(window.drifts.iter().map(drift));
-        // That everything is new at the start goes without saying.
-        if i > 0 || course.seen_before > 0 {
+        // At the start every class is new.
+        if i > 0 || stream.seen_before > 0 {
             curve.marks.extend(window.new_classes.iter().map(|name| Mark {
                 rows_seen: window.rows_seen - window.rows,
                 kind: MarkKind::NewClass,
@@ -101,7 +101,7 @@ fn drift(drift: &Drift) -> Mark {
         rows_seen: drift.noticed_at,
         kind: MarkKind::DriftDetected,
         text: format!(
-            "wrong answers rose from {} to {} since row {}",
+            "the error rose from {} to {} since row {}",
             percent(drift.error_before),
             percent(drift.error_after),
             count(drift.since)

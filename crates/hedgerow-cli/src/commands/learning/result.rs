@@ -8,11 +8,11 @@ use hedgerow::core::{Drift, StopReason};
 use hedgerow::{Kind, Learner, Model, ModelParams};
 use serde::Serialize;
 
-use super::{Course, Window, page};
+use super::{StreamRun, Window, page};
 use crate::commands::fit::Seconds;
 use crate::commands::page as pages;
 use crate::commands::{Inside, LeftOut, Renewed};
-use crate::machine;
+use crate::process;
 
 /// What `update` and `stream` tell.
 #[derive(Debug, Serialize)]
@@ -31,12 +31,12 @@ pub(crate) struct LearnResult {
     /// What is told of this kind of model only.
     #[serde(flatten)]
     pub(crate) inside: Inside,
-    /// Rows learnt a second, without reading and judging; and with everything.
+    /// Rows learnt a second, without reading and evaluating; and with everything.
     pub(crate) rows_per_second: f64,
     pub(crate) rows_per_second_overall: f64,
     /// Rows learnt since the model began.
     pub(crate) rows_learnt: u64,
-    pub(crate) rows_remembered: usize,
+    pub(crate) rows_retained: usize,
     pub(crate) rows_forgotten: usize,
     #[serde(flatten)]
     pub(crate) renewed: Renewed,
@@ -50,7 +50,7 @@ pub(crate) struct LearnResult {
     pub(crate) metrics_from: &'static str,
     pub(crate) metrics_rows: u64,
     pub(crate) metrics: Report,
-    /// Figures about the answers given before the rows were learnt.
+    /// Metrics of the predictions made before the rows were learnt.
     pub(crate) prequential: Report,
     pub(crate) batches: Vec<Window>,
     pub(crate) left_out: LeftOut,
@@ -78,76 +78,76 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl LearnResult {
-    /// Ends a course: saves the model if that is wanted, judges it, writes the report.
+    /// Ends a stream: saves the model if that is wanted, evaluates it, writes the report.
     pub(crate) fn finish(
-        course: &mut Course<'_>,
+        stream: &mut StreamRun<'_>,
         data: &Path,
         [out, report]: [Option<&PathBuf>; 2],
         start: Instant,
     ) -> anyhow::Result<Self> {
         // Otherwise saving would put a copy in order.
-        if let Learner::OnlineForest(online) = &mut course.model.learner {
+        if let Learner::OnlineForest(online) = &mut stream.model.learner {
             online.put_in_order();
         }
         let bytes = match out {
-            Some(out) => course.model.save(out)?,
-            None => course.model.file_len()?,
+            Some(out) => stream.model.save(out)?,
+            None => stream.model.file_len()?,
         };
-        let judged = course.judge()?;
+        let evaluation = stream.evaluate()?;
         if let Some(path) = report {
-            pages::write(&page(course, data, judged.as_ref(), bytes)?, path)?;
+            pages::write(&page(stream, data, evaluation.as_ref(), bytes)?, path)?;
         }
-        let prequential = course.running.report();
-        let (metrics_from, metrics_rows) = match course.test() {
+        let prequential = stream.running.report();
+        let (metrics_from, metrics_rows) = match stream.test() {
             Some(test) => ("test", test.n_rows() as u64),
-            None => ("prequential", course.running.n_rows()),
+            None => ("prequential", stream.running.n_rows()),
         };
-        let metrics = judged.map_or_else(|| prequential.clone(), |(_, report)| report);
-        let mut result = Self::describe(course, start, bytes, out, metrics, prequential);
+        let metrics = evaluation.map_or_else(|| prequential.clone(), |(_, report)| report);
+        let mut result = Self::describe(stream, start, bytes, out, metrics, prequential);
         (result.metrics_from, result.metrics_rows) = (metrics_from, metrics_rows);
         Ok(result)
     }
 
     fn describe(
-        course: &mut Course<'_>,
+        stream: &mut StreamRun<'_>,
         start: Instant,
         bytes: u64,
         out: Option<&PathBuf>,
         metrics: Report,
         prequential: Report,
     ) -> Self {
-        let model: &Model = &course.model;
-        let rows = course.rows();
+        let model: &Model = &stream.model;
+        let rows = stream.rows();
         Self {
             model: model.kind(),
             params: model.params(),
             rows,
             features: model.schema.n_features(),
             classes: model.schema.labels.names().to_vec(),
-            seconds: course.seconds,
+            seconds: stream.seconds,
             bytes,
             model_memory_bytes: model.bytes() as u64,
-            peak_memory_bytes: machine::peak_memory(),
+            peak_memory_bytes: process::peak_memory(),
             inside: Inside::new(model),
-            rows_per_second: rows as f64 / course.seconds.fit.max(1e-9),
-            rows_per_second_overall: (rows - course.rows_before) as f64 / start.elapsed().as_secs_f64(),
+            rows_per_second: rows as f64 / stream.seconds.fit.max(1e-9),
+            rows_per_second_overall: (rows - stream.rows_before) as f64 / start.elapsed().as_secs_f64(),
             rows_learnt: model.n_seen().unwrap_or(0),
-            rows_remembered: model.n_remembered().unwrap_or(0),
-            rows_forgotten: course.n_forgotten,
-            renewed: course.renewed(),
-            new_classes: std::mem::take(&mut course.new_classes),
-            drifts: std::mem::take(&mut course.drifts),
-            n_drifts: course.n_drifts,
-            stop: course.stop,
+            rows_retained: model.n_remembered().unwrap_or(0),
+            rows_forgotten: stream.n_forgotten,
+            renewed: stream.renewed(),
+            new_classes: std::mem::take(&mut stream.new_classes),
+            drifts: std::mem::take(&mut stream.drifts),
+            n_drifts: stream.n_drifts,
+            stop: stream.stop,
             out: out.cloned(),
             metrics_from: "prequential",
             metrics_rows: 0,
             metrics,
             prequential,
             batches: Vec::new(),
-            rows_corrected: course.n_corrected,
+            rows_corrected: stream.n_corrected,
             store: None,
-            left_out: LeftOut { without_label: course.without_label, ..LeftOut::default() },
+            left_out: LeftOut { without_label: stream.without_label, ..LeftOut::default() },
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Rows that a model is judged on again and again while it learns.
+//! Rows that a model is evaluated on again and again while it learns.
 
 use std::path::Path;
 
@@ -11,7 +11,7 @@ use ndarray::{Array2, s};
 
 use super::Feed;
 use crate::commands::batch_rows;
-use crate::commands::judge::least_sure;
+use crate::commands::evaluation::least_sure;
 
 /// Test data in memory.
 #[derive(Debug)]
@@ -67,8 +67,8 @@ impl TestData {
         self.features.to_array(0..self.n_rows())
     }
 
-    /// The model's answers for all rows.
-    pub(crate) fn answers(&self, model: &Model, par: &Par) -> Result<Array2<f64>> {
+    /// The model's predictions for all rows.
+    pub(crate) fn predictions(&self, model: &Model, par: &Par) -> Result<Array2<f64>> {
         let mut proba = Array2::zeros((self.n_rows(), model.n_classes()));
         let step = batch_rows(model.n_features());
         for start in (0..self.n_rows()).step_by(step) {
@@ -79,18 +79,18 @@ impl TestData {
         Ok(proba)
     }
 
-    /// How good the answers are.
-    pub(crate) fn judge(&self, proba: &Array2<f64>) -> Result<Report> {
+    /// How good the predictions are.
+    pub(crate) fn evaluate(&self, proba: &Array2<f64>) -> Result<Report> {
         Report::new(proba.view(), &self.labels, self.weights.as_deref())
     }
 
-    /// The rows with the most doubtful answers.
+    /// The rows with the most uncertain predictions.
     pub(crate) fn least_sure(&self, proba: &Array2<f64>) -> LeastSure {
         least_sure(proba, &self.labels, &self.features, &self.numbers)
     }
 
-    /// Bytes that judging takes beside the rows.
-    pub(crate) fn judging_bytes(&self, n_classes: usize) -> u64 {
+    /// Bytes that evaluating takes beside the rows.
+    pub(crate) fn evaluation_bytes(&self, n_classes: usize) -> u64 {
         let n_features = self.features.n_features();
         let rows = batch_rows(n_features).min(self.n_rows());
         (self.n_rows() * n_classes * size_of::<f64>() + rows * n_features * size_of::<f32>()) as u64

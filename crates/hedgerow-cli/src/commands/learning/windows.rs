@@ -4,7 +4,7 @@ use hedgerow::core::Drift;
 use hedgerow::core::metrics::Report;
 use serde::{Deserialize, Serialize};
 
-/// Stretches that are kept where nobody asked for batches: more are put together two by two.
+/// Stretches that are kept where no batches were asked for: more are put together two by two.
 const MOST: usize = 200;
 
 /// What came of a stretch of rows: a batch, or a window where there are no batches.
@@ -13,10 +13,10 @@ pub(crate) struct Window {
     pub(crate) rows: u64,
     /// Rows learnt until its end.
     pub(crate) rows_seen: u64,
-    /// Time that answering and learning took.
+    /// Time that predicting and learning took.
     pub(crate) seconds: f64,
     pub(crate) rows_per_second: f64,
-    /// Share of its rows answered right before they were learnt.
+    /// Share of its rows predicted right before they were learnt.
     pub(crate) prequential_accuracy: f64,
     pub(crate) prequential_log_loss: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,7 +35,7 @@ pub(crate) struct Window {
 }
 
 impl Window {
-    /// Adds the answer to one row.
+    /// Adds the prediction for one row.
     fn add(&mut self, is_right: bool, loss: f64, seconds: f64) {
         self.rows += 1;
         self.right += u64::from(is_right);
@@ -112,7 +112,7 @@ impl Windows {
         Self { size, ..Self::default() }
     }
 
-    /// Adds the answer to one row; whether it was the last one of a window.
+    /// Adds the prediction for one row; whether it was the last one of a window.
     pub(crate) fn add(&mut self, is_right: bool, loss: f64, seconds: f64) -> bool {
         self.current.add(is_right, loss, seconds);
         self.rows_seen += 1;

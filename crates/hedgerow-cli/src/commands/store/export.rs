@@ -7,12 +7,12 @@ use hedgerow::core::{ColumnKind, Schema};
 use hedgerow::store::{Change, Store};
 
 use crate::args::StoreExportArgs;
-use crate::commands::{Verdict, check_writable};
+use crate::commands::{Outcome, check_writable};
 
 /// Events read at once.
 const BLOCK: usize = 4_096;
 
-pub(super) fn run(args: &StoreExportArgs) -> anyhow::Result<Verdict> {
+pub(super) fn run(args: &StoreExportArgs) -> anyhow::Result<Outcome> {
     let store = Store::open_to_read(&args.dir)?;
     match &args.out {
         Some(path) => {
@@ -23,7 +23,7 @@ pub(super) fn run(args: &StoreExportArgs) -> anyhow::Result<Verdict> {
         }
         None => write(&store, io::stdout().lock(), args.labelled)?,
     }
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 fn write(store: &Store, out: impl Write, only_labelled: bool) -> anyhow::Result<()> {

@@ -6,7 +6,7 @@ use hedgerow::store::{Input, Store};
 use serde::Serialize;
 
 use crate::args::StoreInfoArgs;
-use crate::commands::Verdict;
+use crate::commands::Outcome;
 use crate::output;
 
 /// What `store info` tells.
@@ -40,7 +40,7 @@ pub(crate) struct InputFacts {
     pub(crate) done: bool,
 }
 
-pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Verdict> {
+pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Outcome> {
     let store = Store::open_to_read(&args.dir)?;
     if args.check {
         store.check()?;
@@ -70,5 +70,5 @@ pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Verdict> {
             .collect(),
     };
     output::show(&info, args.json)?;
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }

@@ -10,7 +10,7 @@ use hedgerow::store::{Options, Store};
 use serde::Serialize;
 
 use crate::args::StoreLabelArgs;
-use crate::commands::Verdict;
+use crate::commands::Outcome;
 use crate::output;
 
 /// What `store label` tells.
@@ -23,7 +23,7 @@ pub(crate) struct StoreLabelled {
     pub(crate) new_classes: Vec<String>,
 }
 
-pub(super) fn run(args: &StoreLabelArgs) -> anyhow::Result<Verdict> {
+pub(super) fn run(args: &StoreLabelArgs) -> anyhow::Result<Outcome> {
     let store = Store::open(&args.dir, &Options::default())?;
     store.notes().iter().for_each(|note| output::note(note));
     let known = store.schema();
@@ -59,5 +59,5 @@ pub(super) fn run(args: &StoreLabelArgs) -> anyhow::Result<Verdict> {
     let hedgerow::store::Labelled { added, corrected, unchanged } = told;
     let result = StoreLabelled { dir: args.dir.clone(), added, corrected, unchanged, new_classes: names };
     output::show(&result, args.json)?;
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }

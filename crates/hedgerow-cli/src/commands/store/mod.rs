@@ -8,10 +8,10 @@ pub(crate) mod stream;
 pub(crate) use info::StoreInfo;
 pub(crate) use label::StoreLabelled;
 
-use super::Verdict;
+use super::Outcome;
 use crate::args::{StoreArgs, StoreCommand};
 
-pub(crate) fn run(args: &StoreArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &StoreArgs) -> anyhow::Result<Outcome> {
     match &args.command {
         StoreCommand::Info(args) => info::run(args),
         StoreCommand::Label(args) => label::run(args),

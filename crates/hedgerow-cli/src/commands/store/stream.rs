@@ -11,17 +11,17 @@ use hedgerow::{Kind, Model, ModelParams};
 
 use crate::args::{DataArgs, StreamArgs};
 use crate::commands::learning::{
-    Config, Course, CourseState, Cut, Feed, Keeper, LearnResult, Plan, StoreFacts, StoredRows, TestData,
+    Config, Cut, Feed, Keeper, LearnResult, Plan, StoreFacts, StoredRows, StreamRun, StreamState, TestData,
     new_model,
 };
 use crate::commands::stream::{check_learns, test_options};
-use crate::commands::{Verdict, after_bad_row, check_room, check_writable, interrupt, note_dates, params};
+use crate::commands::{Outcome, after_bad_row, check_room, check_writable, interrupt, note_dates, params};
 use crate::output::{self, text};
 
 /// The window without `--window`.
 const WINDOW: u64 = 1_000;
 
-pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Outcome> {
     let start = Instant::now();
     for path in args.out.iter().chain(&args.report) {
         check_writable(path)?;
@@ -55,17 +55,17 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Verdict> {
     let budget = hedgerow::core::Budget { bytes, ..budget };
     let wants_report = args.report.is_some();
     let plan = Plan { cut, test, par: &par, budget, max_memory, wants_report, keeper: Some(keeper) };
-    let mut course = Course::new(model, plan)?;
+    let mut stream = StreamRun::new(model, plan)?;
     if let Some(state) = state {
-        state.restore(cursor, &mut course);
+        state.restore(cursor, &mut stream);
     }
     let shown = data.clone().unwrap_or_else(|| dir.to_path_buf());
-    course.seconds.read += start.elapsed().as_secs_f64();
+    stream.seconds.read += start.elapsed().as_secs_f64();
     let mut feed = Feed::of_store(StoredRows::new(store.clone(), cursor, reader.zip(data.as_deref()))?);
     let mut lines = text::Lines::new(args.run.json, args.test.is_some() && !matches!(cut, Cut::Windows(_)));
-    course.run(&mut feed, &mut |window| lines.tell(window))?;
+    stream.run(&mut feed, &mut |window| lines.tell(window))?;
     let mut result =
-        LearnResult::finish(&mut course, &shown, [args.out.as_ref(), args.report.as_ref()], start)?;
+        LearnResult::finish(&mut stream, &shown, [args.out.as_ref(), args.report.as_ref()], start)?;
     result.store = Some(StoreFacts {
         dir: dir.to_path_buf(),
         learner: args.learner.clone(),
@@ -73,20 +73,20 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Verdict> {
         events: store.end(),
         resumed_at: cursor,
     });
-    if let Some(problem) = course.problem {
+    if let Some(problem) = stream.problem {
         after_bad_row(result.rows, result.out.as_deref());
         return Err(problem.into());
     }
-    result.batches = std::mem::take(&mut course.windows.all);
+    result.batches = std::mem::take(&mut stream.windows.all);
     let has_learnt = result.rows > 0;
-    note_dates(&course.model.schema, &args.data_args.options());
+    note_dates(&stream.model.schema, &args.data_args.options());
     output::show(&text::Streamed(result), args.run.json)?;
     if !has_learnt && store.n_rows() > 0 {
         output::note(
             "no row has a label yet: name the column with --target, or give labels with `hedgerow store label`",
         );
     }
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 /// How a learner of the store was begun, if there is one of this name.
@@ -198,7 +198,7 @@ fn read_test(
 }
 
 /// The learner at its newest checkpoint that can be used.
-fn restore(store: &Store, name: &str) -> anyhow::Result<Option<(u64, Model, CourseState)>> {
+fn restore(store: &Store, name: &str) -> anyhow::Result<Option<(u64, Model, StreamState)>> {
     loop {
         let restored = store.load_checkpoint(name)?;
         restored.warnings.iter().for_each(|warning| output::note(&format!("warning: {warning}")));

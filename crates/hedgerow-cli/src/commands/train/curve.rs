@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::Context as _;
 use hedgerow::Model;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Classifier as _, Dataset, Features, Par};
-use hedgerow::engine::{Evidence, Snapshot};
+use hedgerow::core::{Classifier as _, Dataset, Features, Par, Quality};
+use hedgerow::engine::Snapshot;
 use hedgerow::io::{ReadOptions, RowReader};
 use serde::Serialize;
 
@@ -14,16 +14,16 @@ use serde::Serialize;
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Point {
     pub(crate) seconds: f64,
-    pub(crate) slices: u64,
-    pub(crate) judged: Evidence,
+    pub(crate) steps: u64,
+    pub(crate) validation: Option<Quality>,
     /// On the test rows, where a curve was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) test_accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) test_macro_accuracy: Option<f64>,
+    pub(crate) test_balanced_accuracy: Option<f64>,
 }
 
-/// The test rows, in memory: they are asked of every snapshot.
+/// The test rows, in memory: every snapshot predicts them.
 pub(super) fn read_test(path: &Path, options: &ReadOptions, model: &Model) -> anyhow::Result<Dataset> {
     let mut reader = RowReader::open_with(path, options, &model.schema)?;
     let (mut features, mut labels) = (Features::new(model.n_features()), Vec::new());
@@ -38,9 +38,11 @@ pub(super) fn read_test(path: &Path, options: &ReadOptions, model: &Model) -> an
     Ok(Dataset::new(model.schema.clone(), features, labels, None)?)
 }
 
-/// How good a snapshot is; none if nothing is known about it.
+/// How good a snapshot is; none if it has learnt nothing.
 pub(super) fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> anyhow::Result<Option<Point>> {
-    let Some(judged) = snapshot.evidence.clone() else { return Ok(None) };
+    if !snapshot.is_trained() {
+        return Ok(None);
+    }
     let report = match test {
         Some(test) => {
             let x = test.features.to_array(0..test.n_rows());
@@ -51,10 +53,10 @@ pub(super) fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> a
     };
     Ok(Some(Point {
         seconds: snapshot.elapsed.as_secs_f64(),
-        slices: snapshot.slices,
-        judged,
+        steps: snapshot.steps,
+        validation: snapshot.validation.clone(),
         test_accuracy: report.as_ref().map(|report| report.accuracy),
-        test_macro_accuracy: report.as_ref().map(|report| report.balanced_accuracy),
+        test_balanced_accuracy: report.as_ref().map(|report| report.balanced_accuracy),
     }))
 }
 
@@ -63,25 +65,26 @@ pub(super) fn write_curve(path: &Path, points: &[Point]) -> anyhow::Result<()> {
     let mut out = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
     let names = [
         "seconds",
-        "slices",
-        "judged_loss",
-        "judged_accuracy",
-        "judged_macro_accuracy",
+        "steps",
+        "validation_log_loss",
+        "validation_accuracy",
+        "validation_balanced_accuracy",
         "test_accuracy",
-        "test_macro_accuracy",
+        "test_balanced_accuracy",
     ];
     out.write_record(names)?;
     for point in points {
         let number = |value: f64| format!("{value:.6}");
+        let quality = point.validation.as_ref();
         let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
         out.write_record([
             format!("{:.3}", point.seconds),
-            point.slices.to_string(),
-            number(point.judged.loss),
-            number(point.judged.accuracy),
-            number(point.judged.macro_accuracy),
+            point.steps.to_string(),
+            maybe(quality.map(|quality| quality.log_loss)),
+            maybe(quality.map(|quality| quality.accuracy)),
+            maybe(quality.map(|quality| quality.balanced_accuracy)),
             maybe(point.test_accuracy),
-            maybe(point.test_macro_accuracy),
+            maybe(point.test_balanced_accuracy),
         ])?;
     }
     out.flush().with_context(|| path.display().to_string())

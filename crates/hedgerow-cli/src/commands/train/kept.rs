@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
 use anyhow::Context as _;
-use hedgerow::core::Error;
-use hedgerow::engine::{Earlier, EngineOptions, Evidence, Finished, Judges, Observed};
+use hedgerow::core::{Error, Quality};
+use hedgerow::engine::{Earlier, EngineOptions, Finished, Observed};
 use hedgerow::store::{Options, Store};
 use hedgerow::{Engine, Kind, Model, ModelParams};
 use serde::{Deserialize, Serialize};
@@ -20,9 +20,8 @@ use crate::output;
 
 /// What is kept beside a model.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Course {
-    pub(super) judges: Judges,
-    pub(super) evidence: Evidence,
+pub(super) struct CheckpointState {
+    pub(super) validation: Option<Quality>,
 }
 
 /// A store that rows are kept in, with the learner that learns them.
@@ -45,8 +44,8 @@ pub(super) struct Shelf {
 
 impl Shelf {
     /// Keeps a model after so many events, with what is known about it.
-    pub(super) fn keep(&self, model: &Model, course: &Course, cursor: u64) -> anyhow::Result<()> {
-        let state = serde_json::to_string(course)?;
+    pub(super) fn keep(&self, model: &Model, state: &CheckpointState, cursor: u64) -> anyhow::Result<()> {
+        let state = serde_json::to_string(state)?;
         self.store.save_checkpoint(&self.learner, cursor, &state, |out| write_model(model, out))?;
         Ok(())
     }
@@ -125,11 +124,11 @@ impl Kept {
         let restored = self.store.load_checkpoint(&self.learner)?;
         restored.warnings.iter().for_each(|warning| output::note(&format!("warning: {warning}")));
         let Some(checkpoint) = restored.checkpoint else { return Ok(None) };
-        let course = serde_json::from_str::<Course>(&checkpoint.state).map_err(anyhow::Error::from);
+        let state = serde_json::from_str::<CheckpointState>(&checkpoint.state).map_err(anyhow::Error::from);
         let model = Model::from_bytes(&checkpoint.model).map_err(anyhow::Error::from);
-        match model.and_then(|model| Ok((model, course?))) {
-            Ok((model, Course { judges, evidence })) => {
-                Ok(Some((checkpoint.cursor, Earlier { model, evidence, judges })))
+        match model.and_then(|model| Ok((model, state?))) {
+            Ok((model, CheckpointState { validation })) => {
+                Ok(Some((checkpoint.cursor, Earlier { model, validation })))
             }
             Err(error) => {
                 output::note(&format!(
@@ -148,16 +147,16 @@ impl Kept {
         observed: &Observed,
     ) -> anyhow::Result<(StoreFacts, Option<anyhow::Error>)> {
         let is_reading = self.is_reading();
-        // Whoever reads from a pipe that says nothing more is not waited for.
+        // A thread that waits on a silent pipe is not waited for.
         let outcome = self.supply.take().filter(|_| !is_reading).map(|supply| supply.thread.join());
         let problem = match outcome {
             Some(Ok(Err(error))) => Some(error.into()),
             Some(Err(_)) => Some(anyhow::anyhow!("reading the input failed")),
             _ => observed.problem.clone().map(anyhow::Error::msg),
         };
-        if let Some(evidence) = finished.evidence.clone() {
-            let course = Course { judges: finished.judges.clone(), evidence };
-            self.shelf().keep(&finished.model, &course, observed.cursor)?;
+        if finished.model.n_remembered().is_some_and(|n| n > 0) {
+            let state = CheckpointState { validation: finished.validation.clone() };
+            self.shelf().keep(&finished.model, &state, observed.cursor)?;
         }
         let facts = StoreFacts {
             rows: self.store.n_rows(),

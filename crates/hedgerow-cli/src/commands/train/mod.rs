@@ -1,4 +1,4 @@
-//! `train`: data in, a model out, trained in slices by the engine, for all to see.
+//! `train`: data in, a model out, trained in the background by the engine while it can be watched.
 
 mod curve;
 mod kept;
@@ -10,20 +10,20 @@ use std::time::{Duration, Instant};
 
 use hedgerow::Engine;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Budget, Dataset};
-use hedgerow::engine::{EngineOptions, Evidence, Snapshot};
+use hedgerow::core::{Budget, Dataset, Quality};
+use hedgerow::engine::{EngineOptions, Snapshot};
 use hedgerow::io::read_dataset;
-use hedgerow::trainer::{Policy, Seen};
+use hedgerow::trainer::{JobReport, Policy};
 use serde::Serialize;
 
+use super::evaluation::{LeftOut, evaluate_file};
 use super::fit::{Seconds, bytes_left, rows_kept};
-use super::judge::{LeftOut, judge};
 use super::learning::StoreFacts;
 use super::live::{Broadcast, JobLine, News};
-use super::{Made, Verdict, after_bad_row, check_room, check_writable, interrupt, params};
+use super::{Made, Outcome, after_bad_row, check_room, check_writable, interrupt, params};
 use crate::args::TrainArgs;
-use crate::machine;
 use crate::output::{self, live::Live};
+use crate::process;
 use curve::{Point, point, read_test, write_curve};
 use kept::Kept;
 use save::Saver;
@@ -37,20 +37,20 @@ pub(crate) struct TrainResult {
     #[serde(flatten)]
     pub(crate) made: Made,
     pub(crate) policy: Policy,
-    /// How good the model was on rows that it had not learnt; none if nothing was learnt.
-    pub(crate) judged: Option<Evidence>,
+    /// How good the out-of-sample predictions of the model were; none if nothing was learnt.
+    pub(crate) validation: Option<Quality>,
     pub(crate) metrics: Option<Report>,
     pub(crate) metrics_rows: Option<usize>,
     pub(crate) left_out: LeftOut,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store: Option<StoreFacts>,
-    /// How all jobs stood at the end.
-    pub(crate) jobs: Vec<Seen>,
+    /// The status of all jobs at the end.
+    pub(crate) jobs: Vec<JobReport>,
     /// All snapshots that were seen, in order.
     pub(crate) snapshots: Vec<Point>,
 }
 
-pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
     for path in args.out.iter().chain(&args.curve) {
         check_writable(path)?;
@@ -116,7 +116,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
     let observed = engine.observed();
     let finished = engine.finish()?;
     let fitted = fit_start.elapsed().as_secs_f64();
-    let n_rows = n_rows.unwrap_or(finished.judges.n_rows as usize);
+    let n_rows = n_rows.unwrap_or(finished.n_rows as usize);
     let left = kept.zip(observed).map(|(kept, observed)| kept.leave(&finished, &observed));
     let model = if args.frozen { finished.model.without_rows() } else { finished.model };
     // The model is safe before anything else is told.
@@ -134,7 +134,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
     let mut result = TrainResult {
         made: Made::new(&model, n_rows, seconds, finished.stop, saved)?,
         policy: args.policy,
-        judged: finished.evidence,
+        validation: finished.validation,
         metrics: None,
         metrics_rows: None,
         left_out: LeftOut::default(),
@@ -155,17 +155,17 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Verdict> {
         write_curve(curve, &result.snapshots)?;
     }
     if let Some(test) = &args.test {
-        let judged = judge(&model, test, &options, &par, false)?;
-        (result.metrics_rows, result.metrics) = (Some(judged.rows), Some(judged.report));
-        (result.made.seconds.predict, result.left_out) = (judged.predict_seconds, judged.left_out);
+        let evaluation = evaluate_file(&model, test, &options, &par, false)?;
+        (result.metrics_rows, result.metrics) = (Some(evaluation.rows), Some(evaluation.report));
+        (result.made.seconds.predict, result.left_out) = (evaluation.predict_seconds, evaluation.left_out);
     }
-    result.made.peak_memory_bytes = machine::peak_memory();
+    result.made.peak_memory_bytes = process::peak_memory();
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
-/// Shows how it goes until nothing is left to do. Returns all snapshots that were published, or where nobody will ask for them only what is known about them.
+/// Shows how it goes until nothing is left to do. Returns all snapshots that were published, or, where they are not needed, only what is known about them.
 fn watch(
     engine: &Engine,
     budget: &Budget,
@@ -179,7 +179,7 @@ fn watch(
         let reads = is_reading() && budget.spent().is_none();
         let is_over = engine.rest().is_some() && !reads;
         let newest = engine.snapshot();
-        if newest.evidence.is_some() && snapshots.last().is_none_or(|last| !Arc::ptr_eq(last, &newest)) {
+        if newest.is_trained() && snapshots.last().is_none_or(|last| !Arc::ptr_eq(last, &newest)) {
             if !keeps {
                 snapshots.clear();
             }
@@ -191,7 +191,7 @@ fn watch(
         broadcast.tell(|| News {
             is_reading: reads,
             rounds: budget.rounds.map(|_| engine.rounds_done()),
-            judged: newest.and_then(|snapshot| snapshot.evidence.as_ref()),
+            validation: newest.and_then(|snapshot| snapshot.validation.as_ref()),
             jobs: jobs(),
         });
         if is_over {

@@ -1,6 +1,6 @@
 //! Saving the best model so far while it is being trained, so that whatever ends the program takes little of what was learnt.
 //!
-//! A thread of its own looks whether something better was published. Training and answers do not wait for it: it copies rows and writes files without holding anything that
+//! A thread of its own looks whether something better was published. Training and predictions do not wait for it: it writes files without holding anything that
 //! they need. Files are replaced in one step, so there is a whole one at any moment.
 
 use std::path::Path;
@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hedgerow::Engine;
-use hedgerow::engine::{Earlier, Snapshot};
+use hedgerow::engine::Snapshot;
 
 use super::LOOK;
-use super::kept::{Course, Shelf};
+use super::kept::{CheckpointState, Shelf};
 
 /// Saving takes one part in so many of the time, at most.
 const SHARE: u32 = 20;
@@ -40,7 +40,7 @@ impl Saver<'_> {
         while !is_over.load(Ordering::Acquire) {
             let newest = self.engine.snapshot();
             let is_new =
-                newest.evidence.is_some() && saved.as_ref().is_none_or(|saved| !Arc::ptr_eq(saved, &newest));
+                newest.is_trained() && saved.as_ref().is_none_or(|saved| !Arc::ptr_eq(saved, &newest));
             if is_new && last.elapsed() >= pause {
                 let start = Instant::now();
                 problem = self.save(&newest, out).err();
@@ -57,15 +57,18 @@ impl Saver<'_> {
     fn save(&self, snapshot: &Snapshot, out: Option<&Path>) -> anyhow::Result<()> {
         // In this order: the engine has been given as much by then, or more.
         let cursor = self.engine.observed().map_or(0, |observed| observed.cursor);
-        let Some(Earlier { model, evidence, judges }) = self.engine.earlier(snapshot)? else { return Ok(()) };
         // What an earlier run has left is in the store.
-        let is_found = snapshot.slices == 0;
+        let is_found = snapshot.steps == 0;
         if let Some(shelf) = self.shelf.as_ref().filter(|_| !is_found) {
-            shelf.keep(&model, &Course { judges, evidence }, cursor)?;
+            let state = CheckpointState { validation: snapshot.validation.clone() };
+            shelf.keep(&snapshot.learnable(), &state, cursor)?;
         }
         if let Some(out) = out {
-            let model = if self.is_frozen { model.without_rows() } else { model };
-            model.save(out)?;
+            if self.is_frozen {
+                snapshot.model.clone().without_rows().save(out)?;
+            } else {
+                snapshot.learnable().save(out)?;
+            }
         }
         Ok(())
     }

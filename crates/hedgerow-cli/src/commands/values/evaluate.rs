@@ -5,12 +5,12 @@ use hedgerow::report::Page;
 use hedgerow::{Kind, ModelParams, ValueModel};
 use serde::Serialize;
 
-use super::{judge, page};
+use super::{evaluate_file, page};
 use crate::args::EvaluateArgs;
-use crate::commands::Verdict;
+use crate::commands::Outcome;
 use crate::commands::fit::Seconds;
-use crate::machine;
 use crate::output;
+use crate::process;
 
 /// What `evaluate` tells of a model of values.
 #[derive(Debug, Serialize)]
@@ -28,20 +28,20 @@ pub(crate) struct EvaluateValuesResult {
     pub(crate) rows_without_value: u64,
 }
 
-pub(crate) fn run(args: &EvaluateArgs, model: &ValueModel) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &EvaluateArgs, model: &ValueModel) -> anyhow::Result<Outcome> {
     if args.importances || args.at_least.is_some() {
-        anyhow::bail!("--importances and --at-least are about accuracy, and this model answers with values");
+        anyhow::bail!("--importances and --at-least need a classifier (this is a regression model)");
     }
     let par = args.run.par()?;
-    let judged = judge(model, &args.data, &args.data_args.options(), &par)?;
+    let evaluation = evaluate_file(model, &args.data, &args.data_args.options(), &par)?;
     let bytes = model.file_len()?;
     if let Some(path) = &args.report {
         let mut about = Page::default();
-        let rows = output::count(judged.rows as u64);
-        page::describe(&mut about, model, &args.data, &format!("{rows} rows answered"), bytes);
-        page::judged(&mut about, &judged.report);
-        if let Some(data) = &judged.drawn {
-            page::fit(&mut about, model, data, "The dots are the rows it was judged on", &par)?;
+        let rows = output::count(evaluation.rows as u64);
+        page::describe(&mut about, model, &args.data, &format!("{rows} rows predicted"), bytes);
+        page::evaluation(&mut about, &evaluation.report);
+        if let Some(data) = &evaluation.drawn {
+            page::fit(&mut about, model, data, "The dots are the evaluated rows", &par)?;
         }
         crate::commands::page::write(&about, path)?;
     }
@@ -50,17 +50,17 @@ pub(crate) fn run(args: &EvaluateArgs, model: &ValueModel) -> anyhow::Result<Ver
         task: "regression",
         params: model.params(),
         target: model.schema.target.clone(),
-        rows: judged.rows,
+        rows: evaluation.rows,
         features: model.schema.n_features(),
-        seconds: Seconds { read: judged.read_seconds, fit: 0.0, predict: judged.predict_seconds },
+        seconds: Seconds { read: evaluation.read_seconds, fit: 0.0, predict: evaluation.predict_seconds },
         bytes,
-        peak_memory_bytes: machine::peak_memory(),
-        metrics: judged.report,
-        rows_without_value: judged.without_value,
+        peak_memory_bytes: process::peak_memory(),
+        metrics: evaluation.report,
+        rows_without_value: evaluation.without_value,
     };
     output::show(&result, args.run.json)?;
     if result.rows_without_value > 0 {
         output::note(&format!("{} rows without a value were left out", result.rows_without_value));
     }
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }

@@ -11,12 +11,12 @@ use hedgerow::report::Page;
 use hedgerow::{Kind, ModelParams, ValueModel};
 use serde::Serialize;
 
-use super::{Inside, Judged, judge, judge_rows, page};
+use super::{Evaluation, Inside, evaluate_file, evaluate_rows, page};
 use crate::args::FitArgs;
 use crate::commands::fit::Seconds;
-use crate::commands::{Verdict, check_room};
-use crate::machine;
+use crate::commands::{Outcome, check_room};
 use crate::output::{self, progress::Bar};
+use crate::process;
 
 /// What `fit` tells of a model of values.
 #[derive(Debug, Serialize)]
@@ -33,7 +33,7 @@ pub(crate) struct FitValuesResult {
     pub(crate) peak_memory_bytes: Option<u64>,
     #[serde(flatten)]
     pub(crate) inside: Inside,
-    pub(crate) rows_remembered: Option<usize>,
+    pub(crate) rows_retained: Option<usize>,
     pub(crate) stop: StopReason,
     pub(crate) log_evidence: f64,
     pub(crate) out: Option<PathBuf>,
@@ -51,7 +51,7 @@ pub(crate) fn run(
     params: &ModelParams,
     start: Instant,
     mut budget: Budget,
-) -> anyhow::Result<Verdict> {
+) -> anyhow::Result<Outcome> {
     let par = args.run.par()?;
     let mut data = read_values(path, &args.data_args.options(), check_room(&args.limits)?)?;
     crate::commands::note_dates(&data.schema, &args.data_args.options());
@@ -59,7 +59,7 @@ pub(crate) fn run(
     data.check_trainable()?;
     let read_seconds = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {
-        let in_use = machine::memory_now().unwrap_or(0);
+        let in_use = process::memory_now().unwrap_or(0);
         budget.bytes = Some(limit.saturating_sub(in_use + (limit / 25).max(4 << 20)));
     }
     let fit_start = Instant::now();
@@ -71,9 +71,11 @@ pub(crate) fn run(
     let model = if args.frozen { fitted.model.without_rows() } else { fitted.model };
     // The model is safe before anything else can go wrong.
     let saved = args.out.as_ref().map(|out| model.save(out)).transpose()?;
-    let (from, judged): (Option<&'static str>, Option<Judged>) = match (held_out, &args.test) {
-        (Some(held_out), _) => (Some("holdout"), Some(judge_rows(&model, held_out, &par)?)),
-        (None, Some(test)) => (Some("test"), Some(judge(&model, test, &args.data_args.options(), &par)?)),
+    let (from, evaluation): (Option<&'static str>, Option<Evaluation>) = match (held_out, &args.test) {
+        (Some(held_out), _) => (Some("holdout"), Some(evaluate_rows(&model, held_out, &par)?)),
+        (None, Some(test)) => {
+            (Some("test"), Some(evaluate_file(&model, test, &args.data_args.options(), &par)?))
+        }
         (None, None) => (None, None),
     };
     let result = FitValuesResult {
@@ -86,20 +88,20 @@ pub(crate) fn run(
         seconds: Seconds {
             read: read_seconds,
             fit: fit_seconds,
-            predict: judged.as_ref().map_or(0.0, |judged| judged.predict_seconds),
+            predict: evaluation.as_ref().map_or(0.0, |evaluation| evaluation.predict_seconds),
         },
         bytes: saved.map_or_else(|| model.file_len(), Ok)?,
         model_memory_bytes: model.bytes() as u64,
-        peak_memory_bytes: machine::peak_memory(),
+        peak_memory_bytes: process::peak_memory(),
         inside: Inside::new(&model),
-        rows_remembered: model.regressor.can_learn().then(|| model.regressor.n_remembered()),
+        rows_retained: model.regressor.can_learn().then(|| model.regressor.n_remembered()),
         stop: fitted.stop,
         log_evidence: fitted.log_evidence,
         out: args.out.clone(),
         metrics_from: from,
-        metrics: judged.as_ref().map(|judged| judged.report),
-        metrics_rows: judged.as_ref().map(|judged| judged.rows),
-        rows_without_value: judged.as_ref().map_or(0, |judged| judged.without_value),
+        metrics: evaluation.as_ref().map(|evaluation| evaluation.report),
+        metrics_rows: evaluation.as_ref().map(|evaluation| evaluation.rows),
+        rows_without_value: evaluation.as_ref().map_or(0, |evaluation| evaluation.without_value),
         notes: fitted.notes,
     };
     if let Some(to) = &args.report {
@@ -112,10 +114,10 @@ pub(crate) fn run(
             result.bytes,
         );
         about.facts.push(("Fitted in".into(), output::seconds(result.seconds.fit)));
-        if let Some(judged) = &judged {
-            page::judged(&mut about, &judged.report);
+        if let Some(evaluation) = &evaluation {
+            page::evaluation(&mut about, &evaluation.report);
         }
-        page::fit(&mut about, &model, &data, "The dots are the rows it was fitted to", &par)?;
+        page::fit(&mut about, &model, &data, "The dots are the training rows", &par)?;
         about.notes.clone_from(&result.notes);
         crate::commands::page::write(&about, to)?;
     }
@@ -124,7 +126,7 @@ pub(crate) fn run(
     if result.rows_without_value > 0 {
         output::note(&format!("{} rows without a value were left out", result.rows_without_value));
     }
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }
 
 /// Takes a share of the rows, drawn at random, out of the data.

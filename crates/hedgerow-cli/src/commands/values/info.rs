@@ -18,9 +18,9 @@ pub(crate) struct ValueModelInfo {
     pub(crate) model_memory_bytes: u64,
     #[serde(flatten)]
     pub(crate) inside: Inside,
-    /// Rows learnt and remembered; none for a model that was saved without its rows.
+    /// Rows learnt and retained; none for a model that was saved without its rows.
     pub(crate) rows_learnt: Option<u64>,
-    pub(crate) rows_remembered: Option<usize>,
+    pub(crate) rows_retained: Option<usize>,
 }
 
 impl ValueModelInfo {
@@ -36,7 +36,7 @@ impl ValueModelInfo {
             model_memory_bytes: model.bytes() as u64,
             inside: Inside::new(model),
             rows_learnt: learns.then(|| model.regressor.n_seen()),
-            rows_remembered: learns.then(|| model.regressor.n_remembered()),
+            rows_retained: learns.then(|| model.regressor.n_remembered()),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What verbs do with models that answer with values.
+//! What commands do with regression models.
 
 pub(crate) mod evaluate;
 pub(crate) mod fit;
@@ -25,8 +25,8 @@ pub(crate) fn load(path: &Path) -> Result<Option<ValueModel>> {
     })
 }
 
-/// Answers with the true values, and the rows where a picture of them can be drawn.
-pub(crate) struct Judged {
+/// Predictions with the true values, and the rows where a picture of them can be drawn.
+pub(crate) struct Evaluation {
     pub(crate) rows: usize,
     pub(crate) read_seconds: f64,
     pub(crate) predict_seconds: f64,
@@ -37,11 +37,11 @@ pub(crate) struct Judged {
     pub(crate) drawn: Option<ValueData>,
 }
 
-/// Judges a model by a file.
-fn judge(model: &ValueModel, path: &Path, options: &ReadOptions, par: &Par) -> Result<Judged> {
+/// Evaluates a model by a file.
+fn evaluate_file(model: &ValueModel, path: &Path, options: &ReadOptions, par: &Par) -> Result<Evaluation> {
     let start = Instant::now();
     let mut reader = ValueReader::open_with(path, options, &model.schema)?;
-    let (mut answers, mut truth) = (Normals::default(), Vec::new());
+    let (mut predictions, mut truth) = (Normals::default(), Vec::new());
     let (mut predict_seconds, mut without_value) = (0.0, 0);
     let is_drawn = model.n_features() == 1;
     let mut rows = Features::new(model.n_features());
@@ -54,8 +54,8 @@ fn judge(model: &ValueModel, path: &Path, options: &ReadOptions, par: &Par) -> R
                 without_value += 1;
                 continue;
             }
-            answers.mean.push(found.mean[i]);
-            answers.variance.push(found.variance[i]);
+            predictions.mean.push(found.mean[i]);
+            predictions.variance.push(found.variance[i]);
             truth.push(target);
             if is_drawn {
                 rows.push(&batch.x.row(i).to_vec());
@@ -65,25 +65,25 @@ fn judge(model: &ValueModel, path: &Path, options: &ReadOptions, par: &Par) -> R
     if truth.is_empty() {
         return Err(Error::from(DataProblem::MissingLabel).in_file(path));
     }
-    Ok(Judged {
+    Ok(Evaluation {
         rows: truth.len(),
         read_seconds: start.elapsed().as_secs_f64() - predict_seconds,
         predict_seconds,
-        report: ValueReport::new(&answers, &truth)?,
+        report: ValueReport::new(&predictions, &truth)?,
         without_value,
         drawn: if is_drawn { ValueData::new(model.schema.clone(), rows, truth).ok() } else { None },
     })
 }
 
-/// Judges a model by rows in memory.
-fn judge_rows(model: &ValueModel, data: ValueData, par: &Par) -> Result<Judged> {
+/// Evaluates a model by rows in memory.
+fn evaluate_rows(model: &ValueModel, data: ValueData, par: &Par) -> Result<Evaluation> {
     let start = Instant::now();
-    let answers = model.predict_values(data.features.to_array(0..data.n_rows()).view(), par)?;
-    Ok(Judged {
+    let predictions = model.predict_values(data.features.to_array(0..data.n_rows()).view(), par)?;
+    Ok(Evaluation {
         rows: data.n_rows(),
         read_seconds: 0.0,
         predict_seconds: start.elapsed().as_secs_f64(),
-        report: ValueReport::new(&answers, &data.targets)?,
+        report: ValueReport::new(&predictions, &data.targets)?,
         without_value: 0,
         drawn: (model.n_features() == 1).then_some(data),
     })

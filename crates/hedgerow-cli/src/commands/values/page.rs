@@ -28,7 +28,7 @@ pub(super) fn describe(page: &mut Page, model: &ValueModel, title: &Path, subtit
     fact("Seed", model.params().seed().to_string());
 }
 
-pub(super) fn judged(page: &mut Page, report: &ValueReport) {
+pub(super) fn evaluation(page: &mut Page, report: &ValueReport) {
     let figures = [
         ("RMSE", report.rmse),
         ("MAE", report.mae),

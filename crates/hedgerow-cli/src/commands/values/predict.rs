@@ -13,14 +13,14 @@ use hedgerow::io::RowReader;
 use crate::args::PredictArgs;
 use crate::commands::fit::Seconds;
 use crate::commands::predict::PredictResult;
-use crate::commands::{Verdict, batch_rows};
-use crate::machine;
+use crate::commands::{Outcome, batch_rows};
 use crate::output;
+use crate::process;
 
-pub(crate) fn run(args: &PredictArgs, model: &ValueModel) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &PredictArgs, model: &ValueModel) -> anyhow::Result<Outcome> {
     if args.proba || args.latency {
         bail!(
-            "--proba and --latency are about classes, and this model answers with values; --interval tells how sure it is"
+            "--proba and --latency need a classifier (this is a regression model); --interval writes intervals"
         );
     }
     let par = args.run.par()?;
@@ -40,9 +40,9 @@ pub(crate) fn run(args: &PredictArgs, model: &ValueModel) -> anyhow::Result<Verd
     while let Some(batch) = reader.next_batch(batch_rows(model.n_features()))? {
         seconds.read += before.elapsed().as_secs_f64();
         before = Instant::now();
-        let answers = model.predict_values(batch.x.view(), &par)?;
+        let predictions = model.predict_values(batch.x.view(), &par)?;
         seconds.predict += before.elapsed().as_secs_f64();
-        for (mean, variance) in answers.mean.iter().zip(&answers.variance) {
+        for (mean, variance) in predictions.mean.iter().zip(&predictions.variance) {
             let deviation = variance.max(0.0).sqrt();
             let ends = width.iter().flat_map(|w| [mean - w * deviation, mean + w * deviation]);
             let numbers = [*mean, deviation].into_iter().chain(ends);
@@ -53,10 +53,10 @@ pub(crate) fn run(args: &PredictArgs, model: &ValueModel) -> anyhow::Result<Verd
     }
     out.flush()?;
     if args.out.is_some() {
-        let peak_memory_bytes = machine::peak_memory();
+        let peak_memory_bytes = process::peak_memory();
         let result =
             PredictResult { model: model.kind(), rows, seconds, one_row_seconds: None, peak_memory_bytes };
         output::show(&result, args.run.json)?;
     }
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }

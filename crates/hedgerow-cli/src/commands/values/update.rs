@@ -1,4 +1,4 @@
-//! `update` for a model of values: rows are answered, judged and learnt.
+//! `update` for a regression model: rows are predicted, evaluated and learnt.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -9,11 +9,11 @@ use hedgerow::io::ValueReader;
 use hedgerow::{Kind, ModelParams, ValueModel};
 use serde::Serialize;
 
-use super::{Inside, judge};
+use super::{Inside, evaluate_file};
 use crate::args::UpdateArgs;
-use crate::commands::{Verdict, batch_rows, interrupt};
-use crate::machine;
+use crate::commands::{Outcome, batch_rows, interrupt};
 use crate::output;
+use crate::process;
 
 /// What `update` tells of a model of values.
 #[derive(Debug, Serialize)]
@@ -27,17 +27,17 @@ pub(crate) struct UpdateValuesResult {
     pub(crate) peak_memory_bytes: Option<u64>,
     #[serde(flatten)]
     pub(crate) inside: Inside,
-    pub(crate) rows_remembered: usize,
-    /// Answers given before each row was learnt.
+    pub(crate) rows_retained: usize,
+    /// Predictions given before each row was learnt.
     pub(crate) prequential: Option<ValueReport>,
     pub(crate) metrics: Option<ValueReport>,
     pub(crate) out: PathBuf,
 }
 
-pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Verdict> {
+pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Outcome> {
     if args.report.is_some() {
         anyhow::bail!(
-            "--report of update is about classes, and this model answers with values: use evaluate --report"
+            "--report of update needs a classifier (this is a regression model): use evaluate --report"
         );
     }
     let start = Instant::now();
@@ -46,15 +46,15 @@ pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Ve
     interrupt::listen(&budget)?;
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let mut reader = ValueReader::open_with(&args.data, &args.data_args.options(), &model.schema)?;
-    let (mut answers, mut truth) = (Normals::default(), Vec::new());
+    let (mut predictions, mut truth) = (Normals::default(), Vec::new());
     while let Some(batch) = reader.next_batch(batch_rows(model.n_features()).min(1024))? {
         let known: Vec<usize> = (0..batch.targets.len()).filter(|&i| !batch.targets[i].is_nan()).collect();
         let x = batch.x.select(ndarray::Axis(0), &known);
         let targets: Vec<f64> = known.iter().map(|&i| batch.targets[i]).collect();
-        let lesson = model.learn(x.view(), &targets, &training)?;
-        truth.extend_from_slice(&targets[..lesson.n_learnt]);
-        answers.mean.extend_from_slice(&lesson.answers.mean[..lesson.n_learnt]);
-        answers.variance.extend_from_slice(&lesson.answers.variance[..lesson.n_learnt]);
+        let update = model.learn(x.view(), &targets, &training)?;
+        truth.extend_from_slice(&targets[..update.n_learnt]);
+        predictions.mean.extend_from_slice(&update.predictions.mean[..update.n_learnt]);
+        predictions.variance.extend_from_slice(&update.predictions.variance[..update.n_learnt]);
         if budget.spent().is_some() {
             break;
         }
@@ -62,8 +62,11 @@ pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Ve
     let out = args.out.clone().unwrap_or_else(|| args.model.clone());
     let bytes = model.save(&out)?;
     let seconds = start.elapsed().as_secs_f64();
-    let tested =
-        args.test.as_ref().map(|test| judge(&model, test, &args.data_args.options(), &par)).transpose()?;
+    let tested = args
+        .test
+        .as_ref()
+        .map(|test| evaluate_file(&model, test, &args.data_args.options(), &par))
+        .transpose()?;
     let result = UpdateValuesResult {
         model: model.kind(),
         task: "regression",
@@ -71,13 +74,13 @@ pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Ve
         rows: truth.len() as u64,
         seconds,
         bytes,
-        peak_memory_bytes: machine::peak_memory(),
+        peak_memory_bytes: process::peak_memory(),
         inside: Inside::new(&model),
-        rows_remembered: model.regressor.n_remembered(),
-        prequential: if truth.is_empty() { None } else { Some(ValueReport::new(&answers, &truth)?) },
-        metrics: tested.map(|judged| judged.report),
+        rows_retained: model.regressor.n_remembered(),
+        prequential: if truth.is_empty() { None } else { Some(ValueReport::new(&predictions, &truth)?) },
+        metrics: tested.map(|evaluation| evaluation.report),
         out,
     };
     output::show(&result, args.run.json)?;
-    Ok(Verdict::Done)
+    Ok(Outcome::Done)
 }

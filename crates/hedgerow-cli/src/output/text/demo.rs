@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use hedgerow::report::Look;
 
 use super::super::{Show, count, seconds, size};
-use crate::commands::demo::{DemoResult, Doubt};
+use crate::commands::demo::{DemoResult, UncertainDigit};
 use crate::commands::learning::Window;
 
 /// Characters from the least accuracy that is drawn to 100 %.
@@ -23,24 +23,24 @@ impl Show for DemoResult {
         let learnt = &self.learnt;
         writeln!(
             out,
-            "{} handwritten digits, learnt in {} batches; after each, the answers to {} others:\n",
+            "{} handwritten digits, learnt in {} batches; after each, the accuracy on {} test rows:\n",
             count(learnt.rows),
             learnt.batches.len(),
             count(learnt.metrics_rows),
         )?;
-        writeln!(out, "  learnt  right, from {:.0} to 100 %", 100.0 * LEAST)?;
+        writeln!(out, "  learnt  accuracy, from {:.0} to 100 %", 100.0 * LEAST)?;
         for window in &learnt.batches {
             write_bar(window, out)?;
         }
         let (log_loss, ece) = (learnt.metrics.log_loss, learnt.metrics.ece);
         writeln!(
             out,
-            "\nlog-loss {log_loss:.3}, calibration error {ece:.3}; {} rows/s learnt, all done in {}",
+            "\nlog-loss {log_loss:.3}, ECE {ece:.3}; {} rows/s learnt, all done in {}",
             count(learnt.rows_per_second as u64),
             seconds(self.seconds_in_all),
         )?;
-        writeln!(out, "Least sure about:\n")?;
-        write_doubts(&self.least_sure, out)?;
+        writeln!(out, "Most uncertain predictions:\n")?;
+        write_uncertain(&self.least_sure, out)?;
         let model = learnt.out.as_ref().map_or_else(String::new, |out| out.display().to_string());
         let (data, report) = (self.data.display(), self.report.display());
         writeln!(
@@ -67,9 +67,9 @@ fn write_bar(window: &Window, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {:>6}  {bar}{rest} {:5.1} %", count(window.rows_seen), 100.0 * accuracy)
 }
 
-/// Pictures side by side, with what they are and what was answered below.
-fn write_doubts(doubts: &[Doubt], out: &mut dyn Write) -> io::Result<()> {
-    let pictures: Vec<Vec<String>> = doubts.iter().map(|doubt| draw(&doubt.shown.look)).collect();
+/// Pictures side by side, with the label and the prediction below.
+fn write_uncertain(digits: &[UncertainDigit], out: &mut dyn Write) -> io::Result<()> {
+    let pictures: Vec<Vec<String>> = digits.iter().map(|digit| draw(&digit.shown.look)).collect();
     let gap = " ".repeat(GAP);
     let width = pictures.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
     let height = pictures.iter().map(Vec::len).max().unwrap_or(0);
@@ -80,13 +80,13 @@ fn write_doubts(doubts: &[Doubt], out: &mut dyn Write) -> io::Result<()> {
     for i in 0..height {
         writeln!(out, "{}", line(pictures.iter().map(|p| p.get(i).cloned().unwrap_or_default()).collect()))?;
     }
-    let truth = |doubt: &Doubt| format!("row {}: a {}", count(doubt.row), doubt.truth);
-    writeln!(out, "{}", line(doubts.iter().map(truth).collect()))?;
-    let answer = |doubt: &Doubt| {
-        let classes = doubt.answer.iter().take(2).map(|(name, p)| format!("{name} {:.0} %", 100.0 * p));
+    let truth = |digit: &UncertainDigit| format!("row {}: a {}", count(digit.row), digit.truth);
+    writeln!(out, "{}", line(digits.iter().map(truth).collect()))?;
+    let prediction = |digit: &UncertainDigit| {
+        let classes = digit.prediction.iter().take(2).map(|(name, p)| format!("{name} {:.0} %", 100.0 * p));
         classes.collect::<Vec<_>>().join(", ")
     };
-    writeln!(out, "{}", line(doubts.iter().map(answer).collect()))
+    writeln!(out, "{}", line(digits.iter().map(prediction).collect()))
 }
 
 /// A picture in characters, two for each pixel so that it is about as high as wide; no lines for a row that is none.

@@ -93,14 +93,14 @@ impl Show for ModelInfo {
         let most = if self.show_all { usize::MAX } else { FIRST_COLUMNS };
         writeln!(out, "{} columns: {}", columns.len(), list(&columns, most))?;
         if let Some(forest) = &self.forest {
-            write_answers(forest, out)?;
+            write_predictions(forest, out)?;
         }
         match &self.learning {
             Some(learning) => write_learning(learning, out)?,
             None if self.model.learns() => {
-                writeln!(out, "saved without its rows: it answers, but cannot go on learning")?;
+                writeln!(out, "saved without its rows: it predicts, but cannot learn more")?;
             }
-            None => writeln!(out, "it answers; models of this kind do not learn row by row")?,
+            None => writeln!(out, "it predicts; models of this kind do not learn row by row")?,
         }
         if let Some(forest) = &self.forest {
             writeln!(out, "columns that removed most impurity:")?;
@@ -118,8 +118,8 @@ impl Show for ModelInfo {
     }
 }
 
-/// How a forest makes its answers.
-fn write_answers(forest: &ForestInfo, out: &mut dyn Write) -> io::Result<()> {
+/// How a forest makes its predictions.
+fn write_predictions(forest: &ForestInfo, out: &mut dyn Write) -> io::Result<()> {
     match &forest.calibration {
         Some(c) => writeln!(
             out,
@@ -138,16 +138,16 @@ fn write_answers(forest: &ForestInfo, out: &mut dyn Write) -> io::Result<()> {
 fn write_learning(learning: &LearningInfo, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "keeps learning: {} rows learnt, {} remembered ({} in the file, what answers {})",
+        "keeps learning: {} rows learnt, {} retained ({} in the file, the model without them {})",
         count(learning.rows_learnt),
-        count(learning.rows_remembered as u64),
+        count(learning.rows_retained as u64),
         size(learning.row_bytes),
-        size(learning.answer_bytes),
+        size(learning.predictor_bytes),
     )?;
-    let Some(by_class) = &learning.remembered_by_class else { return Ok(()) };
+    let Some(by_class) = &learning.retained_by_class else { return Ok(()) };
     let each: Vec<String> =
         by_class.iter().map(|(name, n)| format!("{name} ({})", count(*n as u64))).collect();
-    writeln!(out, "remembered by class: {}", list(&each, 30))
+    writeln!(out, "retained by class: {}", list(&each, 30))
 }
 
 /// Named shares with a bar each, the first ones.

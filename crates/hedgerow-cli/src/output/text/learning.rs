@@ -51,7 +51,7 @@ impl Lines {
         for drift in &window.drifts {
             write!(out, "  drift noticed (since row {})", count(drift.since))?;
         }
-        // That everything is new at the start goes without saying.
+        // At the start every class is new.
         if self.has_begun {
             for name in &window.new_classes {
                 write!(out, "  new class {name:?}")?;
@@ -77,8 +77,8 @@ impl Show for Streamed {
             result.classes.len(),
             ending(result.stop),
         )?;
-        write_course(result, out)?;
-        writeln!(out, "each row answered before it was learnt:")?;
+        write_stream(result, out)?;
+        writeln!(out, "prequential, each row predicted before it was learnt:")?;
         metrics::write(&result.prequential, &result.classes, out)?;
         write_test(result, out)?;
         write_end(result, out)
@@ -99,12 +99,12 @@ impl Show for Updated {
             let names: Vec<String> = result.new_classes.iter().map(|name| format!("{name:?}")).collect();
             writeln!(out, "  new classes: {}", info::list(&names, 20))?;
         }
-        write_course(result, out)?;
+        write_stream(result, out)?;
         for drift in result.drifts.iter().take(5) {
             let (before, after) = (percent(drift.error_before), percent(drift.error_after));
             writeln!(
                 out,
-                "  drift noticed at row {}: wrong answers rose from {before} to {after} since row {}",
+                "  drift noticed at row {}: the error rose from {before} to {after} since row {}",
                 count(drift.noticed_at),
                 count(drift.since)
             )?;
@@ -115,10 +115,10 @@ impl Show for Updated {
 }
 
 /// What happened to rows and trees, and how fast.
-fn write_course(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
+fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "  {} rows/s learnt, {} rows/s in all (reading {}, learning {}, judging {})",
+        "  {} rows/s learnt, {} rows/s in all (reading {}, learning {}, evaluating {})",
         count(result.rows_per_second as u64),
         count(result.rows_per_second_overall as u64),
         seconds(result.seconds.read),
@@ -127,8 +127,8 @@ fn write_course(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "  {} rows remembered, {} forgotten; {}; {} noticed",
-        count(result.rows_remembered as u64),
+        "  {} rows retained, {} forgotten; {}; {} noticed",
+        count(result.rows_retained as u64),
         count(result.rows_forgotten as u64),
         result.renewed.words(),
         if result.n_drifts == 1 {

@@ -34,8 +34,7 @@ pub(super) fn begin(made: &Made, ending: &str, out: &mut dyn Write) -> io::Resul
 pub(super) fn end(made: &Made, out: &mut dyn Write) -> io::Result<()> {
     match &made.out {
         Some(path) => {
-            let rows =
-                if made.rows_remembered.is_some() { " with its rows, ready to learn more" } else { "" };
+            let rows = if made.rows_retained.is_some() { " with its rows, ready to learn more" } else { "" };
             writeln!(out, "saved to {}{rows} ({})", path.display(), size(made.bytes))
         }
         None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(made.bytes)),

@@ -1,4 +1,4 @@
-//! Figures about answers.
+//! Figures about predictions.
 
 use std::io::{self, Write};
 
@@ -19,14 +19,10 @@ pub(super) fn write(report: &Report, classes: &[String], out: &mut dyn Write) ->
         100.0 * report.balanced_accuracy,
         or_dash(report.auc),
     )?;
+    writeln!(out, "  log-loss {:.4}   Brier {:.4}   ECE {:.4}", report.log_loss, report.brier, report.ece)?;
     writeln!(
         out,
-        "  log-loss {:.4}   Brier {:.4}   calibration error {:.4}",
-        report.log_loss, report.brier, report.ece
-    )?;
-    writeln!(
-        out,
-        "  overconfidence where wrong {}   doubt where right {}",
+        "  overconfidence where wrong {}   underconfidence where right {}",
         or_dash(report.overconfidence),
         or_dash(report.underconfidence),
     )?;
@@ -44,7 +40,7 @@ fn write_table(report: &Report, classes: &[String], out: &mut dyn Write) -> io::
     let names: Vec<String> = table.classes.iter().map(shorten).collect();
     let largest = table.counts.iter().flatten().map(|&n| count(n).len()).max().unwrap_or(1);
     let width = names.iter().map(|n| n.chars().count()).max().unwrap_or(1).max(largest);
-    writeln!(out, "  confusion (rows: truth, columns: answers)")?;
+    writeln!(out, "  confusion (rows: true class, columns: prediction)")?;
     write!(out, "  {:>width$}", "")?;
     for name in &names {
         write!(out, " {name:>width$}")?;
@@ -75,7 +71,9 @@ fn write_worst(report: &Report, classes: &[String], out: &mut dyn Write) -> io::
     let worst: Vec<String> = wrong
         .iter()
         .take(6)
-        .map(|&(n, truth, answer)| format!("{} taken for {} {n}×", classes[truth], classes[answer]))
+        .map(|&(n, truth, prediction)| {
+            format!("{} predicted as {} {n}×", classes[truth], classes[prediction])
+        })
         .collect();
     writeln!(out, "  most confused: {}", worst.join(", "))
 }

@@ -26,7 +26,7 @@ use crate::commands::predict::PredictResult;
 impl Show for FitResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let ending = match self.made.stop {
-            StopReason::Converged => ", stopped because more of it no longer helped",
+            StopReason::Converged => ", stopped because it converged",
             stop => made::ending(stop),
         };
         made::begin(&self.made, ending, out)?;
@@ -45,10 +45,7 @@ impl Show for FitResult {
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
             metrics::write(report, &self.made.classes, out)?;
         } else {
-            writeln!(
-                out,
-                "not judged: give --test DATA, or --holdout SHARE to keep rows out of the training"
-            )?;
+            writeln!(out, "no metrics: give --test DATA, or --holdout SHARE to hold rows out")?;
         }
         made::end(&self.made, out)
     }
@@ -59,7 +56,7 @@ impl Show for EvaluateResult {
         let each = self.seconds.predict / self.rows.max(1) as f64;
         writeln!(
             out,
-            "{} rows answered in {} ({} a row):",
+            "{} rows predicted in {} ({} a row):",
             count(self.rows as u64),
             seconds(self.seconds.predict),
             seconds(each),
@@ -78,7 +75,7 @@ impl Show for PredictResult {
         let each = self.seconds.predict / self.rows.max(1) as f64;
         writeln!(
             out,
-            "{} rows answered in {} ({} a row; reading took {})",
+            "{} rows predicted in {} ({} a row; reading took {})",
             count(self.rows),
             seconds(self.seconds.predict),
             seconds(each),
@@ -86,7 +83,7 @@ impl Show for PredictResult {
         )?;
         if let Some(latency) = self.one_row_seconds {
             let (median, p99) = (seconds(latency.median), seconds(latency.p99));
-            writeln!(out, "one row alone, on one thread: {median} (median), {p99} (99 of 100)")?;
+            writeln!(out, "one row alone, on one thread: {median} (median), {p99} (p99)")?;
         }
         Ok(())
     }

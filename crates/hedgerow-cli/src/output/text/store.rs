@@ -54,6 +54,6 @@ impl Show for StoreLabelled {
             let names: Vec<String> = self.new_classes.iter().map(|name| format!("{name:?}")).collect();
             writeln!(out, "  new classes: {}", info::list(&names, 20))?;
         }
-        writeln!(out, "learners hear of it with: hedgerow stream --store {}", self.dir.display())
+        writeln!(out, "learn from it with: hedgerow stream --store {}", self.dir.display())
     }
 }

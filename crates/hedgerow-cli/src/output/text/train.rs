@@ -1,4 +1,4 @@
-//! What came of training in slices.
+//! What came of training in the background.
 
 use std::io::{self, Write};
 
@@ -21,18 +21,18 @@ impl Show for TrainResult {
         )?;
         let jobs: Vec<JobLine> = self.jobs.iter().map(JobLine::new).collect();
         writeln!(out, "{}", table(&jobs))?;
-        if let Some(judged) = &self.judged {
+        if let Some(quality) = &self.validation {
             writeln!(
                 out,
-                "{} rows not learnt: accuracy {:.2} %, {:.2} % over classes, log-loss {:.4}",
-                count(judged.rows as u64),
-                100.0 * judged.accuracy,
-                100.0 * judged.macro_accuracy,
-                judged.loss,
+                "validation, {} rows: accuracy {:.2} %, balanced {:.2} %, log-loss {:.4}",
+                count(quality.rows as u64),
+                100.0 * quality.accuracy,
+                100.0 * quality.balanced_accuracy,
+                quality.log_loss,
             )?;
         }
         if let Some(store) = &self.store {
-            let again = if store.resumed_at > 0 { ", gone on from the model found there" } else { "" };
+            let again = if store.resumed_at > 0 { ", resumed from the model found there" } else { "" };
             let (dir, rows) = (store.dir.display(), count(store.rows));
             writeln!(out, "kept in {dir}: {rows} rows, learner {}{again}", store.learner)?;
         }
@@ -52,7 +52,7 @@ impl Show for Watched {
             elapsed_seconds,
             left_seconds,
             rounds,
-            judged,
+            validation,
             jobs,
             process,
             ..
@@ -62,11 +62,11 @@ impl Show for Watched {
         };
         if !self.is_running {
             writeln!(out, "nothing is being trained: {}", self.reason)?;
-            writeln!(out, "this is how it stood then:")?;
+            writeln!(out, "the last status:")?;
         }
         let rounds = rounds.map_or_else(String::new, |rounds| format!(", {} rounds", count(rounds as u64)));
         writeln!(out, "{model}, {state}, process {process}{rounds}")?;
-        writeln!(out, "{}", title(&seconds(*elapsed_seconds), *left_seconds, judged.as_ref()))?;
+        writeln!(out, "{}", title(&seconds(*elapsed_seconds), *left_seconds, validation.as_ref()))?;
         writeln!(out, "{}", table(jobs))
     }
 }

@@ -30,7 +30,7 @@ fn write(report: &ValueReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  NLPD       {:.4}", report.nlpd)?;
     writeln!(out, "  coverage   {:.1} % of values inside 90 % intervals", 100.0 * report.coverage90)?;
     match report.nmse {
-        Some(nmse) => writeln!(out, "  NMSE       {nmse:.4} (1 is answering with the mean)"),
+        Some(nmse) => writeln!(out, "  NMSE       {nmse:.4} (1 is predicting the mean)"),
         None => Ok(()),
     }
 }
@@ -60,15 +60,12 @@ impl Show for FitValuesResult {
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
             write(report, out)?;
         } else {
-            writeln!(
-                out,
-                "not judged: give --test DATA, or --holdout SHARE to keep rows out of the training"
-            )?;
+            writeln!(out, "no metrics: give --test DATA, or --holdout SHARE to hold rows out")?;
         }
         match &self.out {
             Some(path) => {
                 let rows =
-                    if self.rows_remembered.is_some() { " with its rows, ready to learn more" } else { "" };
+                    if self.rows_retained.is_some() { " with its rows, ready to learn more" } else { "" };
                 writeln!(out, "saved to {}{rows} ({})", path.display(), size(self.bytes))
             }
             None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(self.bytes)),
@@ -80,7 +77,7 @@ impl Show for EvaluateValuesResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let each = self.seconds.predict / self.rows.max(1) as f64;
         let all = seconds(self.seconds.predict);
-        writeln!(out, "{} rows answered in {all} ({} a row):", count(self.rows as u64), seconds(each))?;
+        writeln!(out, "{} rows predicted in {all} ({} a row):", count(self.rows as u64), seconds(each))?;
         write(&self.metrics, out)
     }
 }
@@ -90,7 +87,7 @@ impl Show for UpdateValuesResult {
         let took = seconds(self.seconds);
         writeln!(out, "{} rows learnt in {took}; {} active rows", count(self.rows), self.inside.active_rows)?;
         if let Some(report) = &self.prequential {
-            writeln!(out, "answers given before each row was learnt:")?;
+            writeln!(out, "prequential (each row predicted before it was learnt):")?;
             write(report, out)?;
         }
         if let Some(report) = &self.metrics {
@@ -113,16 +110,16 @@ impl Show for ValueModelInfo {
             self.format_version,
         )?;
         if let Some(target) = &self.schema.target {
-            writeln!(out, "answers with {target}")?;
+            writeln!(out, "predicts {target}")?;
         }
         let columns: Vec<String> = self.schema.columns.iter().map(|column| column.name.clone()).collect();
         writeln!(out, "{} columns: {}", columns.len(), super::info::list(&columns, 12))?;
-        match (self.rows_learnt, self.rows_remembered) {
-            (Some(learnt), Some(remembered)) => {
-                let (learnt, remembered) = (count(learnt), count(remembered as u64));
-                writeln!(out, "keeps learning: {learnt} rows learnt, {remembered} remembered")?;
+        match (self.rows_learnt, self.rows_retained) {
+            (Some(learnt), Some(retained)) => {
+                let (learnt, retained) = (count(learnt), count(retained as u64));
+                writeln!(out, "keeps learning: {learnt} rows learnt, {retained} retained")?;
             }
-            _ => writeln!(out, "saved without its rows: it answers, but cannot go on learning")?,
+            _ => writeln!(out, "saved without its rows: it predicts, but cannot learn more")?,
         }
         let params = serde_json::to_value(&self.params).map_err(io::Error::other)?;
         if let serde_json::Value::Object(params) = params {

@@ -1,6 +1,6 @@
 //! What the leaves of a tree that learns count, and when they are due to be split.
 
-use super::{LiveTree, Soil};
+use super::{LiveTree, OnlineRows};
 use crate::online::lists::Spot;
 use crate::tree::{Link, Target};
 
@@ -9,15 +9,15 @@ const DUE: f32 = 12.0;
 
 impl LiveTree {
     /// A leaf of the rows on a spot's list.
-    pub(super) fn count<C>(&mut self, spot: Spot, soil: &Soil<'_, C>) -> Link {
+    pub(super) fn count<C>(&mut self, spot: Spot, online_rows: &OnlineRows<'_, C>) -> Link {
         let mut rows: Vec<u32> = self.lists.rows(spot).collect();
         // Sums of weights must not depend on how the rows came here.
-        soil.sort(&mut rows);
+        online_rows.sort(&mut rows);
         let mut weights: Vec<(usize, f64)> = Vec::new();
         for slot in rows {
-            let class = soil.class(slot);
-            let weight = soil.ground.row_weights.map_or(1.0, |w| f64::from(w[slot as usize]))
-                * soil.ground.class_weights[class];
+            let class = online_rows.class(slot);
+            let weight = online_rows.input.row_weights.map_or(1.0, |w| f64::from(w[slot as usize]))
+                * online_rows.input.class_weights[class];
             match weights.last_mut() {
                 Some(last) if last.0 == class => last.1 += weight,
                 _ => weights.push((class, weight)),
@@ -88,7 +88,7 @@ impl LiveTree {
 
     /// Whether a leaf has enough rows of other classes to be split.
     #[inline]
-    pub(super) fn is_due<C>(&self, leaf: Link, soil: &Soil<'_, C>) -> bool {
+    pub(super) fn is_due<C>(&self, leaf: Link, online_rows: &OnlineRows<'_, C>) -> bool {
         let Target::Listed(at) = leaf.target() else { return false };
         let head = self.tree.leaves[at];
         if head.class < 2 {
@@ -99,7 +99,7 @@ impl LiveTree {
             .fold(0.0, |most, e| e.weight.max(most));
         let others = head.weight - most;
         others * DUE >= head.weight
-            && (soil.ground.noise == 0.0
-                || soil.ground.is_worth_splitting(f64::from(others), f64::from(head.weight)))
+            && (online_rows.input.noise == 0.0
+                || online_rows.input.is_worth_splitting(f64::from(others), f64::from(head.weight)))
     }
 }

@@ -16,7 +16,7 @@ impl LiveTree {
         }
     }
 
-    /// Rewrites the tree: nothing dead or empty, the larger child of each split next to it. What it answers stays the same.
+    /// Rewrites the tree: nothing dead or empty, the larger child of each split next to it. Its predictions stay the same.
     pub(in crate::online) fn put_in_order(&mut self) {
         if self.is_ordered {
             return;

@@ -7,11 +7,11 @@ use super::super::screen::TOLERANCE;
 use super::super::site::Site;
 use super::{Ahead, Few, Pick, Search};
 
-/// A label that says less than this is not worth a place.
+/// A row with a smaller information gain does not become active.
 const LEAST_ENTROPY: f64 = 1e-6;
 
 impl Search<'_, '_> {
-    /// Chooses rows ahead; none if there are enough, nothing more is said, or the budget is spent. One row at least is chosen in all.
+    /// Chooses rows ahead; none if there are enough, no row has any gain, or the budget is spent. One row at least is chosen in all.
     pub(in super::super) fn choose_ahead(&mut self, par: &Par, budget: &Budget) -> Option<Ahead> {
         let k = self.picks.len();
         if k >= self.width || (k > 0 && budget.spent().is_some()) {
@@ -22,7 +22,7 @@ impl Search<'_, '_> {
         let mut few = self.contenders(if self.has_few() { n } else { self.n_contenders }, n_steps, par);
         let mut chosen = self.choose(&mut few, n_steps, budget);
         if chosen.is_empty() && self.options.n_candidates > 0 {
-            // None of the rows drawn says anything; others may.
+            // None of the rows drawn has any gain; others may.
             few = self.gather((0..n).collect(), 1, Vec::new());
             chosen = self.choose(&mut few, 1, budget);
         }

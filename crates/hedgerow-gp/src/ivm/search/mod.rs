@@ -1,4 +1,4 @@
-//! Choosing active rows one at a time, each the most telling of all (spec 000, A16), without going through all rows each time.
+//! Choosing active rows one at a time, each by the largest information gain (Lawrence et al., 2003), without a pass over all rows each time.
 //!
 //! After a row has joined, means and variances of all others change, and the next choice needs them all. Going through them takes as
 //! long as reading all that is known about them from memory. So several choices are made ahead among a few contenders, the rows
@@ -6,7 +6,7 @@
 //! out to have been more telling than what was chosen, the choices from there on are taken back. What comes out is what
 //! a search through all rows each time would choose.
 //!
-//! All this runs in single precision. What the machine is made of, the sites of the rows chosen, is computed in double
+//! All this runs in single precision. What the IVM is made of, the sites of the rows chosen, is computed in double
 //! precision. `contenders` finds the rows that compete, `ahead` chooses among them, `catch_up` lets all others follow and looks back.
 
 mod ahead;
@@ -101,15 +101,10 @@ struct Few {
 }
 
 impl Paused {
-    /// The beginning of a search in which some rows cannot be chosen, with room for so many active rows.
-    pub(super) fn new(
-        diagonal: &[f64],
-        noise: f64,
-        bias: f64,
-        options: &IvmOptions,
-        is_out: Vec<bool>,
-    ) -> Self {
-        let (n, width) = (diagonal.len(), options.n_active);
+    /// The beginning of a search.
+    pub(super) fn new(diagonal: &[f64], noise: f64, bias: f64, options: &IvmOptions) -> Self {
+        let n = diagonal.len();
+        let width = options.n_active.min(n);
         Self {
             bias,
             width,
@@ -117,7 +112,7 @@ impl Paused {
             variance: diagonal.iter().map(|v| (v + noise) as f32).collect(),
             penalty: vec![0.0; n],
             m: vec![0.0; n * width],
-            is_out,
+            is_out: vec![false; n],
             picks: Vec::new(),
             // A pass over all rows for each of the first few would take as long as one for all of them.
             n_ahead: FIRST_AHEAD,
@@ -211,7 +206,7 @@ impl<'a, 'x> Search<'a, 'x> {
         self.has_few
     }
 
-    /// The class that the next row must have, where classes are kept in balance (spec 000, A20).
+    /// The class that the next row must have, where classes are kept in balance.
     fn wanted(&self, ahead: &[Pick]) -> Option<f64> {
         if !self.options.balance {
             return None;

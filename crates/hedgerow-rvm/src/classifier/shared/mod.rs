@@ -46,7 +46,7 @@ impl Shared {
     ) -> Array2<f64> {
         let covariances = basis.kernel.cross(x, centers, &Par::sequential());
         let is_known = |class: usize| known.binary_search(&class).is_ok();
-        self.scores.answers(&covariances, &self.calibration, n_classes, is_known)
+        self.scores.predict(&covariances, &self.calibration, n_classes, is_known)
     }
 
     /// Bytes in memory.

@@ -128,8 +128,13 @@ fn nothing_measured_says_so() {
     };
     let html = page.to_html();
     Markup::check(&html);
-    for words in ["No points", "Nothing was asked", "No rows were judged", "No column", "Nothing was counted"]
-    {
+    for words in [
+        "No points",
+        "No predictions were made",
+        "No rows were evaluated",
+        "No column",
+        "Nothing was counted",
+    ] {
         assert!(html.contains(words), "{words}");
     }
 }

@@ -7,7 +7,7 @@ use ndarray::Array2;
 
 use super::super::*;
 
-/// A name that somebody might give a column to see what happens.
+/// A hostile name of a column.
 pub(super) const NASTY: &str = "\"'><script>alert(1)</script><b onclick=\"x\">&amp;\u{0}\n";
 
 /// A page with every section, whose texts all are or contain `text`.
@@ -30,7 +30,7 @@ pub(super) fn everything(text: &str) -> Page {
     }
     for row in &mut page.uncertain {
         row.truth = Some(text.into());
-        row.answer.iter_mut().for_each(|a| a.0 = text.into());
+        row.prediction.iter_mut().for_each(|a| a.0 = text.into());
     }
     if let Some(importances) = &mut page.importances {
         importances.meaning = text.into();
@@ -48,18 +48,19 @@ pub(super) fn everything(text: &str) -> Page {
     page
 }
 
-/// A page about images with `side` pixels a side, with random answers.
+/// A page about images with `side` pixels a side, with random predictions.
 pub(super) fn digits_like(side: usize) -> Page {
     let mut rng = Rng::new(1, Purpose::Data, 0);
     let mut schema = Schema::unnamed(side * side);
     schema.image = Some([side, side]);
     schema.labels = LabelTable::from((0..10).map(|c| c.to_string()).collect::<Vec<_>>());
     let features = Array2::from_shape_fn((80, side * side), |_| rng.below(256) as f32);
-    let (proba, truth) = answers(&mut rng, 80, 10);
+    let (proba, truth) = predictions(&mut rng, 80, 10);
     let mut page = Page::default();
     let features = Features::from_view(features.view());
-    let answers = Answers { features: Some(&features), ..Answers::new(proba.view(), &truth, &schema) };
-    page.judge(&answers).unwrap();
+    let predictions =
+        Predictions { features: Some(&features), ..Predictions::new(proba.view(), &truth, &schema) };
+    page.evaluate(&predictions).unwrap();
     let importances: Vec<f64> = (0..side * side).map(|_| rng.unit()).collect();
     page.importances = Some(Importances::new("what it is", &schema, &importances));
     page.curve = Some(curve("x", 200));
@@ -71,8 +72,8 @@ pub(super) fn tabular(text: &str) -> Page {
     let values = (0..9).map(|n| (format!("{text}{n}"), text.to_string())).collect();
     let row = UncertainRow {
         row: 7,
-        answer: vec![(text.into(), 0.6), ("b".into(), 0.4)],
-        sureness: 0.03,
+        prediction: vec![(text.into(), 0.6), ("b".into(), 0.4)],
+        certainty: 0.03,
         look: Look::Values(values),
         ..UncertainRow::default()
     };
@@ -107,8 +108,8 @@ pub(super) fn extreme(n_classes: usize, text: &str) -> Page {
     };
     let row = UncertainRow {
         row: u64::MAX,
-        answer: vec![(text.into(), f64::NAN)],
-        sureness: f64::NAN,
+        prediction: vec![(text.into(), f64::NAN)],
+        certainty: f64::NAN,
         look: Look::Picture(Picture { size: [500, 3], values: vec![f32::NAN; 5], range: [0.0, 0.0] }),
         ..UncertainRow::default()
     };
@@ -171,7 +172,7 @@ fn curve(text: &str, n_points: u64) -> LearningCurve {
 }
 
 /// Random probabilities and labels.
-fn answers(rng: &mut Rng, n_rows: usize, n_classes: usize) -> (Array2<f64>, Vec<ClassId>) {
+fn predictions(rng: &mut Rng, n_rows: usize, n_classes: usize) -> (Array2<f64>, Vec<ClassId>) {
     let mut proba = Array2::from_shape_fn((n_rows, n_classes), |_| rng.unit().powi(4));
     for mut row in proba.rows_mut() {
         let sum = row.sum();

@@ -1,0 +1,337 @@
+//! Maintenance: replacing trees that are worse than new ones, and calibrating on the newest predictions.
+//!
+//! Trees are ranked by their prequential predictions. New trees are grown without half of the newest rows and evaluated on those: accuracy on
+//! rows that a tree has learnt is no rank. Each of the measured accuracies has its error, and the worst of a hundred is mostly the unluckiest:
+//! so accuracies are shrunk towards their mean, by the share of their variance that chance explains. A new tree must beat the shrunk
+//! accuracy of the worst.
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Progress, Training, Update};
+
+use super::live::{LiveTree, OnlineRows};
+use super::pool::Values;
+use super::window::{self, Record};
+use super::{BLOCK, Birth, OnlineForest};
+use crate::calibration::{self, Calibration, WeightedPredictions, prior_shift};
+use crate::codes::Code;
+use crate::grow::{Grown, GrowthInput, LeafRows, Matrix, grow, on_grid};
+use crate::params::ClassWeights;
+use crate::tree::Value;
+
+/// Fewest held-out rows to evaluate new trees on.
+const LEAST_HELD_OUT: usize = 16;
+
+impl OnlineForest {
+    /// Handles drift alarms, replaces trees and calibrates, each if it is due.
+    pub(super) fn maintain(&mut self, training: &Training<'_>, update: &mut Update) {
+        let drift = self.detector.take();
+        update.drifts.extend(drift);
+        let calibrates =
+            self.seen - self.calibrated_at >= (self.pool.n_rows() as u64 / 2).max(8 * *BLOCK.start());
+        let has_changed = self.forget_what_harms(calibrates, training, update);
+        self.noise = self.detector.error().min(0.5);
+        if self.arms.decide() {
+            self.grow_all_anew(training);
+        }
+        let n_rows = self.pool.n_rows();
+        let n_new = (self.seen - self.kept_up_at) as usize;
+        if has_changed || n_new >= (n_rows / 4).max(*BLOCK.start() as usize) {
+            self.kept_up_at = self.seen;
+            self.weigh_classes(training);
+            let doublings = libm::log2(1.0 + n_new as f64 / (n_rows.saturating_sub(n_new)).max(1) as f64);
+            self.replace_trees((self.forest.params.replace * doublings).min(1.0), training, update);
+        }
+        if has_changed || calibrates {
+            self.calibrated_at = self.seen;
+            self.calibrate(training);
+        }
+    }
+
+    /// Balanced class weights follow the pool.
+    fn weigh_classes(&mut self, training: &Training<'_>) {
+        if self.forest.params.class_weights != ClassWeights::Balanced {
+            return;
+        }
+        let counts: Vec<usize> = self.pool.class_counts().collect();
+        let present = counts.iter().filter(|&&n| n > 0).count() as f64;
+        for (weight, &n) in self.class_weights.iter_mut().zip(&counts) {
+            *weight = self.pool.n_rows() as f64 / (present * n.max(1) as f64);
+        }
+        let mut live = std::mem::take(&mut self.live);
+        match &self.pool.values {
+            Values::Bytes(values) => {
+                self.with_online_rows(values, |online_rows| recount(&mut live, online_rows, training));
+            }
+            Values::Reals(values) => {
+                self.with_online_rows(values, |online_rows| recount(&mut live, online_rows, training));
+            }
+        }
+        self.live = live;
+    }
+
+    /// Grows new trees, as many as a share of those there are, and puts each in the place of the worst if it is better. Where
+    /// less than half of the new ones were, half as many are tried the next time.
+    fn replace_trees(&mut self, share: f64, training: &Training<'_>, update: &mut Update) {
+        let newest = self.seen.saturating_sub((window::ROWS as u64).min(self.pool.n_rows() as u64 / 3));
+        let held = self.held_out_rows(newest);
+        if share == 0.0 || held.len() < LEAST_HELD_OUT || training.budget.spent().is_some() {
+            return;
+        }
+        let mask = self.mask(&held);
+        let n = n_new_trees(share * self.replacement_rate * self.live.len() as f64);
+        let worst = self.worst_first(&mask, n);
+        let rows = self.pool.by_class();
+        let new_trees = self.grow_new_trees(worst.len(), &rows, &held, training);
+        let n_better = self.put_better_ones_in_place(&worst, new_trees, &mask);
+        update.n_tried += n;
+        update.n_replaced += n_better;
+        training.observer.progress(Progress { done: n, total: Some(n), accuracy: None });
+        self.replacement_rate =
+            if 2 * n_better < n { self.replacement_rate / 2.0 } else { self.replacement_rate * 2.0 };
+        self.replacement_rate = self.replacement_rate.clamp(1.0 / 16.0, 1.0);
+    }
+
+    /// Places of the trees of which the least is expected, at most so many.
+    fn worst_first(&self, mask: &window::Mask, n: usize) -> Vec<usize> {
+        let expected = expected(&self.standings(mask));
+        let mut order: Vec<usize> = (0..expected.len()).collect();
+        order.sort_by(|&a, &b| expected[a].total_cmp(&expected[b]));
+        order.truncate(n);
+        order
+    }
+
+    /// How the trees did on the rows of a mask, and how old they are: how often the pool has doubled since they were grown.
+    fn standings(&self, mask: &window::Mask) -> Vec<Standing> {
+        let n_rows = self.pool.n_rows() as f64;
+        let age = |birth: &Birth| libm::log2(n_rows / (birth.n_rows as f64).clamp(8.0, n_rows.max(8.0)));
+        let trees = self.records.iter().zip(&self.births);
+        trees.map(|(record, birth)| Standing::new(record, mask, age(birth))).collect()
+    }
+
+    /// Puts each new tree in the place it was grown for, if more is expected of it, and returns how many there were.
+    fn put_better_ones_in_place(
+        &mut self,
+        places: &[usize],
+        new_trees: Vec<(Grown, LiveTree, Record)>,
+        mask: &window::Mask,
+    ) -> usize {
+        let mut trees = self.standings(mask);
+        trees.extend(new_trees.iter().map(|(_, _, record)| Standing::new(record, mask, 0.0)));
+        let expected = expected(&trees);
+        let mut n_better = 0;
+        for (i, ((grown, live, record), &place)) in new_trees.into_iter().zip(places).enumerate() {
+            if expected[self.live.len() + i] > expected[place] {
+                self.put_in_place(place, grown, live, record);
+                n_better += 1;
+            }
+        }
+        n_better
+    }
+
+    /// Grows all trees anew from the rows there are.
+    pub(super) fn grow_all_anew(&mut self, training: &Training<'_>) {
+        let rows = self.pool.by_class();
+        let new_trees = self.grow_new_trees(self.live.len(), &rows, &[], training);
+        for (place, (grown, live, record)) in new_trees.into_iter().enumerate() {
+            self.put_in_place(place, grown, live, record);
+        }
+    }
+
+    /// Held-out rows that new trees are evaluated on before they learn them: half of the newest ones in the pool, none
+    /// older than `since`.
+    pub(super) fn held_out_rows(&self, since: u64) -> Vec<u32> {
+        let since = since.max(self.seen.saturating_sub(window::ROWS as u64));
+        let mut rng = Rng::new(self.forest.params.seed, Purpose::Validation, self.seen);
+        let mut slots: Vec<u32> =
+            self.pool.by_class().into_iter().filter(|&slot| self.pool.ages[slot as usize] >= since).collect();
+        slots.sort_unstable_by_key(|&slot| self.pool.ages[slot as usize]);
+        slots.retain(|_| rng.below(2) == 0);
+        slots
+    }
+
+    /// Rows as a set of the newest ones.
+    pub(super) fn mask(&self, slots: &[u32]) -> window::Mask {
+        let mut mask = window::no_rows();
+        for &slot in slots {
+            window::add_row(&mut mask, self.pool.ages[slot as usize]);
+        }
+        mask
+    }
+
+    /// Grows so many new trees from rows grouped by class.
+    pub(super) fn grow_new_trees(
+        &mut self,
+        n: usize,
+        rows: &[u32],
+        held: &[u32],
+        training: &Training<'_>,
+    ) -> Vec<(Grown, LiveTree, Record)> {
+        let mut times = vec![1_u8; self.pool.n_slots()];
+        for &slot in held {
+            times[slot as usize] = 0;
+        }
+        let births: Vec<Birth> = (self.next_serial..)
+            .take(n)
+            .map(|serial| Birth {
+                serial,
+                n_rows: rows.len() as u64,
+                is_tolerant: self.arms.is_tolerant(serial),
+            })
+            .collect();
+        self.next_serial += n as u64;
+        self.turned.follow(&mut self.pool, training.budget.bytes.is_none(), training.par);
+        match &self.pool.values {
+            Values::Bytes(values) => {
+                let (by_column, room) = self.turned.bytes_by_column();
+                let matrix = Matrix { by_row: values, by_column, room };
+                self.with_online_rows(values, |online_rows| {
+                    grow_and_evaluate(&births, rows, &times, matrix, online_rows, training)
+                })
+            }
+            Values::Reals(values) => {
+                let (by_column, room) = self.turned.reals_by_column();
+                let matrix = Matrix { by_row: values, by_column, room };
+                self.with_online_rows(values, |online_rows| {
+                    grow_and_evaluate(&births, rows, &times, matrix, online_rows, training)
+                })
+            }
+        }
+    }
+
+    fn put_in_place(&mut self, place: usize, grown: Grown, live: LiveTree, record: Record) {
+        let share = 1.0 / self.live.len() as f64;
+        for (sum, gain) in self.forest.gains.iter_mut().zip(&grown.gains) {
+            *sum = on_grid(*sum * (1.0 - share)) + gain;
+        }
+        self.births[place] = live.birth;
+        self.live[place] = live;
+        self.records[place] = record;
+    }
+
+    /// Fits leaf weight, calibration and prior shift to the newest predictions.
+    fn calibrate(&mut self, training: &Training<'_>) {
+        let calibrates = self.forest.params.calibrate;
+        if !calibrates && self.leaf_weights.len() == 1 {
+            return;
+        }
+        let (predictions, labels) = self.window.predictions(self.leaf_weights.len(), self.pool.n_classes());
+        let weights: Vec<f64> = labels.iter().map(|class| self.class_weights[class.index()]).collect();
+        let weight = |row: usize| weights[row];
+        let (earlier, seed) = (self.forest.calibration, self.forest.params.seed);
+        let task = WeightedPredictions {
+            whole: &predictions,
+            half: &[],
+            labels: &labels,
+            weights: &weights,
+            n_trees: self.live.len(),
+        };
+        let (chosen, near) = calibration::choose(task, self.chosen_leaf_weight(), earlier, training.par);
+        self.forest.leaf_weight = self.leaf_weights[chosen].clone();
+        if calibrates {
+            // First the votes are calibrated, rows of each class counting the same; then the prior is shifted.
+            let counts = |row: usize| if weight(row) > 0.0 { 1.0 } else { 0.0 };
+            self.forest.calibration =
+                Calibration::fit(&predictions[chosen], &labels, counts, near, seed, training.par);
+            let class_weights = self.weights_of_classes();
+            let found = self.forest.calibration.as_ref();
+            self.forest.prior_shift =
+                prior_shift::fit(&predictions[chosen], &labels, |_| 1.0, &class_weights, found);
+        }
+    }
+
+    /// Class weights of predictions: as asked for or, balanced, as much less as they have more rows in the pool.
+    fn weights_of_classes(&self) -> Vec<f64> {
+        if self.forest.params.class_weights != ClassWeights::Balanced {
+            return self.class_weights.clone();
+        }
+        let mean = self.pool.n_rows() as f64 / self.pool.n_classes().max(1) as f64;
+        self.pool.class_counts().map(|n| mean / n.max(1) as f64).collect()
+    }
+}
+
+/// About so many trees, at least one, and an even number of many, so that two threads have the same to do.
+fn n_new_trees(wanted: f64) -> usize {
+    if wanted < 4.0 { libm::ceil(wanted).max(1.0) as usize } else { 2 * libm::round(wanted / 2.0) as usize }
+}
+
+/// How a tree did on rows it had not seen, and how old it is.
+struct Standing {
+    predicted: f64,
+    right: f64,
+    age: f64,
+}
+
+impl Standing {
+    fn new(record: &Record, mask: &window::Mask, age: f64) -> Self {
+        let (predicted, right) = record.counts(Some(mask));
+        Self { predicted: f64::from(predicted), right: f64::from(right), age }
+    }
+}
+
+/// The accuracy to expect of each tree; empty if there are no predictions.
+fn expected(trees: &[Standing]) -> Vec<f64> {
+    let sum = |of: &dyn Fn(&Standing) -> f64| trees.iter().map(of).sum::<f64>();
+    let predicted = sum(&|t| t.predicted);
+    if predicted == 0.0 {
+        return Vec::new();
+    }
+    // A line through accuracy over age; trees do not get better with age.
+    let mean = sum(&|t| t.right) / predicted;
+    let mean_age = sum(&|t| t.predicted * t.age) / predicted;
+    let accuracy = |t: &Standing| if t.predicted > 0.0 { t.right / t.predicted } else { mean };
+    let spread_of_ages = sum(&|t| t.predicted * (t.age - mean_age).powi(2));
+    let together = sum(&|t| t.predicted * (t.age - mean_age) * (accuracy(t) - mean));
+    let slope = if spread_of_ages > 0.0 { (together / spread_of_ages).min(0.0) } else { 0.0 };
+    let line = |t: &Standing| mean + slope * (t.age - mean_age);
+    let n = trees.len() as f64;
+    let spread = sum(&|t| (accuracy(t) - line(t)).powi(2)) / n;
+    let chance = mean * (1.0 - mean) / (predicted / n);
+    let kept = if spread > chance { 1.0 - chance / spread } else { 0.0 };
+    trees.iter().map(|t| line(t) + kept * (accuracy(t) - line(t))).collect()
+}
+
+fn recount<C: Code>(live: &mut [LiveTree], online_rows: &OnlineRows<'_, C>, training: &Training<'_>) {
+    training.par.for_chunks(live, 1, |_, live| live.iter_mut().for_each(|live| live.recount(online_rows)));
+}
+
+/// Grows trees on all rows and evaluates them on the held-out rows, which they learn last.
+fn grow_and_evaluate<C: Code + Value>(
+    births: &[Birth],
+    rows: &[u32],
+    times: &[u8],
+    matrix: Matrix<'_, C>,
+    online_rows: &OnlineRows<'_, C>,
+    training: &Training<'_>,
+) -> Vec<(Grown, LiveTree, Record)> {
+    training.par.map(births.len(), |i| {
+        let input = online_rows.input.tolerating(births[i].is_tolerant);
+        let input = GrowthInput { by_class: rows, votes_for_left_out: true, learn: true, ..input };
+        let rng = Rng::new(online_rows.seed, Purpose::Tree, births[i].serial);
+        let mut grown = grow(&input, matrix, times, rng);
+        let mut record = Record::default();
+        grown.left_out_votes.visit(|rows, _, shares| {
+            let favorite = largest_share(shares);
+            for &slot in rows {
+                record.note(
+                    online_rows.ages[slot as usize],
+                    online_rows.input.classes[slot as usize] == favorite,
+                );
+            }
+        });
+        let tree = std::mem::take(&mut grown.tree);
+        let live = LiveTree::grown(tree, &grown.leaf_rows, births[i], online_rows);
+        grown.leaf_rows = LeafRows::default();
+        (grown, live, record)
+    })
+}
+
+/// The class with the largest share; of equals, the first.
+fn largest_share(shares: &[(u16, f32)]) -> u16 {
+    let mut favorite = (0, 0.0);
+    for &(class, share) in shares {
+        if share > favorite.1 {
+            favorite = (class, share);
+        }
+    }
+    favorite.0
+}

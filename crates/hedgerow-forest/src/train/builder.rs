@@ -1,0 +1,128 @@
+//! Rows made ready for trees, and the growth of one tree from them: the same for all trees of a forest, but for their numbers.
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Error, Par, Result};
+
+use super::class_weights;
+use crate::codes::{CodeMatrix, Codes, Turned};
+use crate::grow::{Grown, GrowthInput, Matrix, grow};
+use crate::params::ForestParams;
+use crate::tree::Tree;
+
+/// Grows the trees of a forest, in any order and on any thread: same number, same tree.
+pub struct TreeBuilder {
+    pub(super) data: Dataset,
+    pub(super) params: ForestParams,
+    pub(super) class_weights: Vec<f64>,
+    codes: Codes,
+    turned: Turned,
+    constant: Vec<u32>,
+    by_class: Vec<u32>,
+    classes: Vec<u16>,
+}
+
+/// What the growth of a tree must keep to.
+#[derive(Clone, Copy)]
+pub(super) struct Growth<'a> {
+    pub(super) budget: &'a Budget,
+    pub(super) max_bytes: usize,
+    /// Whether rows that the tree leaves out get predictions.
+    pub(super) predicts_left_out: bool,
+}
+
+impl TreeBuilder {
+    /// Encodes the rows.
+    pub fn new(data: &Dataset, params: &Checked<ForestParams>, par: &Par) -> Result<Self> {
+        Self::with_layout(data, params.get(), false, par)
+    }
+
+    /// The same; where memory is short, without the copy by column that makes searches faster.
+    pub(super) fn with_layout(
+        data: &Dataset,
+        params: &ForestParams,
+        is_tight: bool,
+        par: &Par,
+    ) -> Result<Self> {
+        data.check_trainable()?;
+        let n_rows = data.n_rows();
+        if n_rows > u32::MAX as usize {
+            return Err(Error::Shape { what: "rows (at most)", expected: u32::MAX as usize, got: n_rows });
+        }
+        let class_weights = class_weights(data, params)?;
+        let counts = |&row: &u32| {
+            let row = row as usize;
+            class_weights[data.labels[row].index()] > 0.0
+                && data.weights.as_ref().is_none_or(|w| w[row] > 0.0)
+        };
+        let mut by_class: Vec<u32> = (0..n_rows as u32).filter(counts).collect();
+        by_class.sort_by_key(|&row| data.labels[row as usize]);
+        let label = |row: Option<&u32>| row.map(|&row| data.labels[row as usize]);
+        if label(by_class.first()) == label(by_class.last()) {
+            return Err(DataProblem::NoWeight.into());
+        }
+        let codes = Codes::new(data, par);
+        Ok(Self {
+            constant: codes.constant_columns(),
+            turned: if is_tight { Turned::Bytes(Vec::new()) } else { codes.turned(par) },
+            codes,
+            by_class,
+            classes: data.labels.iter().map(|c| c.0 as u16).collect(),
+            class_weights,
+            params: params.clone(),
+            data: data.clone(),
+        })
+    }
+
+    /// The tree of a number.
+    pub fn tree(&self, number: usize) -> Tree {
+        let growth = Growth { budget: &Budget::open(), max_bytes: usize::MAX, predicts_left_out: false };
+        self.grow(number, growth).tree
+    }
+
+    /// The weight of a row, and the same times that of its class.
+    pub(super) fn weights(&self, row: usize) -> [f64; 2] {
+        let of_row = self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
+        [of_row, of_row * self.class_weights[self.data.labels[row].index()]]
+    }
+
+    /// Grows the tree of a number.
+    pub(super) fn grow(&self, number: usize, growth: Growth<'_>) -> Grown {
+        let (params, n_rows) = (&self.params, self.data.n_rows());
+        let mut bag_rng = Rng::new(params.seed, Purpose::Bag, number as u64);
+        let mut times = params.bagging.draw(n_rows, &mut bag_rng);
+        if self.by_class.iter().all(|&row| times[row as usize] == 0) {
+            // A bag in which no row counts: such a tree takes all rows that do.
+            self.by_class.iter().for_each(|&row| times[row as usize] = 1);
+        }
+        let input = GrowthInput {
+            columns: &self.codes.columns,
+            constant: &self.constant,
+            by_class: &self.by_class,
+            classes: &self.classes,
+            row_weights: self.data.weights.as_deref(),
+            class_weights: &self.class_weights,
+            params,
+            budget: growth.budget,
+            max_bytes: growth.max_bytes,
+            votes_for_left_out: growth.predicts_left_out,
+            learn: params.learn_left_out && params.bagging.is_most_of(n_rows),
+            tell_leaves: false,
+            noise: 0.0,
+        };
+        let rng = Rng::new(params.seed, Purpose::Tree, number as u64);
+        match (&self.codes.matrix, &self.turned) {
+            (CodeMatrix::Bytes(by_row), Turned::Bytes(by_column)) => {
+                grow(&input, Matrix { by_row, by_column, room: n_rows }, &times, rng)
+            }
+            (CodeMatrix::Bytes(by_row), Turned::Words(_)) => {
+                grow(&input, Matrix::of_rows(by_row), &times, rng)
+            }
+            (CodeMatrix::Words(by_row), Turned::Words(by_column)) => {
+                grow(&input, Matrix { by_row, by_column, room: n_rows }, &times, rng)
+            }
+            (CodeMatrix::Words(by_row), Turned::Bytes(_)) => {
+                grow(&input, Matrix::of_rows(by_row), &times, rng)
+            }
+        }
+    }
+}

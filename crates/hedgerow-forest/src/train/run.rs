@@ -1,0 +1,383 @@
+//! The training run of a forest: trees one after the other, or many at a time, on any thread.
+//!
+//! Trees are numbered, and what a tree is depends on its number alone. They are counted in the order of their numbers, whenever they come:
+//! sums of floats depend on the order, and so the forest does not depend on who grew which tree when.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use hedgerow_core::{
+    Budget, Candidate, Checked, Dataset, Delta, Effort, Error, JobState, JobStatus, ModelTask, OutOfSample,
+    Progress, Result, Source, Step, StopReason, Training, TrainingRun,
+};
+
+use ndarray::Axis;
+
+use super::builder::{Growth, TreeBuilder};
+use super::limits::{Limiter, Patience};
+use super::oob::{OutOfBag, Tally};
+use super::{Fitted, ROUND};
+use crate::bag::Bagging;
+use crate::calibration::{Calibration, prior_shift};
+use crate::forest::Forest;
+use crate::grow::Grown;
+use crate::leaf_weight::LeafWeight;
+use crate::params::ForestParams;
+use crate::tree::Tree;
+
+/// A forest in training.
+pub struct ForestRun {
+    builder: Arc<TreeBuilder>,
+    limiter: Limiter,
+    patience: Patience,
+    /// Trees that are grown side by side, each by a job of its own.
+    lanes: usize,
+    is_dropped: Vec<bool>,
+    goal: usize,
+    /// Whether the clock may end the work: then few trees are grown between two looks at it.
+    is_timed: bool,
+    /// The number of the next tree to grow, and of the next to count.
+    next: usize,
+    settled: usize,
+    /// The numbers of the trees that each job is growing.
+    in_flight: BTreeMap<usize, Range<usize>>,
+    /// Trees that wait for others before them; none where a tree was lost.
+    waiting: BTreeMap<usize, Option<Grown>>,
+    trees: Vec<Arc<Tree>>,
+    gains: Vec<f64>,
+    oob: Option<Arc<Tally>>,
+    accuracy: Option<f64>,
+    stop: Option<StopReason>,
+}
+
+impl ForestRun {
+    /// Makes rows ready. `lanes` trees may be grown side by side.
+    pub fn new(
+        data: &Dataset,
+        params: &Checked<ForestParams>,
+        lanes: usize,
+        training: &Training<'_>,
+    ) -> Result<Self> {
+        data.check_trainable()?;
+        let (params, budget, lanes) = (params.get(), training.budget, lanes.max(1));
+        let limiter = Limiter::new(budget, data, params, lanes)?;
+        let builder = TreeBuilder::with_layout(data, params, limiter.is_tight(), training.par)?;
+        let has_oob = params.bagging != Bagging::All && limiter.allows_oob();
+        Ok(Self {
+            builder: Arc::new(builder),
+            patience: Patience::new(params.patience),
+            lanes,
+            is_dropped: vec![false; lanes],
+            goal: match (params.n_trees, budget.rounds) {
+                (0, rounds) => rounds.unwrap_or(usize::MAX),
+                (trees, rounds) => trees.min(rounds.unwrap_or(trees)),
+            },
+            is_timed: budget.deadline.is_some(),
+            next: 0,
+            settled: 0,
+            in_flight: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            trees: Vec::new(),
+            gains: vec![0.0; data.schema.n_features()],
+            oob: has_oob.then(|| Arc::new(Tally::new(data.n_rows(), data.schema.n_classes(), params))),
+            limiter,
+            accuracy: None,
+            stop: None,
+        })
+    }
+
+    /// Fails for a forest that would grow without end.
+    pub fn check_ends(params: &ForestParams, budget: &Budget) -> Result<()> {
+        let is_limited = budget.deadline.is_some() || budget.bytes.is_some() || budget.rounds.is_some();
+        if params.n_trees > 0 || params.patience > 0 || is_limited {
+            return Ok(());
+        }
+        Err(Error::param("n_trees", "1 or more, unless time, memory or patience is limited", 0))
+    }
+
+    /// Trees so far.
+    pub fn n_trees(&self) -> usize {
+        self.trees.len()
+    }
+
+    /// Out-of-bag predictions so far: sums over trees, before they are calibrated.
+    pub fn out_of_bag(&self) -> Option<&OutOfBag> {
+        self.oob.as_deref().map(Tally::first)
+    }
+
+    /// Trees that can still be begun now.
+    fn n_open(&self) -> usize {
+        if self.stop.is_some() {
+            return 0;
+        }
+        let in_flight = self.next - self.settled - self.waiting.len();
+        let affordable = self.limiter.affordable(&self.trees).map_or(0, |n| n.saturating_sub(in_flight));
+        affordable.min(self.goal.saturating_sub(self.next))
+    }
+
+    /// Trees that are grown before anything must be decided. It changes neither trees nor sums, only how often limits are looked at.
+    fn round_len(&self) -> usize {
+        if self.builder.params.patience > 0 {
+            ROUND - self.next % ROUND
+        } else if self.limiter.is_tight() || self.is_timed {
+            self.lanes
+        } else {
+            64 * self.lanes
+        }
+    }
+
+    /// Takes in trees, the first of which has this number.
+    fn add(&mut self, first: usize, grown: Vec<Grown>, spent: Option<StopReason>) {
+        self.waiting.extend((first..).zip(grown.into_iter().map(Some)));
+        self.settle(spent);
+    }
+
+    /// Counts the trees whose turn it is.
+    fn settle(&mut self, spent: Option<StopReason>) {
+        while let Some(grown) = self.waiting.remove(&self.settled) {
+            self.settled += 1;
+            let Some(grown) = grown else { continue };
+            if grown.cut_short {
+                self.stop.get_or_insert(spent.unwrap_or(StopReason::Memory));
+                // A tree that was cut short is kept only when there is no other.
+                if !self.trees.is_empty() {
+                    continue;
+                }
+            }
+            self.count(grown);
+            if self.patience.is_on() && self.trees.len().is_multiple_of(ROUND) {
+                self.accuracy = self.oob_accuracy();
+                if self.patience.is_over(self.trees.len(), self.accuracy) {
+                    self.stop.get_or_insert(StopReason::Converged);
+                }
+            }
+        }
+        self.accuracy = self.oob_accuracy();
+        if self.limiter.affordable(&self.trees).is_none() {
+            self.stop.get_or_insert(StopReason::Memory);
+        }
+    }
+
+    fn count(&mut self, grown: Grown) {
+        self.gains.iter_mut().zip(&grown.gains).for_each(|(sum, gain)| *sum += gain);
+        self.trees.push(Arc::new(grown.tree));
+        if let Some(oob) = &mut self.oob {
+            Arc::make_mut(oob).add(&grown.left_out_votes);
+        }
+    }
+
+    fn oob_accuracy(&self) -> Option<f64> {
+        self.out_of_bag().and_then(|oob| oob.accuracy(&self.builder.data))
+    }
+
+    /// The making of a forest of the trees there are, calibrated by their out-of-bag predictions.
+    pub fn forest(&self) -> impl FnOnce(&Training<'_>) -> Fitted + Send + use<> {
+        let (builder, trees, gains) = (Arc::clone(&self.builder), self.trees.clone(), self.gains.clone());
+        let (oob, stop) = (self.oob.clone(), self.stop());
+        move |training: &Training<'_>| {
+            // What no run has any more is moved, otherwise it is copied.
+            let oob = oob.map(Arc::unwrap_or_clone);
+            let trees = trees.into_iter().map(Arc::unwrap_or_clone).collect();
+            let (forest, oob) = assemble(&builder, trees, gains, oob, training);
+            Fitted { forest, oob, stop }
+        }
+    }
+}
+
+impl TrainingRun for ForestRun {
+    type Model = Forest;
+
+    fn jobs(&self) -> Vec<JobStatus> {
+        let n_open = self.n_open();
+        let bytes: usize = self.trees.iter().map(|tree| tree.bytes()).sum();
+        let status = |lane: usize| JobStatus {
+            kind: "trees",
+            name: format!("{}", lane + 1),
+            state: match (n_open > 0 && !self.is_dropped[lane], self.in_flight.is_empty()) {
+                (true, _) => JobState::Ready,
+                (false, true) => JobState::Done,
+                // Trees that are being grown may leave something to do, or to be waited for.
+                (false, false) => JobState::Waiting,
+            },
+            accuracy: self.accuracy,
+            points: self.trees.len(),
+            goal: self.goal,
+            bytes: if lane == 0 { bytes as u64 } else { 0 },
+            ..JobStatus::default()
+        };
+        (0..self.lanes).map(status).collect()
+    }
+
+    fn begin(&mut self, jobs: &[usize], effort: Effort) -> Step {
+        let wanted = if effort == Effort::Whole { self.round_len() } else { jobs.len() };
+        let (first, n) = (self.next, wanted.min(self.n_open()));
+        self.next += n;
+        let lane = jobs.first().copied().unwrap_or(0);
+        self.in_flight.insert(lane, first..first + n);
+        let max_bytes = self.limiter.bytes_for_a_tree(&self.trees);
+        let total = (self.goal < usize::MAX).then_some(self.goal);
+        let (builder, predicts_left_out) = (Arc::clone(&self.builder), self.oob.is_some());
+        let (n_done, accuracy) = (AtomicUsize::new(first), self.accuracy);
+        Step::new(move |training: &Training<'_>| {
+            let growth = Growth { budget: training.budget, max_bytes, predicts_left_out };
+            training.observer.progress(Progress { done: first, total, accuracy });
+            let grown = training.par.map(n, |i| {
+                let grown = builder.grow(first + i, growth);
+                let done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
+                training.observer.progress(Progress { done, total, accuracy: None });
+                grown
+            });
+            let spent = training.budget.spent();
+            move |run: &mut Self| {
+                run.in_flight.remove(&lane);
+                run.add(first, grown, spent);
+                Ok(())
+            }
+        })
+    }
+
+    fn merge(&mut self, delta: Delta) -> Result<()> {
+        delta.apply(self)
+    }
+
+    fn drop_job(&mut self, job: usize) {
+        if let Some(is_dropped) = self.is_dropped.get_mut(job) {
+            *is_dropped = true;
+        }
+        // Trees that were being grown will not come: those after them must not wait.
+        let lost = self.in_flight.remove(&job).unwrap_or_default();
+        self.waiting.extend(lost.map(|number| (number, None)));
+        self.settle(None);
+    }
+
+    fn has_model(&self) -> bool {
+        !self.trees.is_empty()
+    }
+
+    fn model(&self) -> Option<ModelTask<Forest>> {
+        let (make, data) = (self.forest(), self.builder.data.clone());
+        self.has_model().then(|| {
+            ModelTask::new(move |training| {
+                let Fitted { forest, oob, .. } = make(training);
+                let validation = oob.map(|oob| out_of_sample(&oob, &forest, &data));
+                Ok(Candidate { model: forest, validation })
+            })
+        })
+    }
+
+    fn hurry(&mut self, reason: StopReason) {
+        // Without a tree the next ones are cut short, and kept.
+        if self.has_model() {
+            self.stop.get_or_insert(reason);
+        }
+    }
+
+    fn stop(&self) -> StopReason {
+        self.stop.unwrap_or(StopReason::Done)
+    }
+}
+
+fn assemble(
+    builder: &TreeBuilder,
+    trees: Vec<Tree>,
+    gains: Vec<f64>,
+    tally: Option<Tally>,
+    training: &Training<'_>,
+) -> (Forest, Option<OutOfBag>) {
+    let (data, params, par) = (&builder.data, &builder.params, training.par);
+    let row_weight = |row: usize| builder.weights(row)[0];
+    let (leaf_weight, oob) =
+        match tally.map(|tally| tally.finish(&data.labels, |row| builder.weights(row)[1], par)) {
+            Some((leaf_weight, oob)) => (leaf_weight, Some(oob)),
+            None => (LeafWeight::without_validation(params), None),
+        };
+    let calibration = oob.as_ref().filter(|_| params.calibrate).and_then(|oob| {
+        // First the votes are calibrated with rows of each class counting the same; then class weights shift the probabilities.
+        let weight = |row: usize| if builder.weights(row)[1] > 0.0 { row_weight(row) } else { 0.0 };
+        Calibration::fit(oob, &data.labels, weight, None, params.seed, par)
+    });
+    let prior_shift = match &oob {
+        _ if !params.calibrate => Vec::new(),
+        Some(oob) => {
+            prior_shift::fit(oob, &data.labels, row_weight, &builder.class_weights, calibration.as_ref())
+        }
+        None => prior_shift::without_validation(params, &builder.class_weights),
+    };
+    let forest = Forest {
+        params: params.clone(),
+        n_features: data.schema.n_features(),
+        n_classes: data.schema.n_classes(),
+        trees,
+        leaf_weight,
+        calibration,
+        prior_shift,
+        gains,
+        parts: Vec::new(),
+    };
+    (forest, oob)
+}
+
+/// The probabilities of the rows that some tree has left out.
+pub(super) fn out_of_sample(oob: &OutOfBag, forest: &Forest, data: &Dataset) -> OutOfSample {
+    let rows: Vec<usize> = (0..data.n_rows()).filter(|&row| oob.n_trees[row] > 0).collect();
+    OutOfSample {
+        source: Source::OutOfBag,
+        values: oob.probabilities(forest).select(Axis(0), &rows),
+        labels: rows.iter().map(|&row| data.labels[row]).collect(),
+        rows,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+    use hedgerow_core::{Par, Params as _, Silent};
+
+    use super::*;
+
+    /// Grows trees a slice at a time, in an order that is not that of their numbers.
+    #[test]
+    fn slices_in_any_order_give_the_forest_of_a_fit() {
+        let data = blobs(600, 4, 3, 1);
+        let params = ForestParams { n_trees: 12, ..ForestParams::default() }.check().unwrap();
+        let (par, budget) = (Par::sequential(), Budget::open());
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let whole = Forest::fit(&data, &params, &training).unwrap();
+        let mut run = ForestRun::new(&data, &params, 3, &training).unwrap();
+        assert!(run.model().is_none());
+        while run.jobs()[0].state == JobState::Ready {
+            let steps: Vec<Step> = (0..3).map(|lane| run.begin(&[lane], Effort::Slice)).collect();
+            let deltas: Vec<Delta> = steps.into_iter().map(|step| step.run(&training)).collect();
+            for delta in deltas.into_iter().rev() {
+                run.merge(delta).unwrap();
+            }
+        }
+        let candidate = run.model().unwrap().run(&training).unwrap();
+        let fitted = run.forest()(&training);
+        assert_eq!((&fitted.forest, &fitted.oob), (&whole.forest, &whole.oob));
+        assert_eq!(candidate.model, whole.forest);
+        let quality = candidate.validation.unwrap().quality();
+        assert!(quality.accuracy > 0.9 && quality.rows > 500, "{quality:?}");
+    }
+
+    #[test]
+    fn a_lost_tree_does_not_hold_up_the_others() {
+        let data = blobs(200, 4, 3, 1);
+        let params = ForestParams { n_trees: 4, ..ForestParams::default() }.check().unwrap();
+        let (par, budget) = (Par::sequential(), Budget::open());
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let mut run = ForestRun::new(&data, &params, 2, &training).unwrap();
+        let (lost, kept) = (run.begin(&[0], Effort::Slice), run.begin(&[1], Effort::Slice));
+        run.merge(kept.run(&training)).unwrap();
+        assert_eq!(run.n_trees(), 0, "the first is awaited");
+        run.drop_job(0);
+        drop(lost);
+        assert_eq!(run.n_trees(), 1);
+        assert_eq!(
+            run.jobs().iter().map(|job| job.state).collect::<Vec<_>>(),
+            [JobState::Done, JobState::Ready]
+        );
+    }
+}

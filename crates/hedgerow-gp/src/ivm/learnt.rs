@@ -1,0 +1,152 @@
+//! What a classifier has learnt from its rows, and how it predicts with it.
+
+use hedgerow_core::{OutOfSample, Par, Result, Training};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
+
+use super::Ivm;
+use super::one_vs_rest::OneVsRest;
+use super::rows::{TrainingRows, union};
+use crate::calibration::Calibration;
+use crate::kernel::Kernel;
+use crate::refit::{Refit, Refitted};
+
+/// One class against the rest: its active rows, as numbers of the union, and their sites.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sites {
+    pub(super) active: Vec<usize>,
+    pub(super) means: Vec<f64>,
+    pub(super) precisions: Vec<f64>,
+    pub(super) bias: f64,
+}
+
+/// What was learnt from rows.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Learnt {
+    /// Length scale and variance of the kernel.
+    pub(super) kernel: [f64; 2],
+    /// Those of each class, where classes have their own; otherwise none.
+    pub(super) class_kernels: Vec<[f64; 2]>,
+    /// The rows that are active for any class and those that the regression chose, prepared.
+    pub(super) rows: Array2<f32>,
+    /// The sites of each class; none for a class without rows, and for the first of two classes.
+    pub(super) sites: Vec<Option<Sites>>,
+    /// The binary classifiers; none where scores come from the regression.
+    pub(super) posteriors: Vec<Option<Ivm>>,
+    pub(super) refit: Option<Refit>,
+    pub(super) calibration: Calibration,
+}
+
+/// Where the scores of a classifier come from.
+pub(super) enum Scores {
+    /// From the posterior of each class; these scores calibrate it.
+    Posterior(OutOfSample),
+    /// From a regression on basis rows, of which the active rows come first.
+    Regression(Box<Refitted>),
+}
+
+/// What was learnt, the worth of each training row, and calibrated out-of-sample probabilities.
+pub(super) struct Outcome {
+    pub(super) learnt: Learnt,
+    pub(super) gains: Vec<f64>,
+    pub(super) validation: OutOfSample,
+}
+
+impl Learnt {
+    /// Puts together what was found for each class.
+    pub(super) fn assemble(
+        rows: &TrainingRows,
+        kernel: [f64; 2],
+        class_kernels: &[[f64; 2]],
+        found: &[Option<impl AsRef<OneVsRest>>],
+        scores: Scores,
+        training: &Training<'_>,
+    ) -> Result<Outcome> {
+        let union = union(found);
+        let place = |row: &usize| union.binary_search(row).unwrap_or(0);
+        let mut sites: Vec<Option<Sites>> = vec![None; rows.n_classes];
+        let mut gains = vec![0.0_f64; rows.n_rows()];
+        for one in found.iter().flatten().map(AsRef::as_ref) {
+            sites[one.class] = Some(Sites {
+                active: one.active.iter().map(place).collect(),
+                means: one.means.clone(),
+                precisions: one.precisions.clone(),
+                bias: one.bias,
+            });
+            let pairs = one.active.iter().zip(&one.gains);
+            pairs.for_each(|(&row, gain)| gains[row] = gains[row].max(*gain));
+        }
+        let (chosen, refit, mut validation) = match scores {
+            Scores::Posterior(scores) => (union, None, scores),
+            Scores::Regression(fit) => {
+                // The regression may have chosen more rows than are active; they come after those.
+                fit.chosen[union.len()..].iter().for_each(|&row| gains[row] = f64::MIN_POSITIVE);
+                (fit.chosen, Some(fit.refit), fit.scores)
+            }
+        };
+        let calibration = Calibration::fit(&validation.values, &validation.labels, training.par);
+        for mut row in validation.values.rows_mut() {
+            row.as_slice_mut().into_iter().for_each(|row| calibration.apply(row));
+        }
+        let mut learnt = Self {
+            kernel,
+            class_kernels: class_kernels.to_vec(),
+            rows: rows.x.select(Axis(0), &chosen),
+            sites,
+            posteriors: Vec::new(),
+            refit,
+            calibration,
+        };
+        learnt.build_posteriors(rows.noise, training.par)?;
+        Ok(Outcome { learnt, gains, validation })
+    }
+
+    /// Builds the binary classifiers where predictions come from them.
+    pub(super) fn build_posteriors(&mut self, noise: f64, par: &Par) -> Result<()> {
+        if self.refit.is_none() {
+            let all = par.map(self.sites.len(), |class| self.posterior(class, noise, &Par::sequential()));
+            self.posteriors = all.into_iter().collect::<Result<_>>()?;
+        }
+        Ok(())
+    }
+
+    /// The binary classifier of a class against the rest.
+    pub(super) fn posterior(&self, class: usize, noise: f64, par: &Par) -> Result<Option<Ivm>> {
+        let Some(Some(sites)) = self.sites.get(class) else { return Ok(None) };
+        let [length, variance] = self.class_kernels.get(class).copied().unwrap_or(self.kernel);
+        let kernel = Kernel::rbf(length).scaled(variance) + Kernel::white(noise);
+        let rows = self.rows.select(Axis(0), &sites.active).mapv(f64::from);
+        let (means, precisions) = (Array1::from(sites.means.clone()), Array1::from(sites.precisions.clone()));
+        Ivm::new(kernel, sites.bias, rows, means, precisions, par).map(Some)
+    }
+
+    pub(super) fn bytes(&self) -> usize {
+        let of_sites: usize = self.sites.iter().flatten().map(|s| 24 * s.active.len()).sum();
+        let of_posteriors: usize = self.posteriors.iter().flatten().map(Ivm::bytes).sum();
+        let of_refit = self.refit.as_ref().map_or(0, Refit::bytes);
+        4 * self.rows.len() + of_sites + of_posteriors + of_refit
+    }
+
+    /// The probabilities of prepared rows.
+    pub(super) fn predict(&self, x: ArrayView2<'_, f64>, n_classes: usize) -> Array2<f64> {
+        let par = Par::sequential();
+        if let Some(refit) = &self.refit {
+            let rows = self.rows.mapv(f64::from);
+            let covariances = Kernel::rbf(refit.length).cross(x, rows.view(), &par);
+            let is_known = |class: usize| self.sites[class].is_some() || self.sites.len() == 2;
+            return refit.predict(&covariances, &self.calibration, n_classes, is_known);
+        }
+        let mut scores = Array2::from_elem((x.nrows(), n_classes), f64::NEG_INFINITY);
+        for (posterior, mut column) in self.posteriors.iter().zip(scores.columns_mut()) {
+            if let Some((bias, latent)) =
+                posterior.as_ref().and_then(|p| Some((p.bias(), p.latent(x, &par).ok()?)))
+            {
+                let values = latent.mean.iter().zip(&latent.variance);
+                column.iter_mut().zip(values).for_each(|(to, (m, v))| *to = (m + bias) / libm::sqrt(1.0 + v));
+            }
+        }
+        for mut row in scores.rows_mut() {
+            row.as_slice_mut().into_iter().for_each(|row| self.calibration.apply(row));
+        }
+        scores
+    }
+}

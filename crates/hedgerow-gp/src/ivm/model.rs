@@ -1,0 +1,87 @@
+//! A trained IVM for two classes.
+
+use hedgerow_core::{Par, Result};
+use ndarray::{Array1, Array2, ArrayView2};
+
+use crate::kernel::Kernel;
+use crate::linalg::Cholesky;
+use crate::regression::{Known, Normal};
+use crate::special::normal_cdf;
+
+/// A binary classifier made of its active set only.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ivm {
+    pub(super) kernel: Kernel,
+    /// Added to the latent value: the prior of the two classes.
+    pub(super) bias: f64,
+    /// The active rows, in the order in which they joined.
+    pub(super) x: Array2<f64>,
+    /// Means and precisions of their sites.
+    pub(super) means: Array1<f64>,
+    pub(super) precisions: Array1<f64>,
+    /// Of K + diag(1/precision).
+    pub(super) factor: Cholesky,
+    /// (K + diag(1/precision))⁻¹ means.
+    pub(super) alpha: Array1<f64>,
+}
+
+impl Ivm {
+    /// An IVM from active rows and their sites.
+    pub(super) fn new(
+        kernel: Kernel,
+        bias: f64,
+        x: Array2<f64>,
+        means: Array1<f64>,
+        precisions: Array1<f64>,
+        par: &Par,
+    ) -> Result<Self> {
+        let mut covariance = kernel.matrix(x.view(), par);
+        covariance.diag_mut().iter_mut().zip(&precisions).for_each(|(v, precision)| *v += 1.0 / precision);
+        let factor = Cholesky::robust(&covariance, par)?;
+        let alpha = factor.solve(means.view());
+        Ok(Self { kernel, bias, x, means, precisions, factor, alpha })
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &Kernel {
+        &self.kernel
+    }
+
+    /// The active rows, in the order in which they joined.
+    pub fn active_rows(&self) -> ArrayView2<'_, f64> {
+        self.x.view()
+    }
+
+    /// The bias.
+    pub fn bias(&self) -> f64 {
+        self.bias
+    }
+
+    /// Means and precisions of the sites of the active rows.
+    pub fn sites(&self) -> (&Array1<f64>, &Array1<f64>) {
+        (&self.means, &self.precisions)
+    }
+
+    /// What each active row counts: the mean of the latent value at a row is its covariances with them times these.
+    pub fn weights(&self) -> &Array1<f64> {
+        &self.alpha
+    }
+
+    /// Bytes in memory.
+    pub(super) fn bytes(&self) -> usize {
+        8 * (self.x.len() + self.x.nrows() * (self.x.nrows() + 3))
+    }
+
+    /// The posterior of the latent values at rows, without the bias.
+    pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
+        let alpha = &self.alpha;
+        Known { kernel: &self.kernel, x: self.x.view(), alpha, root: None, factor: &self.factor }.at(x, par)
+    }
+
+    /// The probability of +1 for each row, by the posterior. It is under-confident; see the calibration of several classes.
+    pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
+        let Normal { mean, variance } = self.latent(x, par)?;
+        let scores = mean.iter().zip(&variance).map(|(m, v)| (m + self.bias) / libm::sqrt(1.0 + v));
+        Ok(scores.map(normal_cdf).collect())
+    }
+}

@@ -1,0 +1,174 @@
+//! The training rows of an IVM classifier, and what can be learnt from them with a given kernel.
+
+use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::{ClassId, OutOfSample, Par, Result, Source, Training};
+use ndarray::{Array2, Axis};
+
+use super::IvmOptions;
+use super::columns::{Base, Columns, squares};
+use super::one_vs_rest::OneVsRest;
+use super::train::Shared;
+use crate::kernel::{Kernel, Shape};
+use crate::refit::{Fitter, MOST_VALIDATION};
+
+/// Rows of a sample that stands for all, and active rows of a classifier in it, at most.
+const MOST_SAMPLE: usize = 3000;
+const MOST_SAMPLE_ACTIVE: usize = 100;
+
+/// Prepared rows with their classes, and how binary classifiers are trained on them.
+pub(super) struct TrainingRows {
+    pub(super) x: Array2<f32>,
+    /// The squared distances of all pairs of rows, where they are at hand.
+    pub(super) squares: Option<Array2<f32>>,
+    pub(super) labels: Vec<ClassId>,
+    pub(super) n_classes: usize,
+    pub(super) options: IvmOptions,
+    pub(super) noise: f64,
+}
+
+impl TrainingRows {
+    pub(super) fn n_rows(&self) -> usize {
+        self.labels.len()
+    }
+
+    pub(super) fn kernel(&self, [length, variance]: [f64; 2]) -> Kernel {
+        Kernel::rbf(length).scaled(variance) + Kernel::white(self.noise)
+    }
+
+    /// Labels of one class against the rest.
+    pub(super) fn signs(&self, class: usize) -> Vec<f64> {
+        self.labels.iter().map(|label| if label.index() == class { 1.0 } else { -1.0 }).collect()
+    }
+
+    /// Covariances between the rows.
+    pub(super) fn columns(&self, [length, variance]: [f64; 2]) -> Columns<'_> {
+        let base = self.squares.as_ref().map_or_else(|| Base::rows(self.x.view()), Base::Squares);
+        Columns::new(base, Shape::Rbf, length, variance)
+    }
+
+    /// Classes that get a binary classifier: those that have rows, but of two only the second.
+    pub(super) fn is_trained(&self) -> Vec<bool> {
+        let mut has_rows = vec![false; self.n_classes];
+        self.labels.iter().for_each(|label| has_rows[label.index()] = true);
+        if has_rows.len() == 2 && has_rows[1] {
+            has_rows[0] = false;
+        }
+        has_rows
+    }
+
+    /// Trains classifiers of some classes, each with its kernel; those with the same kernel go side by side.
+    pub(super) fn train_each(
+        &self,
+        classes: &[usize],
+        kernels: &[[f64; 2]],
+        training: &Training<'_>,
+    ) -> Result<Vec<OneVsRest>> {
+        let mut found: Vec<OneVsRest> = Vec::new();
+        let mut left: Vec<usize> = classes.to_vec();
+        while let Some(&first) = left.first() {
+            let kernel = kernels[first];
+            let (alike, others): (Vec<usize>, Vec<usize>) =
+                left.into_iter().partition(|class| kernels[*class] == kernel);
+            let labels: Vec<Vec<f64>> = alike.iter().map(|&class| self.signs(class)).collect();
+            let rows = |active: &[usize]| self.x.select(Axis(0), active).mapv(f64::from);
+            let shared = Shared {
+                columns: &self.columns(kernel),
+                kernel: &self.kernel(kernel),
+                rows: &rows,
+                options: &self.options,
+                par: training.par,
+                budget: training.budget,
+            };
+            for (class, trained) in alike.into_iter().zip(shared.train(&labels)?) {
+                found.push(OneVsRest::of_trained(class, &trained));
+            }
+            left = others;
+        }
+        Ok(found)
+    }
+
+    /// Trains a classifier of every class that has one.
+    pub(super) fn train_all(
+        &self,
+        kernels: &[[f64; 2]],
+        training: &Training<'_>,
+    ) -> Result<Vec<Option<OneVsRest>>> {
+        let is_trained = self.is_trained();
+        let classes: Vec<usize> = (0..self.n_classes).filter(|class| is_trained[*class]).collect();
+        let mut all: Vec<Option<OneVsRest>> = (0..self.n_classes).map(|_| None).collect();
+        for one in self.train_each(&classes, kernels, training)? {
+            let class = one.class;
+            all[class] = Some(one);
+        }
+        Ok(all)
+    }
+
+    /// Some of the rows, drawn at random, with the squared distances at hand and fewer active rows: as dense as the whole will be, within reason, and
+    /// so that rows are left for validation.
+    pub(super) fn sample(&self, seed: u64, par: &Par) -> Self {
+        let mut rows: Vec<usize> = (0..self.n_rows()).collect();
+        Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
+        rows.truncate(MOST_SAMPLE);
+        rows.sort_unstable();
+        let most = MOST_SAMPLE_ACTIVE.min(rows.len() / (3 * self.n_classes.max(2)));
+        let n_active = self.options.n_active.min(most).max(1);
+        let options = IvmOptions { n_active, n_candidates: 0, ..self.options.clone() };
+        let small = self.select(&rows, options);
+        Self { squares: Some(squares(small.x.view(), par)), ..small }
+    }
+
+    /// The chosen rows.
+    pub(super) fn select(&self, rows: &[usize], options: IvmOptions) -> Self {
+        Self {
+            x: self.x.select(Axis(0), rows),
+            squares: None,
+            labels: rows.iter().map(|&row| self.labels[row]).collect(),
+            n_classes: self.n_classes,
+            options,
+            noise: self.noise,
+        }
+    }
+
+    /// What fits scores of all classes to all rows.
+    pub(super) fn fitter<'a>(&'a self, training: &'a Training<'_>) -> Fitter<'a> {
+        Fitter {
+            x: self.x.view(),
+            labels: &self.labels,
+            n_classes: self.n_classes,
+            par: training.par,
+            budget: training.budget,
+        }
+    }
+
+    /// The posterior's scores of rows outside all active sets, or of some of them; of all rows where those are too few. Rows are active because
+    /// their labels surprise, so the others are easier than new rows will be.
+    pub(super) fn inactive_scores(&self, classifiers: &[Option<impl AsRef<OneVsRest>>]) -> OutOfSample {
+        let n = self.n_rows();
+        let mut is_active = vec![false; n];
+        for found in classifiers.iter().flatten() {
+            found.as_ref().active.iter().for_each(|&row| is_active[row] = true);
+        }
+        let mut rows: Vec<usize> = (0..n).filter(|row| !is_active[*row]).collect();
+        if rows.len() < 30.max(n / 5) {
+            rows = (0..n).collect();
+        }
+        let step = rows.len().div_ceil(MOST_VALIDATION).max(1);
+        let rows: Vec<usize> = rows.into_iter().step_by(step).collect();
+        let mut values = Array2::from_elem((rows.len(), self.n_classes), f64::NEG_INFINITY);
+        for found in classifiers.iter().flatten().map(AsRef::as_ref) {
+            let column = values.column_mut(found.class);
+            column.into_iter().zip(&rows).for_each(|(to, &row)| *to = f64::from(found.scores[row]));
+        }
+        let labels = rows.iter().map(|&row| self.labels[row]).collect();
+        OutOfSample { source: Source::LeaveOneOut, rows, values, labels }
+    }
+}
+
+/// The rows that are active anywhere, in rising order.
+pub(super) fn union(classifiers: &[Option<impl AsRef<OneVsRest>>]) -> Vec<usize> {
+    let all = classifiers.iter().flatten().flat_map(|found| found.as_ref().active.iter().copied());
+    let mut union: Vec<usize> = all.collect();
+    union.sort_unstable();
+    union.dedup();
+    union
+}

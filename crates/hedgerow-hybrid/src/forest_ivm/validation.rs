@@ -1,0 +1,151 @@
+//! Out-of-sample predictions of forest and IVM, and the blends fitted to them.
+
+use hedgerow_core::ClassId;
+use hedgerow_core::traits::largest;
+use serde::{Deserialize, Serialize};
+
+use super::{Combine, ForestIvm};
+use crate::blend::{Blend, Pair};
+
+/// Margins that the search for `margin` tries.
+const MARGINS: [f64; 7] = [1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1];
+/// Fewest rows by which the blend may be switched off for one class that the forest predicts.
+const LEAST_ROWS: usize = 30;
+
+/// A row with the out-of-sample predictions of the forest and of its IVM.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct ForestAndIvm {
+    /// The prediction of the forest.
+    pub(super) forest: Vec<f64>,
+    /// The prediction of the IVM that is assigned to such rows; empty if there is none.
+    pub(super) gp: Vec<f64>,
+    pub(super) class: ClassId,
+}
+
+/// The blend of the forest with one IVM, and where it is used.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct IvmBlend {
+    #[serde(rename = "blend")]
+    pub(super) exponents: Blend,
+    /// For each class the forest predicts, whether the blend lowers the log-loss; true for classes that came later.
+    pub(super) helps: Vec<bool>,
+    /// Whether it lowers the log-loss of all rows together.
+    pub(super) is_useful: bool,
+}
+
+impl IvmBlend {
+    pub(super) fn helps(&self, predicted: usize) -> bool {
+        self.is_useful && self.helps.get(predicted).copied().unwrap_or(true)
+    }
+
+    pub(super) fn helps_any(&self) -> bool {
+        self.is_useful && self.helps.iter().any(|helps| *helps)
+    }
+
+    /// The blend helps where its log-loss is below that of the forest alone.
+    fn new(pairs: &[Pair<'_>], n_classes: usize) -> Self {
+        let exponents = Blend::fit(pairs);
+        let lead = |pair: &Pair<'_>| Blend::FOREST.loss(*pair) - exponents.loss(*pair);
+        let mut leads = vec![(0_usize, 0.0); n_classes];
+        for pair in pairs {
+            if let Some((n, sum)) = largest(pair.forest).and_then(|predicted| leads.get_mut(predicted)) {
+                *n += 1;
+                *sum += lead(pair);
+            }
+        }
+        let total: f64 = leads.iter().map(|(_, sum)| sum).sum();
+        let helps = leads.iter().map(|(n, sum)| *n < LEAST_ROWS || *sum > 0.0).collect();
+        Self { exponents, helps, is_useful: total > 0.0 && !pairs.is_empty() }
+    }
+
+    pub(super) fn is_valid(&self, n_classes: usize) -> bool {
+        self.exponents.is_valid() && self.helps.len() <= n_classes
+    }
+}
+
+/// The difference of the two largest probabilities.
+pub(super) fn margin(proba: &[f64]) -> f64 {
+    let (mut first, mut second) = (0.0_f64, 0.0_f64);
+    for &p in proba {
+        if p > first {
+            (first, second) = (p, first);
+        } else {
+            second = second.max(p);
+        }
+    }
+    first - second
+}
+
+impl ForestIvm {
+    /// Fits the blends to out-of-sample predictions.
+    pub(super) fn fit_blends(&mut self, validation: &[ForestAndIvm]) {
+        let pairs: Vec<Pair<'_>> = validation
+            .iter()
+            .filter(|row| !row.gp.is_empty())
+            .map(|row| Pair { forest: &row.forest, gp: &row.gp, class: row.class })
+            .collect();
+        let n_classes = self.n_classes;
+        match self.params.combine {
+            Combine::Pool => {
+                if let Some(assigned) = self.ivms.first_mut() {
+                    assigned.blend = IvmBlend::new(&pairs, n_classes);
+                }
+            }
+            Combine::Gate => {
+                let given = [self.params.margin];
+                let tries = if self.params.margin > 0.0 { &given[..] } else { &MARGINS[..] };
+                let mut best: Option<(f64, f64, IvmBlend)> = None;
+                for &tried in tries {
+                    let unsure: Vec<Pair<'_>> =
+                        pairs.iter().copied().filter(|pair| margin(pair.forest) < tried).collect();
+                    let blend = IvmBlend::new(&unsure, n_classes);
+                    let lead: f64 = unsure
+                        .iter()
+                        .map(|pair| Blend::FOREST.loss(*pair) - blend.exponents.loss(*pair))
+                        .sum();
+                    if best.as_ref().is_none_or(|(most, ..)| lead > *most) {
+                        best = Some((lead, tried, blend));
+                    }
+                }
+                if let (Some(assigned), Some((_, margin, blend))) = (self.ivms.first_mut(), best) {
+                    (assigned.blend, self.margin) = (blend, margin);
+                }
+            }
+            Combine::Route => {
+                for assigned in &mut self.ivms {
+                    let own: Vec<Pair<'_>> =
+                        pairs.iter().copied().filter(|pair| largest(pair.forest) == assigned.class).collect();
+                    assigned.blend = IvmBlend::new(&own, n_classes);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn margins_by_hand() {
+        assert!((margin(&[0.2, 0.5, 0.3]) - 0.2).abs() < 1e-12);
+        assert_eq!((margin(&[1.0]), margin(&[0.5, 0.5])), (1.0, 0.0));
+    }
+
+    #[test]
+    fn an_ivm_that_predicts_noise_is_not_blended() {
+        let predictions: Vec<(Vec<f64>, Vec<f64>, ClassId)> = (0..200)
+            .map(|i| {
+                let class = ClassId(i % 2);
+                let right = if i % 10 == 0 { 0.2 } else { 0.9 };
+                let forest = if class.0 == 0 { vec![right, 1.0 - right] } else { vec![1.0 - right, right] };
+                (forest, vec![if i % 4 < 2 { 0.9 } else { 0.1 }, if i % 4 < 2 { 0.1 } else { 0.9 }], class)
+            })
+            .collect();
+        let pairs: Vec<Pair<'_>> =
+            predictions.iter().map(|(forest, gp, class)| Pair { forest, gp, class: *class }).collect();
+        let blend = IvmBlend::new(&pairs, 2);
+        assert!(blend.exponents.gp < 0.1, "{blend:?}");
+        assert!(!IvmBlend::new(&[], 2).helps(0));
+    }
+}

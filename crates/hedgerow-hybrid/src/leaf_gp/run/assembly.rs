@@ -1,0 +1,114 @@
+//! The making of a model from the trees and leaf GPs of a run.
+
+use std::sync::Arc;
+
+use hedgerow_core::{Candidate, OutOfSample, Source, Training};
+use hedgerow_gp::calibration::Calibration;
+use ndarray::{Array2, ArrayView1};
+
+use super::super::LeafGp;
+use super::super::kernel::LeafKernel;
+use super::super::leaf::{Trained, spread};
+use super::super::online::OnlineState;
+use super::super::placement::PlacedTree;
+use super::super::trees::Trees;
+use super::super::validation::Validation;
+use super::rows::TrainingRows;
+use crate::blend_report::BlendReport;
+
+/// Rows that calibrate, at most.
+const MOST_ROWS: usize = 20_000;
+
+/// All that a model is made of.
+pub(in super::super) struct Assembly {
+    pub(super) rows: Arc<TrainingRows>,
+    pub(super) kernel: Option<LeafKernel>,
+    /// Trees, and the trained GP of each of their leaves.
+    pub(super) trees: Vec<(Arc<PlacedTree>, Vec<Option<Trained>>)>,
+    /// Out-of-fold scores; none before all folds are done.
+    pub(super) folds: Vec<Arc<Validation>>,
+}
+
+impl Assembly {
+    /// The model, calibrated by leave-one-out scores and blended by out-of-fold scores.
+    pub(super) fn candidate(self, training: &Training<'_>) -> Candidate<LeafGp> {
+        let mut loo = self.leave_one_out();
+        let (rows, folds) = (Arc::clone(&self.rows), Validation::together(&self.folds));
+        let mut model = self.uncalibrated();
+        if loo.has_two_classes() {
+            model.calibration = Some(Calibration::fit(&loo.values, &loo.labels, training.par));
+        }
+        let mut validation = if let Some(folds) = folds {
+            model.fit_blend(&folds);
+            model.account_for(folds)
+        } else {
+            for mut row in loo.values.rows_mut() {
+                let mut proba = row.to_vec();
+                model.combine(&mut proba, &[]);
+                row.assign(&ArrayView1::from(&proba));
+            }
+            loo
+        };
+        validation.rows.iter_mut().for_each(|row| *row = rows.origin(*row));
+        Candidate { model, validation: Some(validation) }
+    }
+
+    /// Leave-one-out scores of some rows, spread over all: means over trees.
+    fn leave_one_out(&self) -> OutOfSample {
+        let (labels, n_classes) = (&self.rows.data.labels, self.rows.n_classes());
+        let step = labels.len().div_ceil(MOST_ROWS).max(1);
+        let rows: Vec<usize> = (0..labels.len()).step_by(step).collect();
+        let mut values = Array2::<f64>::zeros((rows.len(), n_classes));
+        let mut all_classes = vec![0.0; n_classes];
+        for (placed, trained) in &self.trees {
+            for (leaf, trained) in placed.leaves.iter().zip(trained) {
+                let by_frequency =
+                    trained.is_none().then(|| leaf.loo_frequencies(self.rows.params.fusion, labels));
+                let Some(scores) = trained.as_ref().map(|own| &*own.loo).or(by_frequency.as_ref()) else {
+                    continue;
+                };
+                let columns = leaf.columns();
+                let own = leaf.rows.iter().map(|&row| row as usize).zip(scores.rows());
+                for (row, scores) in own.filter(|(row, _)| row % step == 0) {
+                    spread(&columns, scores, &mut all_classes);
+                    values
+                        .row_mut(row / step)
+                        .zip_mut_with(&ArrayView1::from(&all_classes), |sum, v| *sum += v);
+                }
+            }
+        }
+        values /= self.trees.len().max(1) as f64;
+        let labels = rows.iter().map(|&row| labels[row]).collect();
+        OutOfSample { source: Source::LeaveOneOut, rows, values, labels }
+    }
+
+    /// The model before it is calibrated.
+    pub(in super::super) fn uncalibrated(self) -> LeafGp {
+        let (mut trees, mut leaves) = (Trees::default(), Vec::new());
+        for (placed, trained) in self.trees {
+            let first = leaves.len();
+            // What no run has any more is moved, otherwise it is copied.
+            trees.add_tree(Arc::unwrap_or_clone(placed), &mut leaves);
+            let gps = trained.into_iter().map(|trained| trained.map(|own| own.gp));
+            leaves[first..].iter_mut().zip(gps).for_each(|(leaf, gp)| leaf.gp = gp);
+        }
+        let rows = &self.rows;
+        let mut online = OnlineState::new(rows.n_seen);
+        online.n_placed = rows.data.n_rows();
+        LeafGp {
+            params: rows.params.clone(),
+            n_classes: rows.n_classes(),
+            preparation: rows.preparation.clone(),
+            kernel: self.kernel,
+            features: rows.data.features.clone(),
+            labels: rows.data.labels.clone(),
+            x: rows.x.clone(),
+            trees,
+            leaves,
+            calibration: None,
+            blend: None,
+            report: BlendReport::default(),
+            online: Some(online),
+        }
+    }
+}
