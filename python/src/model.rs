@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use hedgerow::core::{
     ClassId, Classifier as _, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Par,
-    Result, Rows, Schema, Silent, StopReason, Training,
+    Result, Rows, Schema, Silent, Source, StopReason, Training,
 };
 use ndarray::{Array2, s};
 use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1};
@@ -90,9 +90,16 @@ impl Model {
             let par = limits.par()?;
             let fitted =
                 hedgerow::Model::fit(&data, &params, &Training { par: &par, budget: &budget, observer })?;
-            let oob = fitted.oob.as_ref().zip(fitted.model.as_forest());
-            let oob = oob.map(|(oob, forest)| oob.probabilities(forest));
-            Ok((fitted.model.with_rows(data), oob, fitted.log_evidence, fitted.stop))
+            let oob = fitted.validation.filter(|validation| validation.source == Source::OutOfBag);
+            let oob = oob.map(|oob| {
+                let mut proba = Array2::from_elem((data.n_rows(), oob.values.ncols()), f64::NAN);
+                oob.rows
+                    .iter()
+                    .zip(oob.values.rows())
+                    .for_each(|(&row, own)| proba.row_mut(row).assign(&own));
+                proba
+            });
+            Ok((fitted.model, oob, fitted.log_evidence, fitted.stop))
         })?;
         let (model, oob, log_evidence, stop) = match (outcome.value, &outcome.raised) {
             (Ok(fitted), _) => fitted,
@@ -156,10 +163,10 @@ impl Model {
         let work = |observer: &dyn hedgerow::core::Observer| -> Result<_> {
             let mut model = self.0.write().unwrap_or_else(PoisonError::into_inner);
             let par = if n_rows <= LEARNT_AT_ONCE { Par::sequential() } else { limits.par()? };
-            let schema = grown(&model.schema, new_classes, new_categories)?;
+            let schema = grown(model.schema(), new_classes, new_categories)?;
             let training = Training { par: &par, budget: &budget, observer };
             view.with_rows(0..n_rows, |x| {
-                model.learn(&schema, Rows { x, labels: &labels, weights: weights.as_deref() }, &training)
+                model.learn_rows(&schema, Rows { x, labels: &labels, weights: weights.as_deref() }, &training)
             })
         };
         let outcome = if n_rows <= LEARNT_AT_ONCE {
@@ -223,13 +230,13 @@ impl Model {
     /// The names of the classes, in the order of the columns of its answers.
     #[getter]
     fn classes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.told(py, |model| model.schema.labels.names().to_vec())
+        self.told(py, |model| model.schema().labels.names().to_vec())
     }
 
     /// The feature columns, in JSON; none where they are numbers without names.
     #[getter]
     fn columns(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.told(py, |model| columns_of(&model.schema))
+        self.told(py, |model| columns_of(model.schema()))
     }
 
     /// How many feature columns there are.
@@ -307,7 +314,7 @@ impl Model {
             let rows = from..(from + ANSWERED_AT_ONCE).min(n_rows);
             let out = answers.slice_mut(s![rows.clone(), ..]);
             view.with_rows(rows, |x| {
-                check_finite(&model.schema, x, from)?;
+                check_finite(model.schema(), x, from)?;
                 model.predict_proba_into(x, &par, out)
             })
             .map_err(to_python)?;

@@ -122,7 +122,7 @@ impl ValueModel {
             let par = limits.par()?;
             let training = Training { par: &par, budget: &budget, observer };
             view.with_rows(0..n_rows, |x| {
-                check_finite(&model.schema, x, 0)?;
+                check_finite(model.schema(), x, 0)?;
                 model.learn(x, &targets, &training)
             })?;
             Ok(())
@@ -140,7 +140,7 @@ impl ValueModel {
             let model = self.read();
             let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads)? };
             view.with_rows(0..n_rows, |x| {
-                check_finite(&model.schema, x, 0)?;
+                check_finite(model.schema(), x, 0)?;
                 model.predict_values(x, &par)
             })
         })?
@@ -174,7 +174,7 @@ impl ValueModel {
     /// The feature columns, in JSON; none where they are numbers without names.
     #[getter]
     fn columns(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.told(py, |model| crate::model::columns_of(&model.schema))
+        self.told(py, |model| crate::model::columns_of(model.schema()))
     }
 
     /// How many feature columns there are.

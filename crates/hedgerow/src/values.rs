@@ -9,9 +9,8 @@ use hedgerow_rvm::{RvmParams, RvmRegressor, TracePoint, ValueUpdate};
 use ndarray::{Array2, ArrayView2};
 
 use crate::file;
-use crate::kind::Kind;
+use crate::kinds::{Kind, ModelParams};
 use crate::model::Model;
-use crate::params::ModelParams;
 
 /// A trained model of values and what its columns are called. Relevance Vector Machines are the only kind so far.
 #[derive(Debug, Clone, PartialEq)]
@@ -94,6 +93,11 @@ impl ValueModel {
         self.regressor.learn(&self.schema, x, targets, training)
     }
 
+    /// The columns it expects; the target is the value, and there are no classes.
+    pub fn schema(&self) -> &Schema {
+        &self.schema
+    }
+
     /// The kind.
     pub fn kind(&self) -> Kind {
         Kind::Rvm
@@ -116,7 +120,7 @@ impl ValueModel {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.regressor.bytes()
+        self.regressor.n_bytes()
     }
 
     /// Bytes of the model file.
@@ -145,15 +149,20 @@ impl Regressor for ValueModel {
     }
 }
 
+/// Whether models of a kind can be fitted to numbers.
+pub fn has_regression(kind: Kind) -> bool {
+    kind == Kind::Rvm
+}
+
 fn of_values(params: &ModelParams) -> Result<RvmParams, Error> {
     match params {
-        ModelParams::Rvm(params) => Ok(params.clone()),
-        other => Err(other.kind().unable("answer with values", Kind::answers_values)),
+        ModelParams::Rvm(params) => Ok((**params).clone()),
+        other => Err(other.kind().unable("be fitted to a numeric target", has_regression)),
     }
 }
 
 /// Lengths of a kernel by name.
-pub(crate) fn named_lengths(lengths: &[f64]) -> Vec<(String, f64)> {
+fn named_lengths(lengths: &[f64]) -> Vec<(String, f64)> {
     match lengths {
         [one] => vec![("length_scale".into(), *one)],
         each => each.iter().enumerate().map(|(i, l)| (format!("length_scale[{i}]"), *l)).collect(),

@@ -47,7 +47,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
     let bytes = model.file_len()?;
     if let Some(path) = &args.report {
         // Reading has checked that it fits.
-        model.schema.image = args.data_args.image.or(model.schema.image);
+        model = model.with_image(args.data_args.image);
         let mut page = report(args, &model, &evaluation, bytes)?;
         if let Some(rows) = &evaluation.mapped {
             let x = rows.to_array(0..rows.n_rows());
@@ -56,9 +56,9 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
         }
         if let Some(importances) = &importances {
             let worth = |name: &String| importances.iter().find(|i| i.0 == *name).map_or(f64::NAN, |i| i.1);
-            let values: Vec<f64> = model.schema.columns.iter().map(|c| worth(&c.name)).collect();
+            let values: Vec<f64> = model.schema().columns.iter().map(|c| worth(&c.name)).collect();
             let meaning = "Accuracy lost when a column is shuffled.";
-            page.importances = Some(Importances::new(meaning, &model.schema, &values));
+            page.importances = Some(Importances::new(meaning, model.schema(), &values));
         }
         page::write(&page, path)?;
     }
@@ -67,7 +67,7 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
         params: model.params(),
         rows: evaluation.rows,
         features: model.n_features(),
-        classes: model.schema.labels.names().to_vec(),
+        classes: model.schema().labels.names().to_vec(),
         seconds: Seconds { read: evaluation.read_seconds, fit: 0.0, predict: evaluation.predict_seconds },
         bytes,
         peak_memory_bytes: process::peak_memory(),
@@ -105,7 +105,7 @@ fn importances(
     par: &Par,
 ) -> Result<Vec<(String, f64)>> {
     const MOST_ROWS: usize = 2_000;
-    let mut reader = RowReader::open_with(&args.data, options, &model.schema)?;
+    let mut reader = RowReader::open_with(&args.data, options, model.schema())?;
     let mut features = hedgerow::core::Features::new(model.n_features());
     let mut labels = Vec::new();
     if let Some(batch) = reader.next_batch(MOST_ROWS)? {
@@ -116,10 +116,10 @@ fn importances(
             }
         }
     }
-    let data = Dataset::new(model.schema.clone(), features, labels, None)?;
+    let data = Dataset::new(model.schema().clone(), features, labels, None)?;
     let losses = importance::permutation(model, &data, 3, 0, par)?;
     let mut named: Vec<(String, f64)> =
-        model.schema.columns.iter().map(|c| c.name.clone()).zip(losses).collect();
+        model.schema().columns.iter().map(|c| c.name.clone()).zip(losses).collect();
     named.sort_by(|a, b| b.1.total_cmp(&a.1));
     Ok(named)
 }

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use hedgerow::Model;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{ClassId, Classifier as _, DataProblem, Dataset, Error, Features, Par, Result};
+use hedgerow::core::{ClassId, Classifier, DataProblem, Dataset, Error, Features, Par, Result};
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::LeastSure;
 use ndarray::{Array2, ArrayView1, s};
@@ -55,7 +55,7 @@ pub(crate) fn evaluate_file(
         clock = Instant::now();
         seconds
     };
-    let mut reader = RowReader::open_with(path, options, &model.schema)?;
+    let mut reader = RowReader::open_with(path, options, model.schema())?;
     let mut proba = Vec::new();
     let mut truth: Vec<ClassId> = Vec::new();
     let mut weights: Option<Vec<f32>> = None;
@@ -65,13 +65,13 @@ pub(crate) fn evaluate_file(
     while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
         read_seconds += lap();
         let Some(labels) = &batch.labels else {
-            let available = model.schema.target.clone().map_or_else(
+            let available = model.schema().target.clone().map_or_else(
                 || "the model does not name its target".into(),
                 |target| format!("the model's target is {target:?}"),
             );
             return Err(Error::from(DataProblem::NoTarget { available }).in_file(path));
         };
-        let predictions = model.predict_proba(batch.x.view(), par)?;
+        let predictions = model.predict_proba_par(batch.x.view(), par)?;
         predict_seconds += lap();
         for (i, label) in labels.iter().enumerate() {
             let Some(label) = label else {
@@ -130,7 +130,7 @@ pub(crate) fn evaluate_dataset(
     par: &Par,
 ) -> Result<Evaluation> {
     let start = Instant::now();
-    let proba = model.predict_proba(data.features.to_array(0..data.n_rows()).view(), par)?;
+    let proba = model.predict_proba_par(data.features.to_array(0..data.n_rows()).view(), par)?;
     let predict_seconds = start.elapsed().as_secs_f64();
     let evaluation = evaluate_predictions(proba, data.labels.clone(), data.weights.clone())?;
     let least_sure = numbers.map_or_else(LeastSure::default, |numbers| {
@@ -180,7 +180,7 @@ fn nothing_to_evaluate(left_out: &LeftOut, model: &Model) -> Error {
     match left_out.unknown_labels.keys().next() {
         Some(label) => DataProblem::UnknownLabel {
             label: label.clone(),
-            known: model.schema.labels.names().iter().take(12).cloned().collect::<Vec<_>>().join(", "),
+            known: model.schema().labels.names().iter().take(12).cloned().collect::<Vec<_>>().join(", "),
         }
         .into(),
         None => DataProblem::MissingLabel.into(),

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     }
     let model = Model::load(&args.model)?;
     let par = args.run.par()?;
-    let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), &model.schema)?;
+    let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
     let out: Box<dyn Write> = match &args.out {
         Some(path) => Box::new(File::create(path).with_context(|| path.display().to_string())?),
         None => Box::new(io::stdout().lock()),
@@ -77,14 +77,14 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     let mut line = csv::StringRecord::new();
     while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
         seconds.read += lap();
-        let proba = model.predict_proba(batch.x.view(), &par)?;
+        let proba = model.predict_proba_par(batch.x.view(), &par)?;
         seconds.predict += lap();
         if args.latency && latency.is_none() {
             latency = Some(one_row_latency(&model, batch.x.view())?);
         }
         for (prediction, row) in most_probable(proba.view()).into_iter().zip(proba.rows()) {
             line.clear();
-            line.push_field(model.schema.labels.name(prediction));
+            line.push_field(model.schema().labels.name(prediction));
             line.push_field(&format!("{:.6}", row[prediction.index()]));
             if args.proba {
                 row.iter().for_each(|p| line.push_field(&format!("{p:.6}")));
@@ -111,7 +111,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
 fn write_header(out: &mut csv::Writer<Box<dyn Write>>, model: &Model, proba: bool) -> csv::Result<()> {
     let mut names = vec!["prediction".to_string(), "probability".into()];
     if proba {
-        names.extend(model.schema.labels.names().iter().map(|label| format!("p_{label}")));
+        names.extend(model.schema().labels.names().iter().map(|label| format!("p_{label}")));
     }
     out.write_record(&names)
 }

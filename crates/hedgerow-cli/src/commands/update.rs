@@ -30,7 +30,7 @@ pub(crate) fn run(args: &UpdateArgs) -> anyhow::Result<Outcome> {
     let budget = args.limits.budget(start);
     interrupt::listen(&budget)?;
 
-    let reader = RowReader::open_growing(&args.data, &args.data_args.options(), &model.schema)?;
+    let reader = RowReader::open_growing(&args.data, &args.data_args.options(), model.schema())?;
     let plan = Plan {
         keeper: None,
         cut: Cut::Windows(WINDOW),

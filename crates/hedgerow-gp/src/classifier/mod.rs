@@ -11,7 +11,11 @@ mod search;
 use std::borrow::Cow;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Progress, Result, StopReason, Training};
+use hedgerow_core::text::count;
+use hedgerow_core::{
+    Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineClassifier, Par, Progress,
+    Renewed, Result, Rows, Schema, StopReason, Summary, Training, TrainingRun, Update, WholeRun,
+};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 pub use params::{GpMethod, GpParams, KernelName};
@@ -131,11 +135,6 @@ impl GpClassifier {
             Rule::Dsgq(model) => model.rows(),
             _ => self.x.view(),
         }
-    }
-
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.x.len() * size_of::<f64>() + self.rule.bytes()
     }
 }
 
@@ -271,6 +270,101 @@ impl Classifier for GpClassifier {
             let rows = ndarray::s![block * BLOCK..block * BLOCK + predictions.nrows(), ..];
             out.slice_mut(rows).assign(&predictions);
         }
+    }
+}
+
+impl OnlineClassifier for GpClassifier {
+    fn can_learn(&self) -> bool {
+        false
+    }
+
+    fn know_classes(&mut self, _n_classes: usize) {}
+
+    fn ingest(
+        &mut self,
+        _schema: &Schema,
+        _rows: Rows<'_>,
+        _training: &Training<'_>,
+        _out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        Err(Error::Frozen)
+    }
+
+    fn n_seen(&self) -> u64 {
+        0
+    }
+
+    fn n_retained(&self) -> usize {
+        0
+    }
+
+    fn retained_rows(&self, _schema: &Schema) -> Result<Option<Dataset>> {
+        Ok(None)
+    }
+
+    fn frozen(self) -> Self {
+        self
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.x.len() * size_of::<f64>() + self.rule.bytes()
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        // They are kept as logarithms: the last digits are noise.
+        let plain = |log: f64| format!("{:.12e}", log.exp()).parse().unwrap_or(f64::NAN);
+        let values = self.kernel.parameters().into_iter().map(plain);
+        Summary::new(format!("{} rows", count(self.n_rows() as u64)))
+            .count("rows_kept", "Rows kept", self.n_rows())
+            .kernel(self.kernel.parameter_names().into_iter().zip(values).collect())
+    }
+}
+
+impl ModelKind for GpParams {
+    type Model = GpClassifier;
+
+    const INFO: KindInfo = KindInfo {
+        name: "gp",
+        about: "The exact Gaussian process, which keeps all rows: for a few thousand of them",
+        noun: "a Gaussian process",
+        work: "searching for a kernel",
+        params: "GpParams",
+        renewed: Renewed::ROWS,
+        learns: false,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(_schema: &Schema, _params: &Checked<Self>) -> Result<GpClassifier> {
+        Err(Error::Frozen)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&GpClassifier>,
+        _lanes: usize,
+        _training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = GpClassifier>>> {
+        let (data, params) = (data.clone(), params.clone());
+        Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
+            let FittedGp { classifier, stop, log_evidence, .. } =
+                GpClassifier::fit(&data, &params, training)?;
+            Ok((Candidate { log_evidence, ..Candidate::new(classifier, None) }, stop))
+        })))
+    }
+
+    fn of_model(model: &GpClassifier) -> &Self {
+        &model.params
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 }
 

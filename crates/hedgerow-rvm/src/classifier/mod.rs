@@ -7,10 +7,14 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{
+    Candidate, Checked, Classifier, Dataset, KindInfo, ModelKind, OnlineClassifier, Par, Renewed, Result,
+    Rows, Schema, Summary, Training, TrainingRun, Update, WholeRun,
+};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 use crate::params::RvmParams;
+use crate::retained::RetainedRows;
 use crate::rvm::{FittedRvm, Rvm};
 use crate::training_rows::labels;
 pub use model::ClassificationModel;
@@ -28,29 +32,6 @@ impl Rvm<ClassificationModel> {
         data.check_trainable()?;
         let targets = data.labels.iter().map(|label| f64::from(label.0)).collect();
         Self::fit_rows(&data.schema, &data.features, targets, params, training)
-    }
-
-    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier
-    /// calls, grown by the classes and categories that have come since. Row weights are not used.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        if !self.can_learn() {
-            return Err(Error::NoRows);
-        }
-        rows.check(schema, self.n_features(), self.n_classes)?;
-        self.n_classes = schema.n_classes();
-        let targets: Vec<f64> = rows.labels.iter().map(|label| f64::from(label.0)).collect();
-        let mut predictions = Array2::zeros((targets.len(), self.n_classes));
-        let update = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
-            let part = s![range, ..];
-            rvm.predict_proba_impl(rows.x.slice(part), training.par, predictions.slice_mut(part));
-        })?;
-        Ok(Update { predictions, ..update })
-    }
-
-    /// The retained rows; none if they were left out.
-    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        let Some(retained) = &self.retained else { return Ok(None) };
-        Dataset::new(schema.clone(), retained.features.clone(), labels(&retained.targets), None).map(Some)
     }
 
     /// Relevance vectors of each binary RVM, the bias not counted; a regression that all classes share is one.
@@ -87,5 +68,123 @@ impl Classifier for Rvm<ClassificationModel> {
             out.slice_mut(s![first..first + block.nrows(), ..]).assign(&block);
             first += block.nrows();
         }
+    }
+}
+
+impl OnlineClassifier for Rvm<ClassificationModel> {
+    fn can_learn(&self) -> bool {
+        self.retained.is_some()
+    }
+
+    fn know_classes(&mut self, n_classes: usize) {
+        self.n_classes = n_classes;
+    }
+
+    fn room(&self) -> usize {
+        self.retained.as_ref().map_or(0, RetainedRows::room)
+    }
+
+    fn ingest(
+        &mut self,
+        _schema: &Schema,
+        rows: Rows<'_>,
+        training: &Training<'_>,
+        out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        self.predict_proba_impl(rows.x, training.par, out);
+        let targets: Vec<f64> = rows.labels.iter().map(|label| f64::from(label.0)).collect();
+        if let Some(retained) = &mut self.retained {
+            retained.add(rows.x, &targets);
+        }
+        Ok(targets.len())
+    }
+
+    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
+        self.update_fit(schema, training, update)
+    }
+
+    fn n_seen(&self) -> u64 {
+        self.retained.as_ref().map_or(0, |retained| retained.facts.n_seen)
+    }
+
+    fn n_retained(&self) -> usize {
+        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
+    }
+
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        let Some(retained) = &self.retained else { return Ok(None) };
+        Dataset::new(schema.clone(), retained.features.clone(), labels(&retained.targets), None).map(Some)
+    }
+
+    fn frozen(self) -> Self {
+        Self { retained: None, ..self }
+    }
+
+    fn bytes(&self) -> usize {
+        self.n_bytes()
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        self.summary_of_rows()
+    }
+
+    fn active_rows(&self) -> Option<Array2<f32>> {
+        Some(self.relevant_rows())
+    }
+}
+
+impl ModelKind for RvmParams {
+    type Model = RvmClassifier;
+
+    const INFO: KindInfo = KindInfo {
+        name: "rvm",
+        about: "The Relevance Vector Machine: few rows, chosen by the evidence; for classification and regression",
+        noun: "a Relevance Vector Machine",
+        work: "searching for a kernel",
+        params: "RvmParams",
+        renewed: Renewed::ROWS,
+        learns: true,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<RvmClassifier> {
+        RvmClassifier::new(schema, params)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&RvmClassifier>,
+        _lanes: usize,
+        _training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = RvmClassifier>>> {
+        let (data, params) = (data.clone(), params.clone());
+        Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
+            let FittedRvm { rvm, stop, log_evidence, log } = RvmClassifier::fit(&data, &params, training)?;
+            let made = Candidate::new(rvm, None);
+            Ok((Candidate { log_evidence: Some(log_evidence), notes: log.notes, ..made }, stop))
+        })))
+    }
+
+    fn of_model(model: &RvmClassifier) -> &Self {
+        &model.params
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn max_retained(&self) -> usize {
+        self.max_rows
+    }
+
+    fn n_parts(&self, _model: &RvmClassifier) -> (usize, &'static str) {
+        (50, "candidates at a time")
     }
 }

@@ -136,7 +136,7 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
         assert!(n_right(&whole, &data) > 310, "{}", n_right(&whole, &data));
         let mut frozen = whole.frozen();
         assert!(copy(&frozen).unwrap() == frozen);
-        assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(Error::NoRows)));
+        assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     }
 }
 

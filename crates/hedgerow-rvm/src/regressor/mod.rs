@@ -53,7 +53,7 @@ impl Rvm<RegressionModel> {
         training: &Training<'_>,
     ) -> Result<ValueUpdate> {
         if !self.can_learn() {
-            return Err(Error::NoRows);
+            return Err(Error::Frozen);
         }
         self.check(schema, x, targets)?;
         let mut predictions = Normals::default();

@@ -149,7 +149,7 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     let mut whole = RvmRegressor::new(&data.schema, &params).unwrap();
     let update = whole.learn(&data.schema, x.view(), &data.targets, &training).unwrap();
     assert!(update.n_learnt == 600 && update.n_forgotten > 0 && update.n_taken > 0);
-    assert!(whole.n_remembered() <= 150 + 128 && whole.n_seen() == 600);
+    assert!(whole.n_retained() <= 150 + 128 && whole.n_seen() == 600);
     assert!(error(&whole) < 0.08, "{}", error(&whole));
     let mut parts = RvmRegressor::new(&data.schema, &params).unwrap();
     let mut predictions = Vec::new();
@@ -165,7 +165,10 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     assert_eq!(predictions, update.predictions.mean);
     let mut frozen = whole.clone().frozen();
     assert!(copy(&frozen).unwrap() == frozen && !frozen.can_learn());
-    assert!(matches!(frozen.learn(&data.schema, x.view(), &data.targets, &training), Err(Error::NoRows)));
+    assert!(matches!(
+        frozen.learn(&data.schema, x.view(), &data.targets, &training),
+        Err(hedgerow_core::Error::Frozen)
+    ));
     let healed = RvmParams { variance: Variance::Healed, length_scale: 0.4, ..Default::default() };
     let fitted = fit(&data, healed, 1).rvm;
     assert_eq!(copy(&fitted).unwrap(), fitted);

@@ -27,19 +27,16 @@ impl<M: FittedModel> Rvm<M> {
     ) -> Result<Update> {
         let mut update = Update::default();
         while update.n_learnt < targets.len() {
-            let Some(retained) = &self.retained else { return Err(Error::NoRows) };
-            let range = update.n_learnt..targets.len().min(update.n_learnt.saturating_add(retained.room()));
+            let Some(retained) = &self.retained else { return Err(Error::Frozen) };
+            let range =
+                update.n_learnt..targets.len().min(update.n_learnt.saturating_add(retained.room().max(1)));
             predict(self, range.clone());
             update.n_learnt = range.end;
-            if let Some(mut retained) = self.retained.take() {
+            if let Some(retained) = &mut self.retained {
                 retained.add(x.slice(s![range.clone(), ..]), &targets[range]);
-                let result = if retained.is_due() {
-                    self.update(&mut retained, schema, training, &mut update)
-                } else {
-                    Ok(())
-                };
-                self.retained = Some(retained);
-                result?;
+                if retained.is_due() {
+                    self.update_fit(schema, training, &mut update)?;
+                }
             }
             if training.budget.stop.is_stopped() {
                 break;
@@ -49,6 +46,18 @@ impl<M: FittedModel> Rvm<M> {
     }
 
     /// Makes the new rows candidates.
+    pub(crate) fn update_fit(
+        &mut self,
+        schema: &Schema,
+        training: &Training<'_>,
+        update: &mut Update,
+    ) -> Result<()> {
+        let Some(mut retained) = self.retained.take() else { return Ok(()) };
+        let updated = self.update(&mut retained, schema, training, update);
+        self.retained = Some(retained);
+        updated
+    }
+
     fn update(
         &mut self,
         retained: &mut RetainedRows,

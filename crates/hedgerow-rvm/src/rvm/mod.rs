@@ -3,7 +3,8 @@
 mod learn;
 mod saved;
 
-use hedgerow_core::{Checked, Error, Features, Par, Result, Schema, StopReason, Training};
+use hedgerow_core::text::count;
+use hedgerow_core::{Checked, Error, Features, Par, Result, Schema, StopReason, Summary, Training};
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2, CowArray, Ix2, s};
 use serde::Serialize;
@@ -167,7 +168,7 @@ impl<M: FittedModel> Rvm<M> {
     }
 
     /// Retained rows.
-    pub fn n_remembered(&self) -> usize {
+    pub fn n_retained(&self) -> usize {
         self.retained.as_ref().map_or(0, RetainedRows::n_rows)
     }
 
@@ -193,10 +194,21 @@ impl<M: FittedModel> Rvm<M> {
     }
 
     /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
+    pub fn n_bytes(&self) -> usize {
         let of = |fit: &Fit<M>| 8 * fit.model.centers().len() + 4 * fit.raw.len() + fit.model.bytes();
         let of_retained = self.retained.as_ref().map_or(0, RetainedRows::bytes);
         size_of::<Self>() + self.fit.as_ref().map_or(0, of) + of_retained
+    }
+
+    /// What it is made of.
+    pub(crate) fn summary_of_rows(&self) -> Summary {
+        let lengths = match &self.lengths()[..] {
+            [one] => vec![("length_scale".into(), *one)],
+            each => each.iter().enumerate().map(|(i, l)| (format!("length_scale[{i}]"), *l)).collect(),
+        };
+        Summary::new(format!("{} active rows", count(self.n_relevant() as u64)))
+            .count("active_rows", "Active rows", self.n_relevant())
+            .kernel(lengths)
     }
 
     /// Fits rows.

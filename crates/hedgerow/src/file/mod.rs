@@ -24,8 +24,8 @@ use hedgerow_forest::Saved;
 use hedgerow_forest::tree::Tree;
 use serde::de::DeserializeOwned;
 
-use crate::kind::Kind;
-use crate::model::{Learner, Model};
+use crate::kinds::{Kind, Learner};
+use crate::model::Model;
 use crate::values::{AnyModel, ValueModel};
 use layout::{Parts, Plan};
 
@@ -111,15 +111,11 @@ fn classes(parts: &Parts<'_>) -> Result<Model> {
     };
     let learner = match kind {
         Kind::Forest => {
-            let forest = forest::read(parts, &schema)?;
-            if forest.trees().is_empty() && !online::is_there(parts) {
+            let model = forest_ivm::part(parts, &schema)?;
+            if model.forest().trees().is_empty() && !online::is_there(parts) {
                 return Err(malformed("trees.roots", "there are no trees"));
             }
-            if online::is_there(parts) {
-                Learner::OnlineForest(Box::new(online::read(parts, &schema, forest)?))
-            } else {
-                Learner::Forest(forest)
-            }
+            Learner::Forest(Box::new(model))
         }
         Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
         Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(parts)?, &schema)?)),
@@ -163,15 +159,15 @@ struct Contents<'a> {
 impl<'a> Contents<'a> {
     fn new(model: &'a Model) -> Self {
         let (trees, saved) = match &model.learner {
-            Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
-            Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
-            Learner::ForestIvm(model) => forest_ivm::trees(model.part()),
-            Learner::ForestKernel(model) => forest_ivm::trees(model.part()),
+            Learner::Forest(model) => model.saved(),
+            Learner::ForestIvm(model) => model.forest_model().saved(),
+            Learner::ForestKernel(model) => model.forest_model().saved(),
             Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) | Learner::Rvm(_) => {
                 (Cow::Borrowed([].as_slice()), None)
             }
         };
-        let stored = model.as_leaf_gp().map(leaf_gp::Whole::new);
+        let stored =
+            if let Learner::LeafGp(model) = &model.learner { Some(leaf_gp::Whole::new(model)) } else { None };
         Self { model, trees, saved, stored }
     }
 
@@ -179,8 +175,7 @@ impl<'a> Contents<'a> {
         let mut plan = Plan::new(self.model.kind().name());
         plan.json("schema", &self.model.schema)?;
         match &self.model.learner {
-            Learner::Forest(forest) => forest::plan(forest, &self.trees, &mut plan)?,
-            Learner::OnlineForest(online) => forest::plan(online.forest(), &self.trees, &mut plan)?,
+            Learner::Forest(model) => forest::plan(model.forest(), &self.trees, &mut plan)?,
             Learner::Ivm(ivm) => kernel::plan(&**ivm, &mut plan)?,
             Learner::Gp(gp) => kernel::plan(&**gp, &mut plan)?,
             Learner::ForestIvm(model) => forest_ivm::plan(model, &self.trees, &mut plan)?,

@@ -5,7 +5,7 @@ use hedgerow_rvm::RvmRegressor;
 
 use super::layout::{Parts, Plan};
 use super::{check_schema, json, kernel};
-use crate::kind::Kind;
+use crate::kinds::Kind;
 use crate::values::ValueModel;
 
 const TASK: &str = "task";

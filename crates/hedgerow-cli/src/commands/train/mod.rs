@@ -121,7 +121,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let model = if args.frozen { finished.model.without_rows() } else { finished.model };
     // The model is safe before anything else is told.
     let saved = Made::save(&model, args.out.as_ref())?;
-    crate::commands::note_dates(&model.schema, &args.data_args.options());
+    crate::commands::note_dates(model.schema(), &args.data_args.options());
     let facts = match left.transpose()? {
         Some((_, Some(problem))) => {
             after_bad_row(n_rows as u64, args.out.as_deref());

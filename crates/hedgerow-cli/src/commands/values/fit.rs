@@ -63,7 +63,7 @@ pub(crate) fn run(
         budget.bytes = Some(limit.saturating_sub(in_use + (limit / 25).max(4 << 20)));
     }
     let fit_start = Instant::now();
-    let bar = Bar::new(params.kind().work());
+    let bar = Bar::new(params.kind().info().work);
     let fitted = ValueModel::fit(&data, params, &Training { par: &par, budget: &budget, observer: &bar });
     bar.finish();
     let fitted = fitted?;
@@ -82,9 +82,9 @@ pub(crate) fn run(
         model: model.kind(),
         task: "regression",
         params: model.params(),
-        target: model.schema.target.clone(),
+        target: model.schema().target.clone(),
         rows: data.n_rows(),
-        features: model.schema.n_features(),
+        features: model.schema().n_features(),
         seconds: Seconds {
             read: read_seconds,
             fit: fit_seconds,
@@ -94,7 +94,7 @@ pub(crate) fn run(
         model_memory_bytes: model.bytes() as u64,
         peak_memory_bytes: process::peak_memory(),
         inside: Inside::new(&model),
-        rows_retained: model.regressor.can_learn().then(|| model.regressor.n_remembered()),
+        rows_retained: model.regressor.can_learn().then(|| model.regressor.n_retained()),
         stop: fitted.stop,
         log_evidence: fitted.log_evidence,
         out: args.out.clone(),

@@ -31,12 +31,12 @@ impl ValueModelInfo {
             task: "regression",
             format_version: FORMAT_VERSION,
             params: model.params(),
-            schema: model.schema.clone(),
+            schema: model.schema().clone(),
             bytes,
             model_memory_bytes: model.bytes() as u64,
             inside: Inside::new(model),
             rows_learnt: learns.then(|| model.regressor.n_seen()),
-            rows_retained: learns.then(|| model.regressor.n_remembered()),
+            rows_retained: learns.then(|| model.regressor.n_retained()),
         }
     }
 }

@@ -40,7 +40,7 @@ pub(crate) struct Evaluation {
 /// Evaluates a model by a file.
 fn evaluate_file(model: &ValueModel, path: &Path, options: &ReadOptions, par: &Par) -> Result<Evaluation> {
     let start = Instant::now();
-    let mut reader = ValueReader::open_with(path, options, &model.schema)?;
+    let mut reader = ValueReader::open_with(path, options, model.schema())?;
     let (mut predictions, mut truth) = (Normals::default(), Vec::new());
     let (mut predict_seconds, mut without_value) = (0.0, 0);
     let is_drawn = model.n_features() == 1;
@@ -71,7 +71,7 @@ fn evaluate_file(model: &ValueModel, path: &Path, options: &ReadOptions, par: &P
         predict_seconds,
         report: ValueReport::new(&predictions, &truth)?,
         without_value,
-        drawn: if is_drawn { ValueData::new(model.schema.clone(), rows, truth).ok() } else { None },
+        drawn: if is_drawn { ValueData::new(model.schema().clone(), rows, truth).ok() } else { None },
     })
 }
 

@@ -23,7 +23,7 @@ pub(super) fn describe(page: &mut Page, model: &ValueModel, title: &Path, subtit
     if let Some(noise) = inside.noise_deviation {
         fact("Noise", format!("{noise:.4}"));
     }
-    fact("Features", count(model.schema.n_features() as u64));
+    fact("Features", count(model.schema().n_features() as u64));
     fact("Model file", size(bytes));
     fact("Seed", model.params().seed().to_string());
 }
@@ -47,7 +47,7 @@ pub(super) fn fit(
     par: &Par,
 ) -> Result<(), Error> {
     let active = model.active_rows();
-    page.values = ValueCurve::new(model, &model.schema, data, active.view(), par)?
+    page.values = ValueCurve::new(model, model.schema(), data, active.view(), par)?
         .map(|curve| ValueCurve { text: text.into(), ..curve });
     Ok(())
 }

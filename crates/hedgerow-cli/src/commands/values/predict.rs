@@ -24,7 +24,7 @@ pub(crate) fn run(args: &PredictArgs, model: &ValueModel) -> anyhow::Result<Outc
         );
     }
     let par = args.run.par()?;
-    let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), &model.schema)?;
+    let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
     let out: Box<dyn Write> = match &args.out {
         Some(path) => Box::new(File::create(path).with_context(|| path.display().to_string())?),
         None => Box::new(io::stdout().lock()),

@@ -45,7 +45,7 @@ pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Ou
     let budget = args.limits.budget(start);
     interrupt::listen(&budget)?;
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let mut reader = ValueReader::open_with(&args.data, &args.data_args.options(), &model.schema)?;
+    let mut reader = ValueReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
     let (mut predictions, mut truth) = (Normals::default(), Vec::new());
     while let Some(batch) = reader.next_batch(batch_rows(model.n_features()).min(1024))? {
         let known: Vec<usize> = (0..batch.targets.len()).filter(|&i| !batch.targets[i].is_nan()).collect();
@@ -76,7 +76,7 @@ pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Ou
         bytes,
         peak_memory_bytes: process::peak_memory(),
         inside: Inside::new(&model),
-        rows_retained: model.regressor.n_remembered(),
+        rows_retained: model.regressor.n_retained(),
         prequential: if truth.is_empty() { None } else { Some(ValueReport::new(&predictions, &truth)?) },
         metrics: tested.map(|evaluation| evaluation.report),
         out,

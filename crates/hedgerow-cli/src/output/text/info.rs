@@ -67,8 +67,8 @@ impl Show for ModelInfo {
             out,
             "{} of {}, {}, {} (file format {})",
             self.model,
-            self.inside.parts(),
-            self.inside.size(),
+            self.inside.parts,
+            self.inside.details,
             size(self.bytes),
             self.format_version,
         )?;

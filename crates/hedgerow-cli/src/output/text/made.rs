@@ -23,7 +23,7 @@ pub(super) fn begin(made: &Made, ending: &str, out: &mut dyn Write) -> io::Resul
         out,
         "{} of {} from {} rows, {} features, {} classes{ending}",
         made.model,
-        made.inside.parts(),
+        made.inside.parts,
         count(made.rows as u64),
         count(made.features as u64),
         made.classes.len(),

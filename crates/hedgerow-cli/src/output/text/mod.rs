@@ -31,7 +31,7 @@ impl Show for FitResult {
         };
         made::begin(&self.made, ending, out)?;
         let (read, fitted) = (seconds(self.made.seconds.read), seconds(self.made.seconds.fit));
-        writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.made.inside.details())?;
+        writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.made.inside.details)?;
         if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from != Some("out_of_bag")) {
             writeln!(out, "  out-of-bag accuracy {:.2} %", 100.0 * accuracy)?;
         }
@@ -95,7 +95,7 @@ impl Show for MergeResult {
             out,
             "{} of {} from {} models, {} classes: {}",
             self.model,
-            self.inside.parts(),
+            self.inside.parts,
             self.parts,
             self.classes.len(),
             super::text::info::list(&self.classes, 20),

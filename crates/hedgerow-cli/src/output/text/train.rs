@@ -16,8 +16,7 @@ impl Show for TrainResult {
         writeln!(
             out,
             "  read in {read}, trained for {fitted}, policy {}; {}",
-            self.policy,
-            self.made.inside.details()
+            self.policy, self.made.inside.details
         )?;
         let jobs: Vec<JobLine> = self.jobs.iter().map(JobLine::new).collect();
         writeln!(out, "{}", table(&jobs))?;

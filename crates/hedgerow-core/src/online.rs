@@ -1,0 +1,113 @@
+//! A classifier that keeps learning, and the driver of online learning: rows are predicted and taken in, and what is due is done.
+
+use std::any::Any;
+
+use ndarray::{Array2, ArrayView1, ArrayViewMut2, s};
+
+use crate::data::{ClassId, Dataset, Schema};
+use crate::error::{Error, Result};
+use crate::learn::{Rows, Training, Update};
+use crate::par::Par;
+use crate::summary::Summary;
+use crate::traits::Classifier;
+
+/// A trained classifier, which goes on learning unless it was frozen or its kind does not learn row by row.
+pub trait OnlineClassifier: Classifier + Any {
+    /// Whether it can learn more.
+    fn can_learn(&self) -> bool;
+
+    /// Makes room for classes that come with the next rows.
+    fn know_classes(&mut self, n_classes: usize);
+
+    /// Rows that can be taken in before maintenance is due.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Predicts rows into `out` and takes them in. Returns how many; fewer than given only if the work was interrupted. Implementers may rely on
+    /// this: the model can learn, there is room for the rows, they fit the schema, and their classes are known.
+    fn ingest(
+        &mut self,
+        schema: &Schema,
+        rows: Rows<'_>,
+        training: &Training<'_>,
+        out: ArrayViewMut2<'_, f64>,
+        update: &mut Update,
+    ) -> Result<usize>;
+
+    /// Does what is due once there is no more room: trains on what was taken in, calibrates, forgets.
+    fn maintain(&mut self, _schema: &Schema, _training: &Training<'_>, _update: &mut Update) -> Result<()> {
+        Ok(())
+    }
+
+    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the one the model was
+    /// made with, grown by the classes and categories that have come since. A class becomes known with its first row, not before.
+    ///
+    /// Memory stays within `training.budget.bytes`, if that is given: rows are forgotten to make room. The time limit ends searches for
+    /// something better, never the learning of rows; the stop flag ends both.
+    fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
+        if !self.can_learn() {
+            return Err(Error::Frozen);
+        }
+        rows.check(schema, self.n_features(), self.n_classes())?;
+        let n = rows.labels.len();
+        let mut predictions = Array2::zeros((n, schema.n_classes()));
+        let mut update = Update::default();
+        while update.n_learnt < n {
+            let first = update.n_learnt;
+            let n_classes = self.n_classes().max(rows.labels[first].index() + 1);
+            let rest = &rows.labels[first..];
+            let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(rest.len());
+            let len = len.min(self.room().max(1));
+            let (known, part) = (schema.with_classes(n_classes), rows.slice(first..first + len));
+            self.know_classes(n_classes);
+            let out = predictions.slice_mut(s![first..first + len, ..n_classes]);
+            let n_learnt = self.ingest(&known, part, training, out, &mut update)?;
+            update.n_learnt += n_learnt;
+            if self.room() == 0 {
+                self.maintain(&known, training, &mut update)?;
+            }
+            if n_learnt < len || training.budget.stop.is_stopped() {
+                break;
+            }
+        }
+        // Classes that would have come after an interruption are not known.
+        update.predictions = predictions.slice_move(s![.., ..self.n_classes().min(schema.n_classes())]);
+        Ok(update)
+    }
+
+    /// Forgets the retained row with these values and this class, whose label turned out to be wrong. Says whether it did: kinds that cannot take a
+    /// row out of what they have learnt return false, and learn the row again with the right label.
+    fn forget(&mut self, _row: ArrayView1<'_, f32>, _class: ClassId, _par: &Par) -> bool {
+        false
+    }
+
+    /// Rows learnt since the beginning; 0 if it cannot learn more.
+    fn n_seen(&self) -> u64;
+
+    /// Retained rows.
+    fn n_retained(&self) -> usize;
+
+    /// The retained rows, the oldest first; none if there are none or they are not kept as they came.
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>>;
+
+    /// The same without what learning more needs.
+    #[must_use]
+    fn frozen(self) -> Self
+    where
+        Self: Sized;
+
+    /// Brings the model into the order in which it is saved, so that saving needs no copy.
+    fn put_in_order(&mut self) {}
+
+    /// Bytes in memory.
+    fn bytes(&self) -> usize;
+
+    /// What it is made of. `classes` are the names of the classes.
+    fn summary(&self, classes: &[String]) -> Summary;
+
+    /// The rows that predictions are computed from, in the columns of the table, where the model has such rows.
+    fn active_rows(&self) -> Option<Array2<f32>> {
+        None
+    }
+}
