@@ -17,16 +17,15 @@
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
-mod blend;
 mod blend_report;
 pub mod forest_ivm;
 pub mod forest_kernel;
 pub mod leaf_gp;
 
-pub use blend::Blend;
 pub use blend_report::{BlendReport, ClassBlendReport};
 pub use forest_ivm::{Combine, FittedForestIvm, ForestIvm, ForestIvmParams, ForestIvmRun};
 pub use forest_kernel::{
     FittedForestKernel, ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner,
 };
+pub use hedgerow_core::Blend;
 pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafGpRun, LeafLearner, Sharing};

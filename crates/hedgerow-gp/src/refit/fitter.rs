@@ -1,10 +1,9 @@
 //! One regression of all rows on chosen ones, scored without each row's own label.
 
-use hedgerow_core::{Budget, ClassId, Par, Result, Source};
+use hedgerow_core::{Budget, Calibration, ClassId, Par, Result, Source};
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use super::{BLOCK, Refit, Sums, nearness, shares};
-use crate::calibration::Calibration;
 use crate::kernel::Kernel;
 
 /// Rows that calibrate, at most: more would not change the curves; and numbers that are kept about them.

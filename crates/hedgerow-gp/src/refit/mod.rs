@@ -14,10 +14,9 @@ mod saved;
 mod search;
 mod sums;
 
-use hedgerow_core::Par;
+use hedgerow_core::{Calibration, Par};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
-use crate::calibration::Calibration;
 use crate::kernel::Kernel;
 
 pub(crate) use fitter::{Fitter, MOST_VALIDATION};

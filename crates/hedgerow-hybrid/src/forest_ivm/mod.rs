@@ -24,8 +24,8 @@ use hedgerow_forest::{Forest, ForestRun, OnlineForest};
 use hedgerow_gp::IvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
-pub use crate::blend::Blend;
 pub use crate::blend_report::{BlendReport, ClassBlendReport};
+pub use hedgerow_core::Blend;
 use online::OnlineState;
 pub use params::{Combine, ForestIvmParams};
 pub use run::ForestIvmRun;

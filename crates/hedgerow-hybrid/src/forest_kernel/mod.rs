@@ -25,13 +25,12 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Checked, Classifier, Dataset, Error, Par, Params as _, Result, Schema, StopReason, Training,
+    Blend, Checked, Classifier, Dataset, Error, Par, Params as _, Result, Schema, StopReason, Training,
     TrainingRun as _, drive,
 };
 use hedgerow_forest::{Forest, ForestRun, OnlineForest};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
-use crate::blend::Blend;
 use crate::forest_ivm::Part;
 use online::OnlineState;
 pub use params::{ForestKernelParams, KernelLearner};

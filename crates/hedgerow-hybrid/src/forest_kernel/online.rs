@@ -7,10 +7,9 @@
 
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Effort, Error, Features, Result, Rows, Schema, Training,
-    Update,
+    Budget, Calibration, ClassId, Classifier as _, Dataset, Effort, Error, Features, Result, Rows, Schema,
+    Training, Update,
 };
-use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, s};
 
 use super::ForestKernelClassifier;

@@ -28,9 +28,9 @@ mod validation;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Checked, ClassId, Dataset, Error, Features, Result, Schema, StopReason, Training, TrainingRun as _, drive,
+    Blend, Calibration, Checked, ClassId, Dataset, Error, Features, Result, Schema, StopReason, Training,
+    TrainingRun as _, drive,
 };
-use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArcArray2, Axis};
 
@@ -42,7 +42,6 @@ pub use run::LeafGpRun;
 pub use saved::{LeafGpFacts, Stored};
 use trees::Trees;
 
-use crate::blend::Blend;
 use crate::blend_report::BlendReport;
 
 /// A classifier of any number of classes.
