@@ -2,12 +2,15 @@
 //!
 //! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
-//! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`metrics`] evaluates predictions. [`drift`] detects
+//! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
+//! [`metrics`] evaluates predictions. [`drift`] detects
 //! concept drift, [`synth`] generates data whose drift is known. [`error`] explains what went wrong, [`text`] writes numbers as people read
 //! them. This crate does no input or output and knows no model.
 
+pub mod blend;
 pub mod blend_report;
 pub mod budget;
+pub mod calibration;
 pub mod data;
 pub mod drift;
 pub mod error;
@@ -27,8 +30,10 @@ pub mod testing;
 pub mod text;
 pub mod traits;
 
+pub use blend::Blend;
 pub use blend_report::{BlendReport, ClassBlendReport};
 pub use budget::{Budget, StopFlag, StopReason};
+pub use calibration::Calibration;
 pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, ValueData};
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;

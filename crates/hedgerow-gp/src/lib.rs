@@ -4,7 +4,7 @@
 //! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation; [`softmax`], [`labels`],
 //! [`kriging`] and [`dsgq`] are others, and [`classifier`] makes classifiers of them all. [`ivm`] is the
 //! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties
-//! latent values to classes, [`platt`] and [`calibration`] scores to probabilities, [`prepare`] makes numbers of a table's columns.
+//! latent values to classes, [`prepare`] makes numbers of a table's columns.
 //!
 //! ```
 //! use hedgerow_core::Par;
@@ -21,7 +21,6 @@
 //! ```
 
 pub mod binary;
-pub mod calibration;
 pub mod classifier;
 mod cma;
 pub mod dsgq;
@@ -32,7 +31,6 @@ pub mod labels;
 pub mod likelihood;
 pub mod linalg;
 mod optimize;
-pub mod platt;
 pub mod prepare;
 pub mod refit;
 pub mod regression;

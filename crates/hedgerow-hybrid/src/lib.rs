@@ -17,12 +17,11 @@
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
-mod blend;
 pub mod forest_ivm;
 pub mod forest_kernel;
 pub mod leaf_gp;
 
-pub use blend::Blend;
+pub use hedgerow_core::Blend;
 pub use forest_ivm::{Combine, ForestIvm, ForestIvmParams, ForestIvmRun};
 pub use forest_kernel::{ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner};
 pub use leaf_gp::{Fusion, LeafGp, LeafGpParams, LeafGpRun, LeafLearner, Sharing};

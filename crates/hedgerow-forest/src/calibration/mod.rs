@@ -15,6 +15,7 @@ mod choice;
 pub(crate) mod prior_shift;
 mod votes;
 
+use hedgerow_core::calibration::softmax;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{ClassId, Par};
 use serde::{Deserialize, Serialize};
@@ -46,17 +47,8 @@ impl Calibration {
         let sum: f64 = row.iter().sum();
         // Shares sum to the number of trees; a merged forest of other class sets keeps that.
         let scale = if sum > 0.0 { m / sum } else { 0.0 };
-        let mut top = f64::NEG_INFINITY;
-        for s in row.iter_mut() {
-            *s = self.sharpness * libm::log(*s * scale + self.pseudo_votes);
-            top = top.max(*s);
-        }
-        let mut total = 0.0;
-        for s in row.iter_mut() {
-            *s = libm::exp(*s - top);
-            total += *s;
-        }
-        row.iter_mut().for_each(|p| *p /= total);
+        row.iter_mut().for_each(|s| *s = self.sharpness * libm::log(*s * scale + self.pseudo_votes));
+        softmax(row, 1.0, 0.0);
     }
 
     /// The numbers that suit the out-of-bag rows best; none if there are too few, or plain shares do as well. The search is

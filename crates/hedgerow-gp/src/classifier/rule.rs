@@ -1,5 +1,6 @@
 //! What was learnt, and how it predicts.
 
+use hedgerow_core::calibration::Platt;
 use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
@@ -8,7 +9,6 @@ use crate::dsgq::Dsgq;
 use crate::kernel::Kernel;
 use crate::kriging::{JEFFREYS_RATIO, to_shares, to_simplex};
 use crate::likelihood::Likelihood;
-use crate::platt::Platt;
 use crate::softmax::SoftmaxLaplace;
 
 /// Probabilities below this are raised to it.

@@ -1,5 +1,6 @@
 //! A classifier as facts and tables, and back. Factors of matrices are not saved: they follow from the rest.
 
+use hedgerow_core::calibration::Platt;
 use hedgerow_core::{Error, ModelProblem, Par, Params, Result};
 use ndarray::{Array2, Axis, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,6 @@ use crate::binary::{BinaryPosterior, factor_of_one_and};
 use crate::dsgq::{Draws, Dsgq};
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
-use crate::platt::Platt;
 use crate::prepare::Preparation;
 use crate::saved::Saved;
 use crate::softmax::SoftmaxLaplace;

@@ -1,5 +1,6 @@
 //! Kernel parameters that suit the data.
 
+use hedgerow_core::calibration::Platt;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Progress, Result, Training};
 use ndarray::{Array2, ArrayView2, Axis};
@@ -13,7 +14,6 @@ use crate::kriging::Variogram;
 use crate::labels::LabelRegression;
 use crate::likelihood::Likelihood;
 use crate::optimize::climb;
-use crate::platt::Platt;
 
 /// Evaluations of the evidence at most.
 const MOST_EVALUATIONS: usize = 50;

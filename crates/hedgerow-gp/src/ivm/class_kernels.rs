@@ -3,12 +3,12 @@
 //! Each class tries a few lengths and variances around the shared pair. What counts is its own calibrated log-loss against the rest on rows that are in neither
 //! active set. Every other row chooses; a class keeps its choice only if the rows that did not choose are better off by more than chance.
 
+use hedgerow_core::calibration::Platt;
 use hedgerow_core::{Result, Training};
 
 use super::one_vs_rest::OneVsRest;
 use super::params::IvmParams;
 use super::rows::TrainingRows;
-use crate::platt::Platt;
 
 /// Parts of the shared length and of the shared variance that are tried.
 const LENGTHS: [f64; 4] = [0.5, 0.7, 1.4, 2.0];

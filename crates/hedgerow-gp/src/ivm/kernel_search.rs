@@ -14,8 +14,11 @@ use crate::linalg::Cholesky;
 use crate::refit::{Freedom, RIDGES, RegressionSearch};
 use crate::special::normal_cdf;
 
-/// Length scales that are tried, in typical distances, and variances; the likeliest first, as the search may be cut short.
+/// Length scales that are tried, in typical distances, and variances; the likeliest first, as the search may be cut short. One after the other
+/// in size, length scales differ by about half.
 const LENGTHS: [f64; 7] = [0.45, 0.65, 0.32, 1.0, 0.22, 1.5, 0.15];
+/// Neighbors of the best length scale are within this factor.
+const NEIGHBOR: f64 = 1.6;
 const VARIANCES: [f64; 4] = [30.0, 8.0, 100.0, 2.0];
 /// Parts of the best length scale that are tried at last.
 const BETWEEN: [f64; 2] = [0.84, 1.19];
@@ -26,8 +29,9 @@ pub(super) struct KernelSearch {
     /// The sample.
     rows: TrainingRows,
     params: IvmParams,
-    /// Length scale and variance of each kernel in the grid; one alone if nothing is left open.
-    grid: Vec<[f64; 2]>,
+    /// Length scales and variances; one alone where it is given.
+    lengths: Vec<f64>,
+    variances: Vec<f64>,
     /// Parts of the best length scale that are tried at last.
     between: Vec<f64>,
     /// Logarithms of the bounds within which CMA-ES searches.
@@ -41,8 +45,6 @@ impl KernelSearch {
         let given = |value: f64, grid: Vec<f64>| if value > 0.0 { vec![value] } else { grid };
         let lengths = given(params.length_scale, LENGTHS.map(|f| f * typical).to_vec());
         let variances = given(params.signal_variance, VARIANCES.to_vec());
-        let grid: Vec<[f64; 2]> =
-            variances.iter().flat_map(|&v| lengths.iter().map(move |&l| [l, v])).collect();
         let bound = |values: &[f64]| {
             [f64::INFINITY, f64::NEG_INFINITY].map(|start| {
                 let pick = if start > 0.0 { f64::min } else { f64::max };
@@ -52,34 +54,47 @@ impl KernelSearch {
         Self {
             between: if params.length_scale > 0.0 { Vec::new() } else { BETWEEN.to_vec() },
             bounds: [bound(&lengths), bound(&variances)],
-            rows: if grid.len() > 1 {
+            rows: if lengths.len() * variances.len() > 1 {
                 rows.sample(params.seed, par)
             } else {
                 rows.select(&[], rows.options.clone())
             },
-            grid,
+            lengths,
+            variances,
             params: params.clone(),
         }
     }
 
     /// The kernels that can be tried by now; `tried` has the objective of each, as far as it is known. One alone is not worth a trial.
     ///
-    /// A grid is known at once, but for what lies between the best of it and its neighbors. Of a population, those of a generation are known when all
-    /// before them have been tried.
+    /// In a grid, all length scales come with the first variance, then the best of them and its neighbors with the others, then what lies between the best
+    /// kernel and its neighbors. Of a population, those of a generation are known when all before them have been tried.
     pub(super) fn kernels(&self, tried: &[Option<f64>]) -> Vec<[f64; 2]> {
-        if self.grid.len() == 1 {
-            return self.grid.clone();
+        let first = self.variances[0];
+        let mut kernels: Vec<[f64; 2]> = self.lengths.iter().map(|&length| [length, first]).collect();
+        if self.is_given() {
+            return kernels;
         }
         if self.params.search == SearchKind::Cma {
             return self.evolve(tried).0;
         }
-        let mut kernels = self.grid.clone();
-        let n = kernels.len();
-        if tried.len() >= n && !tried[..n].contains(&None) {
-            let [length, variance] = least(&kernels, tried).unwrap_or(kernels[0]);
-            kernels.extend(self.between.iter().map(|share| [share * length, variance]));
+        let best = |kernels: &[[f64; 2]]| {
+            let known = tried.get(..kernels.len()).filter(|known| !known.contains(&None))?;
+            least(kernels, known)
+        };
+        let Some([nearest, _]) = best(&kernels) else { return kernels };
+        let is_near = |length: &&f64| (1.0 / NEIGHBOR..NEIGHBOR).contains(&(*length / nearest));
+        for &variance in &self.variances[1..] {
+            kernels.extend(self.lengths.iter().filter(is_near).map(|&length| [length, variance]));
         }
+        let Some([length, variance]) = best(&kernels) else { return kernels };
+        kernels.extend(self.between.iter().map(|share| [share * length, variance]));
         kernels
+    }
+
+    /// Whether nothing is left open.
+    fn is_given(&self) -> bool {
+        self.lengths.len() * self.variances.len() == 1
     }
 
     /// Whether nothing is left to try.
@@ -91,7 +106,7 @@ impl KernelSearch {
     /// The kernel that the search has come to: of a grid the best that was tried, of a population its mean. The first if none was tried.
     pub(super) fn best(&self, tried: &[Option<f64>]) -> [f64; 2] {
         let is_tried = tried.iter().any(Option::is_some);
-        if self.params.search == SearchKind::Cma && self.grid.len() > 1 && is_tried {
+        if self.params.search == SearchKind::Cma && !self.is_given() && is_tried {
             let [length, variance] = self.evolve(tried).1;
             return [libm::exp(length), libm::exp(variance)];
         }

@@ -1,12 +1,11 @@
 //! What a classifier has learnt from its rows, and how it predicts with it.
 
-use hedgerow_core::{OutOfSample, Par, Result, Training};
+use hedgerow_core::{Calibration, OutOfSample, Par, Result, Training};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use super::Ivm;
 use super::one_vs_rest::OneVsRest;
 use super::rows::{TrainingRows, union};
-use crate::calibration::Calibration;
 use crate::kernel::Kernel;
 use crate::refit::{Refit, Refitted};
 

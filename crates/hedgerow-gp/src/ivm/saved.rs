@@ -1,6 +1,6 @@
 //! What a model file holds of a classifier.
 
-use hedgerow_core::{ClassId, Error, Features, ModelProblem, Params as _, Result};
+use hedgerow_core::{Calibration, ClassId, Error, Features, ModelProblem, Params as _, Result};
 use ndarray::{Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
@@ -8,7 +8,6 @@ use super::classifier::IvmClassifier;
 use super::learnt::{Learnt, Sites};
 use super::params::IvmParams;
 use super::retained::RetainedRows;
-use crate::calibration::Calibration;
 use crate::prepare::Preparation;
 use crate::refit::{Refit, RefitFacts};
 use crate::saved::Saved;

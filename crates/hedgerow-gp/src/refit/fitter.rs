@@ -1,15 +1,18 @@
 //! One regression of all rows on chosen ones, scored without each row's own label.
 
-use hedgerow_core::{Budget, ClassId, Par, Result, Source};
+use hedgerow_core::{Budget, Calibration, ClassId, Error, Par, Result, Source};
 use ndarray::{Array2, ArrayView2, Axis, s};
 
-use super::{BLOCK, Refit, Sums, nearness, shares};
-use crate::calibration::Calibration;
+use super::equations::NormalEquations;
+use super::{BLOCK, Refit, nearness, shares};
 use crate::kernel::Kernel;
+use crate::linalg::{Cholesky, mat_mul};
 
 /// Rows that calibrate, at most: more would not change the curves; and numbers that are kept about them.
 pub(crate) const MOST_VALIDATION: usize = 8192;
 const MOST_NUMBERS: usize = 32_000_000;
+/// Rows that are enough to choose a ridge by.
+pub(super) const ENOUGH_ROWS: usize = 1000;
 
 /// Fits scores of classes to rows.
 #[derive(Clone, Copy)]
@@ -46,8 +49,8 @@ pub(super) struct Trial {
     pub(super) source: Source,
     /// The places of the validation rows that were scored; none if all were.
     pub(super) places: Option<Vec<usize>>,
-    /// The regression, where it was made to find the scores.
-    pub(super) refit: Option<Refit>,
+    /// The weights of the basis rows, where they are known.
+    pub(super) weights: Option<Array2<f64>>,
 }
 
 impl Fitter<'_> {
@@ -79,11 +82,9 @@ impl Fitter<'_> {
         Calibration::fit(scores, labels, self.par).loss(scores, labels)
     }
 
-    /// Scores without those of classes that have no rows, and their calibrated log-loss.
-    pub(super) fn known(&self, mut scores: Array2<f64>, validation: &Validation) -> (Array2<f64>, f64) {
-        hedgerow_core::scores::mask_unknown(&mut scores, self.labels);
-        let loss = self.loss(&scores, &validation.labels);
-        (scores, loss)
+    /// Takes the scores of classes that have no rows away.
+    pub(super) fn mask(&self, scores: &mut Array2<f64>) {
+        hedgerow_core::scores::mask_unknown(scores, self.labels);
     }
 
     /// The calibrated log-loss of the scores of some validation rows, by their places.
@@ -92,43 +93,41 @@ impl Fitter<'_> {
         self.loss(&scores.select(Axis(0), places), &labels)
     }
 
-    /// Sums over some rows, for rows chosen from them. None if the budget is spent before all are in.
-    pub(super) fn sums_of(
+    /// The equations of some rows, for basis rows. None if the budget is spent before all are in.
+    pub(super) fn equations(
         &self,
         chosen: &[usize],
         rows: &[usize],
         signs: &Array2<f64>,
         length: f64,
-    ) -> Result<Option<Sums>> {
+    ) -> Option<NormalEquations> {
         let basis = self.x.select(Axis(0), chosen);
-        let mut sums = Sums::new(length, Kernel::rbf(length), basis, self.n_classes, self.par)?;
+        let mut equations = NormalEquations::new(length, &basis, self.n_classes, self.par);
         for part in rows.chunks(BLOCK) {
             if self.budget.spent().is_some() {
-                return Ok(None);
+                return None;
             }
-            sums.add(self.x.select(Axis(0), part).view(), signs.select(Axis(0), part).view(), self.par);
+            let covariances = equations.covariances(self.x.select(Axis(0), part).view(), self.par);
+            equations.add(&covariances, signs.select(Axis(0), part).view(), self.par);
         }
-        Ok(Some(sums))
+        Some(equations)
     }
 
-    /// The regression with one ridge, whatever the budget.
-    pub(super) fn fit(
-        &self,
-        validation: &Validation,
-        chosen: &[usize],
-        length: f64,
-        ridge: f64,
-    ) -> Result<Refit> {
-        let all: Vec<usize> = (0..self.labels.len()).collect();
-        let open = Fitter { budget: &Budget::open(), ..*self };
-        let sums = open.sums_of(chosen, &all, &validation.signs, length)?;
-        let x = self.x.select(Axis(0), &validation.rows);
-        sums.ok_or(hedgerow_core::Error::Interrupted)?.solve(
-            ridge,
-            validation.signs.view(),
-            x.view(),
-            self.par,
-        )
+    /// The regression that a trial has found; its weights are fitted again if they are not known.
+    pub(super) fn fit(&self, validation: &Validation, trial: &Trial) -> Result<Refit> {
+        let Trial { chosen, length, ridge, weights, .. } = trial;
+        let weights = if let Some(weights) = weights {
+            weights.clone()
+        } else {
+            let all: Vec<usize> = (0..self.labels.len()).collect();
+            let open = Fitter { budget: &Budget::open(), ..*self };
+            let equations = open.equations(chosen, &all, &validation.signs, *length);
+            equations.ok_or(Error::Interrupted)?.solve(*ridge, self.par)?.1
+        };
+        let (x, basis) = (self.x.select(Axis(0), &validation.rows), self.x.select(Axis(0), chosen));
+        let near = nearness(&Kernel::rbf(*length), x.view(), basis.mapv(f64::from).view(), self.par);
+        let shares = shares(validation.signs.view());
+        Ok(Refit { weights, ridge: *ridge, length: *length, near, shares })
     }
 
     /// The best of some ridges for chosen rows and a length scale, by leave-one-out scores; so chosen rows may be validation rows too.
@@ -139,53 +138,75 @@ impl Fitter<'_> {
         length: f64,
         ridges: &[f64],
     ) -> Result<Trial> {
-        let (y, rows, par) = (&validation.signs, &validation.rows, self.par);
+        let (rows, n) = (&validation.rows, self.labels.len());
         let basis = self.x.select(Axis(0), &chosen);
-        let mut sums = Sums::new(length, Kernel::rbf(length), basis, y.ncols(), par)?;
-        for first in (0..self.x.nrows()).step_by(BLOCK) {
-            let part = first..(first + BLOCK).min(self.x.nrows());
-            sums.add(self.x.slice(s![part.clone(), ..]), y.slice(s![part, ..]), par);
-        }
-        let x = self.x.select(Axis(0), rows);
-        let features = sums.features(x.view(), par);
-        let mut best: Option<(Trial, Array2<f64>)> = None;
-        for &ridge in ridges {
-            let (factor, w) = sums.solved(ridge, par)?;
-            let mut scores = features.dot(&w.t());
-            for first in (0..rows.len()).step_by(BLOCK) {
-                let part = first..(first + BLOCK).min(rows.len());
-                let mut a = features.slice(s![part.clone(), ..]).to_owned();
-                factor.forward_rows(&mut a, par);
-                let mut scores = scores.slice_mut(s![part.clone(), ..]);
-                for ((&row, a), mut scores) in rows[part].iter().zip(a.rows()).zip(scores.rows_mut()) {
-                    let h = a.dot(&a).min(1.0 - 1e-9);
-                    scores.zip_mut_with(&y.row(row), |score, y| *score = (*score - h * y) / (1.0 - h));
-                }
-            }
-            let (scores, loss) = self.known(scores, validation);
-            if best.as_ref().is_none_or(|(best, _)| loss < best.loss) {
-                let source = Source::LeaveOneOut;
-                let trial = Trial {
-                    chosen: Vec::new(),
-                    length,
-                    ridge,
-                    scores,
-                    loss,
-                    source,
-                    places: None,
-                    refit: None,
-                };
-                best = Some((trial, w));
+        let mut equations = NormalEquations::new(length, &basis, self.n_classes, self.par);
+        // What is known about validation rows is kept, so that it need not be computed again.
+        let mut kept = Array2::zeros((rows.len(), chosen.len()));
+        let mut places = 0..rows.len();
+        for first in (0..n).step_by(BLOCK) {
+            let end = (first + BLOCK).min(n);
+            let covariances = equations.covariances(self.x.slice(s![first..end, ..]), self.par);
+            equations.add(&covariances, validation.signs.slice(s![first..end, ..]), self.par);
+            while places.start < places.end && rows[places.start] < end {
+                kept.row_mut(places.start).assign(&covariances.row(rows[places.start] - first));
+                places.start += 1;
             }
         }
-        let Some((trial, mut w)) = best else {
-            return Err(hedgerow_core::Error::param("ridges", "one at least", 0));
+        let ridge = match ridges {
+            [only] => *only,
+            _ => self.best_ridge(validation, &equations, &kept, ridges)?,
         };
-        sums.lower.backward_rows(&mut w, par);
-        let near = nearness(&Kernel::rbf(length), x.view(), sums.wide.view(), par);
-        let (ridge, shares) = (trial.ridge, shares(y.view()));
-        let refit = Refit { weights: w.t().to_owned(), ridge, length, near, shares };
-        Ok(Trial { chosen, refit: Some(refit), ..trial })
+        let (factor, weights) = equations.solve(ridge, self.par)?;
+        drop(equations);
+        let scores = self.scores_without_each(validation, rows, kept, &factor, &weights);
+        let (loss, source) = (self.loss(&scores, &validation.labels), Source::LeaveOneOut);
+        Ok(Trial { chosen, length, ridge, scores, loss, source, places: None, weights: Some(weights) })
+    }
+
+    /// The ridge of the least loss on some of the validation rows, whose covariances are given.
+    fn best_ridge(
+        &self,
+        validation: &Validation,
+        equations: &NormalEquations,
+        covariances: &Array2<f64>,
+        ridges: &[f64],
+    ) -> Result<f64> {
+        let n = validation.rows.len();
+        let places: Vec<usize> = (0..n).step_by(n.div_ceil(ENOUGH_ROWS).max(1)).collect();
+        let rows: Vec<usize> = places.iter().map(|&at| validation.rows[at]).collect();
+        let labels: Vec<ClassId> = places.iter().map(|&at| validation.labels[at]).collect();
+        let some = covariances.select(Axis(0), &places);
+        let mut best = None;
+        for &ridge in ridges {
+            let (factor, weights) = equations.solve(ridge, self.par)?;
+            let scores = self.scores_without_each(validation, &rows, some.clone(), &factor, &weights);
+            let loss = self.loss(&scores, &labels);
+            if best.is_none_or(|(_, least)| loss < least) {
+                best = Some((ridge, loss));
+            }
+        }
+        best.map(|(ridge, _)| ridge).ok_or_else(|| Error::param("ridges", "one at least", 0))
+    }
+
+    /// Leave-one-out scores of rows with these covariances: `(f_i − h_i y_i)/(1 − h_i)`, `h_i = k_iᵀ (K_un K_nu + s² K_uu)⁻¹ k_i`.
+    fn scores_without_each(
+        &self,
+        validation: &Validation,
+        rows: &[usize],
+        mut covariances: Array2<f64>,
+        factor: &Cholesky,
+        weights: &Array2<f64>,
+    ) -> Array2<f64> {
+        let mut scores = mat_mul(covariances.view(), weights.view(), self.par);
+        factor.forward_rows(&mut covariances, self.par);
+        for ((&row, half), mut scores) in rows.iter().zip(covariances.rows()).zip(scores.rows_mut()) {
+            let h = half.dot(&half).min(1.0 - 1e-9);
+            let y = validation.signs.row(row);
+            scores.zip_mut_with(&y, |score, y| *score = (*score - h * y) / (1.0 - h));
+        }
+        self.mask(&mut scores);
+        scores
     }
 }
 

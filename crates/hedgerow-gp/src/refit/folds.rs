@@ -5,16 +5,15 @@
 //! far worse than they are, and the more freely the regression fits, the worse. So folds are left out altogether, as
 //! rows and as basis rows, and scored afterwards.
 //!
-//! Only scores are wanted here, so the normal equations are solved as they are, `(K_un K_nu + s² K_uu) w = K_un Y`. Whitening, which the final regression has, would cost
-//! as much again as the sums.
+//! The equations of all rows are added up once. What a fold adds to them is taken away again, and the weights of all rows come for free.
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Folds, Result, Source};
 use ndarray::{Array2, Axis};
 
 use super::BLOCK;
-use super::fitter::{Fitter, Trial, Validation};
-use super::sums::NormalEquations;
+use super::equations::NormalEquations;
+use super::fitter::{ENOUGH_ROWS, Fitter, Trial, Validation};
 
 /// Folds.
 const FOLDS: usize = 4;
@@ -23,9 +22,12 @@ const FOLDS: usize = 4;
 pub(super) struct FoldTrial {
     chosen: Vec<usize>,
     length: f64,
+    /// The ridges that are still compared.
     ridges: Vec<f64>,
     /// Scores of the validation rows, a table a ridge.
     scores: Vec<Array2<f64>>,
+    /// The equations of all rows; none before the first fold, and where one fold is enough.
+    whole: Option<NormalEquations>,
     n_done: usize,
     n_folds: usize,
 }
@@ -33,7 +35,7 @@ pub(super) struct FoldTrial {
 impl FoldTrial {
     pub(super) fn new(chosen: Vec<usize>, length: f64, ridges: &[f64]) -> Self {
         let ridges = ridges.to_vec();
-        Self { chosen, length, ridges, scores: Vec::new(), n_done: 0, n_folds: FOLDS }
+        Self { chosen, length, ridges, scores: Vec::new(), whole: None, n_done: 0, n_folds: FOLDS }
     }
 
     /// The first fold only: enough to compare length scales.
@@ -53,44 +55,80 @@ impl FoldTrial {
             self.scores = vec![empty; self.ridges.len()];
         }
         let [kept, left] = folds(fitter).cut(self.n_done);
-        let basis: Vec<usize> =
-            self.chosen.iter().copied().filter(|row| left.binary_search(row).is_err()).collect();
+        let is_kept = |place: &usize| left.binary_search(&self.chosen[*place]).is_err();
+        let basis: Vec<usize> = (0..self.chosen.len()).filter(is_kept).collect();
         let places = places(validation, &left);
         if !basis.is_empty() && !places.is_empty() {
-            let x = fitter.x.select(Axis(0), &basis);
-            let mut equations = NormalEquations::new(self.length, &x, fitter.n_classes, fitter.par);
-            for rows in kept.chunks(BLOCK) {
-                if fitter.budget.spent().is_some() {
-                    return Ok(());
-                }
-                let y = validation.signs.select(Axis(0), rows);
-                equations.add(fitter.x.select(Axis(0), rows).view(), y.view(), fitter.par);
-            }
+            let Some(equations) = self.equations(&basis, &kept, &left, fitter, validation) else {
+                return Ok(());
+            };
             let rows: Vec<usize> = places.iter().map(|&at| validation.rows[at]).collect();
             let covariances = equations.covariances(fitter.x.select(Axis(0), &rows).view(), fitter.par);
             for (scores, &ridge) in self.scores.iter_mut().zip(&self.ridges) {
-                let found = covariances.dot(&equations.solve(ridge, fitter.par)?);
+                let found = covariances.dot(&equations.solve(ridge, fitter.par)?.1);
                 places.iter().zip(found.rows()).for_each(|(&at, from)| scores.row_mut(at).assign(&from));
             }
         }
         self.n_done += 1;
+        if self.n_done == 1 && self.n_folds > 1 && self.ridges.len() > 1 && places.len() >= ENOUGH_ROWS {
+            self.keep_best_ridge(fitter, validation, &places);
+        }
         Ok(())
     }
 
-    /// The best of the ridges, once all folds are scored.
-    pub(super) fn finish(self, fitter: &Fitter<'_>, validation: &Validation) -> Option<Trial> {
-        let scored = (self.n_folds < FOLDS).then(|| first_places(fitter, validation));
-        let Self { chosen, length, ridges, scores, .. } = self;
-        let trials = scores.into_iter().zip(ridges).map(|(scores, ridge)| {
-            let (scores, mut loss) = fitter.known(scores, validation);
-            if let Some(places) = &scored {
-                loss = fitter.loss_at(&scores, validation, places);
+    /// The equations without a fold, for basis rows given by their places. None if the budget is spent before that.
+    fn equations(
+        &mut self,
+        basis: &[usize],
+        kept: &[usize],
+        left: &[usize],
+        fitter: &Fitter<'_>,
+        validation: &Validation,
+    ) -> Option<NormalEquations> {
+        let signs = &validation.signs;
+        if self.n_folds == 1 {
+            let basis: Vec<usize> = basis.iter().map(|&place| self.chosen[place]).collect();
+            return fitter.equations(&basis, kept, signs, self.length);
+        }
+        if self.whole.is_none() {
+            let all: Vec<usize> = (0..fitter.labels.len()).collect();
+            self.whole = fitter.equations(&self.chosen, &all, signs, self.length);
+        }
+        let mut equations = self.whole.as_ref()?.part(basis);
+        for rows in left.chunks(BLOCK) {
+            if fitter.budget.spent().is_some() {
+                return None;
             }
-            let (source, places) = (Source::OutOfFold, scored.clone());
-            Trial { chosen: Vec::new(), length, ridge, scores, loss, source, places, refit: None }
-        });
-        let best = trials.min_by(|a, b| a.loss.total_cmp(&b.loss))?;
-        Some(Trial { chosen, ..best })
+            let covariances = equations.covariances(fitter.x.select(Axis(0), rows).view(), fitter.par);
+            equations.remove(&covariances, signs.select(Axis(0), rows).view(), fitter.par);
+        }
+        Some(equations)
+    }
+
+    /// Goes on with the ridge that has the least loss on the validation rows at some places. Returns that loss.
+    fn keep_best_ridge(&mut self, fitter: &Fitter<'_>, validation: &Validation, places: &[usize]) -> f64 {
+        let loss = |scores: &Array2<f64>| fitter.loss_at(scores, validation, places);
+        self.scores.iter_mut().for_each(|scores| fitter.mask(scores));
+        let losses: Vec<f64> = self.scores.iter().map(loss).collect();
+        let best = (0..losses.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b])).unwrap_or(0);
+        self.scores = vec![self.scores.swap_remove(best)];
+        self.ridges = vec![self.ridges[best]];
+        losses[best]
+    }
+
+    /// The regression with the best of the ridges, once all folds are scored.
+    pub(super) fn finish(mut self, fitter: &Fitter<'_>, validation: &Validation) -> Result<Trial> {
+        let scored = (self.n_folds < FOLDS).then(|| first_places(fitter, validation));
+        let all = || (0..validation.rows.len()).collect();
+        let places = scored.clone().unwrap_or_else(all);
+        let loss = self.keep_best_ridge(fitter, validation, &places);
+        let Self { chosen, length, ridges, mut scores, whole, .. } = self;
+        let (ridge, scores) = (ridges[0], scores.swap_remove(0));
+        let weights = match whole {
+            Some(whole) => Some(whole.solve(ridge, fitter.par)?.1),
+            None => None,
+        };
+        Ok(Trial { chosen, length, ridge, scores, loss, source: Source::OutOfFold, places: scored, weights })
     }
 }
 

@@ -2,28 +2,26 @@
 //! Rasmussen, 2005, A unifying view of sparse approximate Gaussian process regression).
 //!
 //! ```text
-//! A = L⁻¹ K_un,  L Lᵀ = K_uu,   w = (A Aᵀ + s² I)⁻¹ A Y,   score(x) = k(x, U) L⁻ᵀ w
+//! M = K_un K_nu + s² K_uu,   w = M⁻¹ K_un Y,   score(x) = k(x, U) w
 //! ```
 //!
-//! Leave-one-out scores come for free: with `h_i = a_iᵀ (A Aᵀ + s² I)⁻¹ a_i` that of row i is `(f_i − h_i y_i)/(1 − h_i)`. `fitter` fits one
+//! Leave-one-out scores come for free: with `h_i = k_iᵀ M⁻¹ k_i` that of row i is `(f_i − h_i y_i)/(1 − h_i)`. `equations` adds up `M`, `fitter` fits one
 //! regression, `folds` scores rows by regressions that have never met them, `search` looks for rows, ridge and length scale.
 
+mod equations;
 mod fitter;
 mod folds;
 mod saved;
 mod search;
-mod sums;
 
-use hedgerow_core::Par;
+use hedgerow_core::{Calibration, Par};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
-use crate::calibration::Calibration;
 use crate::kernel::Kernel;
 
 pub(crate) use fitter::{Fitter, MOST_VALIDATION};
 pub use saved::RefitFacts;
 pub(crate) use search::{Freedom, Refitted, RegressionSearch};
-pub(crate) use sums::Sums;
 
 /// s² that are tried, for labels 2 apart and a kernel of variance 1: the more noise in the labels, the larger the best.
 pub const RIDGES: [f64; 4] = [0.003, 0.03, 0.3, 3.0];
@@ -33,7 +31,7 @@ pub(crate) const BLOCK: usize = 2048;
 /// Scores of all classes from one set of rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refit {
-    /// L⁻ᵀ w: a column a class.
+    /// w: a column a class.
     pub weights: Array2<f64>,
     /// s².
     pub ridge: f64,

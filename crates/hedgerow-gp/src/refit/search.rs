@@ -105,9 +105,8 @@ impl RegressionSearch {
             folds.score_fold(fitter, &self.validation)?;
             if fitter.budget.spent().is_some() && !folds.is_done() {
                 (self.folds, self.stage) = (None, Stage::Done);
-            } else if let Some(folds) = self.folds.take_if(|folds| folds.is_done())
-                && let Some(trial) = folds.finish(fitter, &self.validation)
-            {
+            } else if let Some(folds) = self.folds.take_if(|folds| folds.is_done()) {
+                let trial = folds.finish(fitter, &self.validation)?;
                 self.consider(fitter, trial);
             }
             return Ok(());
@@ -159,7 +158,8 @@ impl RegressionSearch {
             }
             Stage::Move { .. } => Stage::Folds,
             Stage::Folds | Stage::Done => {
-                self.best = Some(Arc::new(Trial { refit: self.best_refit(), ..trial }));
+                let known = self.best.as_ref().and_then(|best| best.weights.clone());
+                self.best = Some(Arc::new(Trial { weights: known.or(trial.weights), ..trial }));
                 Stage::Done
             }
         };
@@ -173,10 +173,6 @@ impl RegressionSearch {
             (Some(places), None) => fitter.loss_at(&best.scores, &self.validation, places),
             _ => best.loss,
         }
-    }
-
-    fn best_refit(&self) -> Option<Refit> {
-        self.best.as_ref().and_then(|best| best.refit.clone())
     }
 
     /// Begins to score folds where the next stage needs them.
@@ -213,10 +209,7 @@ impl RegressionSearch {
         let (best, validation) = (Arc::clone(self.best.as_ref()?), Arc::clone(&self.validation));
         Some(move |fitter: &Fitter<'_>| {
             let best = Arc::unwrap_or_clone(best);
-            let refit = match best.refit {
-                Some(refit) => refit,
-                None => fitter.fit(&validation, &best.chosen, best.length, best.ridge)?,
-            };
+            let refit = fitter.fit(&validation, &best)?;
             let all = || (0..validation.rows.len()).collect();
             let places: Vec<usize> = best.places.unwrap_or_else(all);
             let scores = OutOfSample {

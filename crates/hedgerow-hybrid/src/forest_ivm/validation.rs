@@ -1,11 +1,11 @@
 //! Out-of-sample predictions of forest and IVM, and the blends fitted to them.
 
 use hedgerow_core::ClassId;
+use hedgerow_core::blend::{Blend, Pair};
 use hedgerow_core::traits::largest;
 use serde::{Deserialize, Serialize};
 
 use super::{Combine, ForestIvm};
-use crate::blend::{Blend, Pair};
 
 /// Margins that the search for `margin` tries.
 const MARGINS: [f64; 7] = [1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1];

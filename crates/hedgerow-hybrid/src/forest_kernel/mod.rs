@@ -25,13 +25,12 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Budget, Checked, Classifier, Dataset, Fitted, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
+    Blend, Budget, Checked, Classifier, Dataset, Fitted, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
     Schema, Training, TrainingRun,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
-use crate::blend::Blend;
 use online::OnlineState;
 pub use params::{ForestKernelParams, KernelLearner};
 pub use run::ForestKernelRun;

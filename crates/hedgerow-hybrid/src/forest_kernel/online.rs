@@ -8,10 +8,9 @@
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Budget, ClassId, Dataset, Effort, Error, Features, OnlineClassifier, Result, Rows, Schema, Summary,
+    Budget, Calibration, ClassId, Dataset, Effort, Error, Features, OnlineClassifier, Result, Rows, Schema, Summary,
     Training, Update,
 };
-use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, ArrayViewMut2};
 
 use super::ForestKernelClassifier;

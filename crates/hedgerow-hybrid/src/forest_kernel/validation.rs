@@ -3,14 +3,14 @@
 //! Two rows that a tree was grown from share a leaf because their labels are the same: even leave-one-out predictions with the kernel of their forest
 //! would be too sure. So a fold is held out from the forest too.
 
+use hedgerow_core::blend::{Blend, Pair};
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Effort, Error, Folds, OutOfSample, Par, Params as _, Result,
-    Silent, Source, StopReason, Training,
+    Budget, Calibration, ClassId, Classifier as _, Dataset, Effort, Error, Folds, OutOfSample, Par,
+    Params as _, Result, Silent, Source, StopReason, Training,
 };
 use hedgerow_forest::{Forest, ForestParams};
-use hedgerow_gp::calibration::Calibration;
 use ndarray::{Array2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +18,6 @@ use super::limits::half;
 use super::params::ForestKernelParams;
 use super::run::ENOUGH_TREES;
 use super::training::KernelTraining;
-use crate::blend::{Blend, Pair};
 
 /// Noise variances that are tried, the largest first: the solution for each is the first guess for the next.
 const NOISES: [f64; 3] = [10.0, 1.0, 0.1];

@@ -28,10 +28,9 @@ mod validation;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    BlendReport, Checked, ClassId, Dataset, Features, Fitted, KindInfo, ModelKind, Renewed, Result, Schema,
+    Blend, BlendReport, Calibration, Checked, ClassId, Dataset, Features, Fitted, KindInfo, ModelKind, Renewed, Result, Schema,
     Training, TrainingRun,
 };
-use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArcArray2, Axis};
 
@@ -43,7 +42,6 @@ pub use run::LeafGpRun;
 pub use saved::{LeafGpFacts, Stored};
 use trees::Trees;
 
-use crate::blend::Blend;
 
 /// A classifier of any number of classes.
 #[derive(Debug, Clone, PartialEq)]

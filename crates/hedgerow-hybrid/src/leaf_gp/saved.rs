@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{ClassId, Error, Features, ModelProblem, Params as _, Result};
+use hedgerow_core::{Blend, Calibration, ClassId, Error, Features, ModelProblem, Params as _, Result};
 use hedgerow_forest::tree::Tree;
-use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array1, Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,6 @@ use super::leaf::{Gp, Leaf};
 use super::online::{OnlineState, table};
 use super::params::LeafGpParams;
 use super::trees::{End, Subtree, Trees};
-use crate::blend::Blend;
 use hedgerow_core::BlendReport;
 
 /// What a model file has of a [`LeafGp`] beside trees, rows and tables.

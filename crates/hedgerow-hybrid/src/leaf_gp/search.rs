@@ -3,8 +3,7 @@
 //! Kernels are tried on some leaves of the first tree. What is compared is the calibrated log-loss of the leave-one-out scores of their rows.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{ClassId, Par};
-use hedgerow_gp::calibration::Calibration;
+use hedgerow_core::{Calibration, ClassId, Par};
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
 use super::kernel::{LeafKernel, squares_within};

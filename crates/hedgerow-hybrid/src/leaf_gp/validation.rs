@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{ClassId, OutOfSample, Par, Source};
-use hedgerow_gp::calibration::Calibration;
+use hedgerow_core::blend::{Blend, Pair};
+use hedgerow_core::{Calibration, ClassId, OutOfSample, Par, Source};
 use ndarray::{Array2, ArrayView1, Axis, concatenate};
 
 use super::LeafGp;
 use super::predict::Predictions;
-use crate::blend::{Blend, Pair};
 
 /// Fewest rows that a blend is fitted on.
 const LEAST_ROWS: usize = 30;

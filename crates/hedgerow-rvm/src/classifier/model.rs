@@ -1,7 +1,6 @@
 //! A fitted classifier: binary RVMs over common relevance vectors, or one regression that all classes share.
 
-use hedgerow_core::{Par, Quality, Result, StopReason};
-use hedgerow_gp::calibration::Calibration;
+use hedgerow_core::{Calibration, Par, Quality, Result, StopReason};
 use hedgerow_gp::refit::{Refit, RefitFacts};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, CowArray, s};
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{Candidate, OutOfSample, Source, Training};
-use hedgerow_gp::calibration::Calibration;
+use hedgerow_core::{Calibration, Candidate, OutOfSample, Source, Training};
 use ndarray::{Array2, ArrayView1};
 
 use super::super::LeafGp;

@@ -6,8 +6,7 @@
 
 mod train;
 
-use hedgerow_core::Par;
-use hedgerow_gp::calibration::Calibration;
+use hedgerow_core::{Calibration, Par};
 use hedgerow_gp::refit::Refit;
 use ndarray::{Array2, ArrayView2};
 

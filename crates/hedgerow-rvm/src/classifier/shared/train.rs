@@ -4,8 +4,7 @@
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{ClassId, Error, OutOfSample, Par, Result, Source, StopReason};
-use hedgerow_gp::calibration::Calibration;
+use hedgerow_core::{Calibration, ClassId, Error, OutOfSample, Par, Result, Source, StopReason};
 use hedgerow_gp::refit::{Refit, nearness};
 use ndarray::{Array2, ArrayView1, Axis};
 

@@ -3,12 +3,14 @@
 //! The exponents maximise the likelihood of the labels under out-of-sample predictions; with the logarithms of the two predictions as features
 //! this is a logistic regression, whose loss is convex.
 
-use hedgerow_core::ClassId;
 use serde::{Deserialize, Serialize};
+
+use crate::calibration::newton::minimize;
+use crate::calibration::softmax;
+use crate::data::ClassId;
 
 /// Probabilities below this are raised to it.
 const LEAST: f64 = 1e-9;
-const MOST_STEPS: usize = 50;
 /// The log-likelihood that two free exponents gain by chance in one of twenty cases (half of what χ² with two degrees of freedom exceeds then). Beside it, the
 /// gain must be above its standard error: a few rows may not decide alone.
 const LEAST_GAIN: f64 = 3.0;
@@ -31,10 +33,13 @@ impl Default for Blend {
 
 /// A row with the out-of-sample predictions of the forest and of the GP.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Pair<'a> {
-    pub(crate) forest: &'a [f64],
-    pub(crate) gp: &'a [f64],
-    pub(crate) class: ClassId,
+pub struct Pair<'a> {
+    /// The prediction of the forest.
+    pub forest: &'a [f64],
+    /// The prediction of the GP.
+    pub gp: &'a [f64],
+    /// The class of the row.
+    pub class: ClassId,
 }
 
 impl Blend {
@@ -44,12 +49,12 @@ impl Blend {
     pub const GP: Self = Self { forest: 0.0, gp: 1.0 };
 
     /// Whether both exponents are in range.
-    pub(crate) fn is_valid(self) -> bool {
+    pub fn is_valid(self) -> bool {
         [self.forest, self.gp].iter().all(|exponent| (0.0..=1e3).contains(exponent))
     }
 
     /// The exponents with the lowest log-loss, under a normal prior with mean ½ and variance 1, so that few rows change them little.
-    pub(crate) fn fit(pairs: &[Pair<'_>]) -> Self {
+    pub fn fit(pairs: &[Pair<'_>]) -> Self {
         let rows: Vec<LogPair> = pairs.iter().map(LogPair::new).collect();
         let both = Self::climb(&rows, Self::default(), [true, true]);
         // A negative exponent would invert a prediction.
@@ -64,7 +69,7 @@ impl Blend {
     }
 
     /// The exponents with the lowest log-loss, if it is below that of the GP alone by more than chance.
-    pub(crate) fn if_better(pairs: &[Pair<'_>]) -> Option<Self> {
+    pub fn if_better(pairs: &[Pair<'_>]) -> Option<Self> {
         let found = Self::fit(pairs);
         let gains: Vec<f64> = pairs.iter().map(|pair| Self::GP.loss(*pair) - found.loss(*pair)).collect();
         let n = gains.len() as f64;
@@ -74,16 +79,15 @@ impl Blend {
         (gains.len() > 1 && total > LEAST_GAIN.max(error)).then_some(found)
     }
 
-    /// Newton's method for the exponents that are free.
+    /// Finds the exponents that are free.
     fn climb(rows: &[LogPair], start: Self, is_free: [bool; 2]) -> Self {
-        let total = |blend: Self| rows.iter().map(|row| blend.loss_of(row)).sum::<f64>() + blend.penalty();
-        let (mut blend, mut least) = (start, total(start));
-        for _ in 0..MOST_STEPS {
-            let mut g = [blend.forest - 0.5, blend.gp - 0.5];
-            let mut h = [1.0, 0.0, 1.0];
+        let blend = |[forest, gp]: [f64; 2]| Self { forest, gp };
+        let loss = |at| rows.iter().map(|row| blend(at).loss_of(row)).sum::<f64>() + blend(at).penalty();
+        let derivatives = |at: [f64; 2]| {
+            let (mut g, mut h) = (at.map(|exponent| exponent - 0.5), [1.0, 0.0, 1.0]);
             for LogPair { logs, own } in rows {
                 let mut p = vec![0.0; logs.len()];
-                blend.pool(logs.iter().copied(), &mut p);
+                blend(at).pool(logs.iter().copied(), &mut p);
                 let (mut mean, mut squares, mut cross) = ([0.0; 2], [0.0; 2], 0.0);
                 for (x, p) in logs.iter().zip(&p) {
                     mean = [mean[0] + p * x[0], mean[1] + p * x[1]];
@@ -95,31 +99,12 @@ impl Blend {
                 h[1] += cross - mean[0] * mean[1];
                 h[2] += squares[1] - mean[1] * mean[1];
             }
-            let down = match is_free {
-                [true, true] => {
-                    let determinant = (h[0] * h[2] - h[1] * h[1]).max(1e-12);
-                    [(h[2] * g[0] - h[1] * g[1]) / determinant, (h[0] * g[1] - h[1] * g[0]) / determinant]
-                }
-                [true, false] => [g[0] / h[0], 0.0],
-                _ => [0.0, g[1] / h[2]],
-            };
-            let mut step = 1.0;
-            let mut moved = blend;
-            let mut next = least;
-            while step > 1e-6 {
-                moved = Self { forest: blend.forest - step * down[0], gp: blend.gp - step * down[1] };
-                next = total(moved);
-                if next < least {
-                    break;
-                }
-                step /= 2.0;
+            for (slope, _) in g.iter_mut().zip(is_free).filter(|(_, is_free)| !is_free) {
+                (*slope, h[1]) = (0.0, 0.0);
             }
-            if next.is_nan() || next >= least || least - next < 1e-9 * (1.0 + least) {
-                break;
-            }
-            (blend, least) = (moved, next);
-        }
-        blend
+            (g, h)
+        };
+        blend(minimize([start.forest, start.gp], 1e-9, loss, derivatives))
     }
 
     /// The negative log prior.
@@ -135,17 +120,10 @@ impl Blend {
 
     /// Blends the logarithms of two predictions, class by class.
     fn pool(self, logs: impl Iterator<Item = [f64; 2]>, out: &mut [f64]) {
-        let mut most = f64::NEG_INFINITY;
         for ([forest, gp], out) in logs.zip(out.iter_mut()) {
             *out = self.forest * forest + self.gp * gp;
-            most = most.max(*out);
         }
-        let mut sum = 0.0;
-        for out in out.iter_mut() {
-            *out = libm::exp(*out - most).max(LEAST);
-            sum += *out;
-        }
-        out.iter_mut().for_each(|p| *p /= sum);
+        softmax(out, 1.0, LEAST);
     }
 
     /// The log-loss of a row by its logarithms.
@@ -157,7 +135,7 @@ impl Blend {
     }
 
     /// The log-loss of a row.
-    pub(crate) fn loss(self, pair: Pair<'_>) -> f64 {
+    pub fn loss(self, pair: Pair<'_>) -> f64 {
         let mut p = vec![0.0; pair.forest.len()];
         self.apply(pair.forest, pair.gp, &mut p);
         -libm::log(p.get(pair.class.index()).copied().unwrap_or(LEAST).max(LEAST))
@@ -183,9 +161,8 @@ fn log(prediction: &[f64], class: usize) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::rng::{Purpose, Rng};
-
     use super::*;
+    use crate::rng::{Purpose, Rng};
 
     /// Predictions of three classes, and labels drawn from their blend.
     fn predictions(n: usize, use_of: [f64; 2]) -> Vec<(Vec<f64>, Vec<f64>, ClassId)> {

@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::newton::minimize;
+
 /// p = 1/(1 + exp(−(slope · score + offset))).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Platt {
@@ -16,48 +18,31 @@ impl Platt {
     /// The curve that makes the labels of rows most likely. A row too many of either class is imagined, so that rows which can
     /// be told apart perfectly do not make the curve a step.
     pub fn fit(scores: &[f64], is_positive: &[bool]) -> Self {
-        const MOST_STEPS: usize = 100;
         let n_positive = is_positive.iter().filter(|p| **p).count() as f64;
         let n_negative = scores.len() as f64 - n_positive;
         let targets = [1.0 / (n_negative + 2.0), (n_positive + 1.0) / (n_positive + 2.0)];
-        let target = |i: usize| targets[usize::from(is_positive[i])];
-        let loss = |curve: Self| {
-            let terms = scores.iter().enumerate().map(|(i, &score)| {
-                let z = curve.slope * score + curve.offset;
+        let rows = || scores.iter().zip(is_positive.iter().map(|is| targets[usize::from(*is)]));
+        let curve = |[slope, offset]: [f64; 2]| Self { slope, offset };
+        let loss = |at: [f64; 2]| {
+            let terms = rows().map(|(&score, target)| {
+                let z = curve(at).log_odds(score);
                 // log(1 + e^z) − t z, without overflow.
-                z.max(0.0) + libm::log1p(libm::exp(-z.abs())) - target(i) * z
+                z.max(0.0) + libm::log1p(libm::exp(-z.abs())) - target * z
             });
             terms.sum::<f64>()
         };
-        let mut curve = Self { slope: 0.0, offset: libm::log((n_positive + 1.0) / (n_negative + 1.0)) };
-        let mut now = loss(curve);
-        for _ in 0..MOST_STEPS {
+        let derivatives = |at: [f64; 2]| {
             let (mut g, mut h) = ([0.0; 2], [1e-12, 0.0, 1e-12]);
-            for (i, &score) in scores.iter().enumerate() {
-                let p = curve.probability(score);
-                let (error, weight) = (p - target(i), p * (1.0 - p));
+            for (&score, target) in rows() {
+                let p = curve(at).probability(score);
+                let (error, weight) = (p - target, p * (1.0 - p));
                 g = [g[0] + error * score, g[1] + error];
                 h = [h[0] + weight * score * score, h[1] + weight * score, h[2] + weight];
             }
-            let determinant = h[0] * h[2] - h[1] * h[1];
-            let down = [(h[2] * g[0] - h[1] * g[1]) / determinant, (h[0] * g[1] - h[1] * g[0]) / determinant];
-            let mut step = 1.0;
-            let mut next = now;
-            let mut moved = curve;
-            while step > 1e-10 {
-                moved = Self { slope: curve.slope - step * down[0], offset: curve.offset - step * down[1] };
-                next = loss(moved);
-                if next < now {
-                    break;
-                }
-                step /= 2.0;
-            }
-            if next.is_nan() || now - next < 1e-10 * (1.0 + now) {
-                break;
-            }
-            (curve, now) = (moved, next);
-        }
-        curve
+            (g, h)
+        };
+        let start = [0.0, libm::log((n_positive + 1.0) / (n_negative + 1.0))];
+        curve(minimize(start, 1e-10, loss, derivatives))
     }
 
     /// The probability for a score.
@@ -73,9 +58,8 @@ impl Platt {
 
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::rng::{Purpose, Rng};
-
     use super::*;
+    use crate::rng::{Purpose, Rng};
 
     #[test]
     fn a_known_curve_is_found_again() {

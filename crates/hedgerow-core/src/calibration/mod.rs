@@ -4,11 +4,16 @@
 //! and to the sum 1. Without the power the probabilities would be under-confident: a class that is likely makes the others unlikely, which curves of
 //! their own do not know. Odds that share one curve are a softmax with a temperature. Whichever has the least loss is used.
 
-use hedgerow_core::{ClassId, Par};
+pub(crate) mod newton;
+mod platt;
+
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::platt::Platt;
+use crate::data::ClassId;
+use crate::par::Par;
+
+pub use platt::Platt;
 
 /// Probabilities below this are raised to it.
 const LEAST: f64 = 1e-9;
@@ -114,8 +119,7 @@ impl Calibration {
 
     fn sharpen(&self, row: &mut [f64]) {
         if row.len() > 2 {
-            let most = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-            row.iter_mut().for_each(|p| *p = libm::exp(self.sharpness * (*p - most)).max(LEAST));
+            return softmax(row, self.sharpness, LEAST);
         }
         let sum: f64 = row.iter().sum();
         row.iter_mut().for_each(|p| *p /= sum);
@@ -157,11 +161,21 @@ impl Calibration {
     }
 }
 
+/// Logarithms of weights become probabilities: `exp(sharpness · v)`, at least `least` times the largest, brought to the sum 1.
+pub fn softmax(logs: &mut [f64], sharpness: f64, least: f64) {
+    let most = logs.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut sum = 0.0;
+    for v in logs.iter_mut() {
+        *v = libm::exp(sharpness * (*v - most)).max(least);
+        sum += *v;
+    }
+    logs.iter_mut().for_each(|p| *p /= sum);
+}
+
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::rng::{Purpose, Rng};
-
     use super::*;
+    use crate::rng::{Purpose, Rng};
 
     /// Rows whose classes really have the probabilities that a softmax of hidden scores gives.
     fn rows(n: usize, seed: u64) -> (Array2<f64>, Vec<ClassId>) {
