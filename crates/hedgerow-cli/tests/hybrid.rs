@@ -60,7 +60,7 @@ fn leaf_gps_are_fitted_evaluated_used_and_described() {
         (&json!(250), 2)
     );
     assert!(number(&comparison["by_prediction"]["0"]["used"]) > 0.0, "{comparison}");
-    holds(&text, &["held-out accuracy: class frequencies "]);
+    holds(&text, &["out-of-sample accuracy: class frequencies "]);
     let page = String::from_utf8(program.read("r.html")).unwrap();
     holds(&page, &["A forest with Gaussian processes in its leaves", "Leaf GPs", "Decision map"]);
     holds(&page, &["Forest alone and with leaf GPs", "leaf GP used", "Held-out accuracy, class frequencies"]);
@@ -109,7 +109,7 @@ fn a_forest_with_ivms_is_fitted_evaluated_used_and_described() {
         let line = format!("fit {BLENDED} --set combine={combine} --set purity=1 --set min_rows=50");
         let line = format!("{line} --test {{data}}/ripley_test.csv.gz --out m.hedgerow");
         let text = program.ok(&line);
-        holds(&text, &["forest-ivm of 20 trees and ", "active rows", "held-out accuracy: forest "]);
+        holds(&text, &["forest-ivm of 20 trees and ", "active rows", "out-of-sample accuracy: forest "]);
         let fitted = program.json(&format!("{line} --report r.html"));
         assert!(number(&fitted["ivms"]) >= 1.0, "{fitted}");
         let comparison = &fitted["comparison"];

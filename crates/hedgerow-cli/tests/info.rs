@@ -28,7 +28,7 @@ fn a_model_is_described_with_its_schema() {
     )
     .unwrap();
     insta::assert_snapshot!(program.ok("info m.hedgerow"), @r#"
-    forest of 6 trees, 142 nodes, 4.3 kB (file format 1)
+    forest of 6 trees, 142 nodes, up to 4 high, 4.3 kB (file format 1)
     trees are 4 to 4 high
     2 classes of "Survived": No, Yes
     3 columns: Class (categorical), Sex (categorical), Age (categorical)

@@ -32,6 +32,24 @@ pub struct KindInfo {
     pub has_oob: bool,
 }
 
+impl KindInfo {
+    /// A kind that learns row by row, to be given its words.
+    pub const LEARNER: Self = Self {
+        name: "",
+        about: "",
+        noun: "",
+        work: "",
+        params: "",
+        renewed: Renewed::ROWS,
+        learns: true,
+        merges: false,
+        has_oob: false,
+    };
+}
+
+/// A training run of some kind.
+pub type BoxedRun<M> = Box<dyn TrainingRun<Model = M>>;
+
 /// The names of what is renewed while a model learns online.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Renewed {
@@ -77,7 +95,7 @@ pub trait ModelKind: Params {
         previous: Option<&Self::Model>,
         lanes: usize,
         training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = Self::Model>>>;
+    ) -> Result<BoxedRun<Self::Model>>;
 
     /// Fails for parameters with which a fit would never end.
     fn check_ends(&self, _budget: &Budget) -> Result<()> {
@@ -88,10 +106,7 @@ pub trait ModelKind: Params {
     fn of_model(model: &Self::Model) -> &Self;
 
     /// The seed of all random choices.
-    fn seed(&self) -> u64;
-
-    /// Sets the seed.
-    fn set_seed(&mut self, seed: u64);
+    fn seed(&mut self) -> &mut u64;
 
     /// Most rows that a model retains to learn from, 0 for any number.
     fn max_retained(&self) -> usize {
@@ -146,10 +161,7 @@ pub fn fit<P: ModelKind>(
 }
 
 /// Drives a run to its end, and makes the model.
-pub fn finish<M: 'static>(
-    mut run: Box<dyn TrainingRun<Model = M>>,
-    training: &Training<'_>,
-) -> Result<Fitted<M>> {
+pub fn finish<M: 'static>(mut run: BoxedRun<M>, training: &Training<'_>) -> Result<Fitted<M>> {
     let stop = drive(&mut *run, training)?;
     let make = run.model().ok_or(Error::Interrupted)?;
     // What only the run has is moved into the model, not copied.

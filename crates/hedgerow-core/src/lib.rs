@@ -37,7 +37,7 @@ pub use calibration::Calibration;
 pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, ValueData};
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;
-pub use kind::{Fitted, KindInfo, ModelKind, Renewed, fit};
+pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, fit};
 pub use learn::{Drift, Rows, Training, Update};
 pub use online::OnlineClassifier;
 pub use par::Par;

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Budget, Checked, ClassId, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineClassifier, Par,
-    Renewed, Result, Rows, Schema, Summary, Training, TrainingRun, Update,
+    BoxedRun, Budget, Checked, ClassId, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineClassifier,
+    Par, Renewed, Result, Rows, Schema, Summary, Training, Update,
 };
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
 
@@ -205,9 +205,9 @@ impl ModelKind for ForestParams {
         work: "growing trees",
         params: "ForestParams",
         renewed: Renewed::TREES,
-        learns: true,
         merges: true,
         has_oob: true,
+        ..KindInfo::LEARNER
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestModel> {
@@ -220,7 +220,7 @@ impl ModelKind for ForestParams {
         _previous: Option<&ForestModel>,
         lanes: usize,
         training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = ForestModel>>> {
+    ) -> Result<BoxedRun<ForestModel>> {
         Ok(Box::new(ForestRun::new(data, params, lanes, training)?))
     }
 
@@ -236,12 +236,8 @@ impl ModelKind for ForestParams {
         model.forest().params()
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+    fn seed(&mut self) -> &mut u64 {
+        &mut self.seed
     }
 
     fn max_retained(&self) -> usize {

@@ -21,7 +21,7 @@ pub mod forest_ivm;
 pub mod forest_kernel;
 pub mod leaf_gp;
 
-pub use hedgerow_core::Blend;
 pub use forest_ivm::{Combine, ForestIvm, ForestIvmParams, ForestIvmRun};
 pub use forest_kernel::{ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner};
+pub use hedgerow_core::Blend;
 pub use leaf_gp::{Fusion, LeafGp, LeafGpParams, LeafGpRun, LeafLearner, Sharing};

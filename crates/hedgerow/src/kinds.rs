@@ -251,13 +251,13 @@ impl ModelParams {
     /// The same parameters with another seed.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
-        with_params!(&mut self, params => params.set_seed(seed));
+        with_params!(&mut self, params => *params.seed() = seed);
         self
     }
 
     /// Seed of all random choices.
     pub fn seed(&self) -> u64 {
-        with_params!(self, params => params.seed())
+        with_params!(self.clone(), params => *{ params }.seed())
     }
 
     /// Fails on the first parameter outside its range.

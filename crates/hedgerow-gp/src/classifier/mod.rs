@@ -13,8 +13,8 @@ use std::borrow::Cow;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineClassifier, Par, Progress,
-    Renewed, Result, Rows, Schema, StopReason, Summary, Training, TrainingRun, Update, WholeRun,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineClassifier, Par,
+    Progress, Result, Rows, Schema, StopReason, Summary, Training, Update, WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
@@ -330,10 +330,8 @@ impl ModelKind for GpParams {
         noun: "a Gaussian process",
         work: "searching for a kernel",
         params: "GpParams",
-        renewed: Renewed::ROWS,
         learns: false,
-        merges: false,
-        has_oob: false,
+        ..KindInfo::LEARNER
     };
 
     fn new_model(_schema: &Schema, _params: &Checked<Self>) -> Result<GpClassifier> {
@@ -346,7 +344,7 @@ impl ModelKind for GpParams {
         _previous: Option<&GpClassifier>,
         _lanes: usize,
         _training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = GpClassifier>>> {
+    ) -> Result<BoxedRun<GpClassifier>> {
         let (data, params) = (data.clone(), params.clone());
         Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
             let FittedGp { classifier, stop, log_evidence, .. } =
@@ -359,12 +357,8 @@ impl ModelKind for GpParams {
         &model.params
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+    fn seed(&mut self) -> &mut u64 {
+        &mut self.seed
     }
 }
 

@@ -1,8 +1,8 @@
 //! Several classes: a binary classifier of each against the rest, calibrated together.
 
 use hedgerow_core::{
-    Candidate, Checked, Classifier, Dataset, Error, Features, KindInfo, ModelKind, OutOfSample, Par, Renewed,
-    Result, Schema, StopReason, Training, TrainingRun, drive,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, Features, KindInfo, ModelKind, OutOfSample,
+    Par, Result, Schema, StopReason, Training, TrainingRun as _, drive,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -163,10 +163,7 @@ impl ModelKind for IvmParams {
         noun: "an Informative Vector Machine",
         work: "searching for a kernel",
         params: "IvmParams",
-        renewed: Renewed::ROWS,
-        learns: true,
-        merges: false,
-        has_oob: false,
+        ..KindInfo::LEARNER
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<IvmClassifier> {
@@ -179,7 +176,7 @@ impl ModelKind for IvmParams {
         previous: Option<&IvmClassifier>,
         lanes: usize,
         training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = IvmClassifier>>> {
+    ) -> Result<BoxedRun<IvmClassifier>> {
         Ok(Box::new(match previous {
             Some(previous) => IvmRun::after(previous, data, params, lanes, training)?,
             None => IvmRun::new(data, params, lanes, training)?,
@@ -190,12 +187,8 @@ impl ModelKind for IvmParams {
         &model.params
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+    fn seed(&mut self) -> &mut u64 {
+        &mut self.seed
     }
 
     fn max_retained(&self) -> usize {

@@ -224,7 +224,10 @@ mod tests {
         let late: Vec<usize> = (300..600).collect();
         let late = all.select(&late);
         let predictions = learn(&mut model, &late, 64, 1);
-        assert!(predictions.row(0)[2] > 0.0 && predictions.row(0)[2] < 0.05);
+        // The class is known from its first row on, and not before.
+        let first_late = late.labels.iter().position(|class| class.0 == 2).unwrap();
+        assert!(first_late > 0 && predictions.slice(s![..first_late, 2]).iter().all(|p| *p == 0.0));
+        assert!(predictions[(first_late, 2)] > 0.0 && predictions[(first_late, 2)] < 0.05);
         let last = most_probable(predictions.slice(s![200.., ..]));
         let right = last.iter().zip(&late.labels[200..]).filter(|(a, b)| a == b).count();
         assert!(right > 80, "{right} of 100");

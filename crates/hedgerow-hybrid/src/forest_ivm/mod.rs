@@ -17,8 +17,8 @@ mod validation;
 
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    BlendReport, Budget, Checked, Classifier, Dataset, Error, Fitted, KindInfo, ModelKind, Par, Params as _,
-    Renewed, Result, Schema, Training, TrainingRun,
+    BlendReport, BoxedRun, Budget, Checked, Classifier, Dataset, Error, Fitted, KindInfo, ModelKind, Par,
+    Params as _, Result, Schema, Training,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use hedgerow_gp::IvmClassifier;
@@ -217,10 +217,7 @@ impl ModelKind for ForestIvmParams {
         noun: "a forest with Informative Vector Machines",
         work: "growing trees, then a kernel",
         params: "ForestIvmParams",
-        renewed: Renewed::ROWS,
-        learns: true,
-        merges: false,
-        has_oob: false,
+        ..KindInfo::LEARNER
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestIvm> {
@@ -233,7 +230,7 @@ impl ModelKind for ForestIvmParams {
         _previous: Option<&ForestIvm>,
         lanes: usize,
         training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = ForestIvm>>> {
+    ) -> Result<BoxedRun<ForestIvm>> {
         Ok(Box::new(ForestIvmRun::new(data, params, lanes, training)?))
     }
 
@@ -245,12 +242,8 @@ impl ModelKind for ForestIvmParams {
         &model.params
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+    fn seed(&mut self) -> &mut u64 {
+        &mut self.seed
     }
 
     fn max_retained(&self) -> usize {

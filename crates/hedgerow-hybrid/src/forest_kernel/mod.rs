@@ -25,8 +25,8 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Blend, Budget, Checked, Classifier, Dataset, Fitted, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
-    Schema, Training, TrainingRun,
+    Blend, BoxedRun, Budget, Checked, Classifier, Dataset, Fitted, KindInfo, ModelKind, Par, Params as _,
+    Renewed, Result, Schema, Training,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -180,9 +180,7 @@ impl ModelKind for ForestKernelParams {
         work: "growing trees, then a Gaussian process",
         params: "ForestKernelParams",
         renewed: Renewed::TREES,
-        learns: true,
-        merges: false,
-        has_oob: false,
+        ..KindInfo::LEARNER
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestKernelClassifier> {
@@ -195,7 +193,7 @@ impl ModelKind for ForestKernelParams {
         _previous: Option<&ForestKernelClassifier>,
         lanes: usize,
         training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = ForestKernelClassifier>>> {
+    ) -> Result<BoxedRun<ForestKernelClassifier>> {
         Ok(Box::new(ForestKernelRun::new(data, params, lanes, training)?))
     }
 
@@ -207,12 +205,8 @@ impl ModelKind for ForestKernelParams {
         &model.params
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+    fn seed(&mut self) -> &mut u64 {
+        &mut self.seed
     }
 
     fn max_retained(&self) -> usize {

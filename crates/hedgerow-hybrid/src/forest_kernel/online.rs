@@ -8,8 +8,8 @@
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Budget, Calibration, ClassId, Dataset, Effort, Error, Features, OnlineClassifier, Result, Rows, Schema, Summary,
-    Training, Update,
+    Budget, Calibration, ClassId, Dataset, Effort, Error, Features, OnlineClassifier, Result, Rows, Schema,
+    Summary, Training, Update,
 };
 use ndarray::{Array2, ArrayViewMut2};
 

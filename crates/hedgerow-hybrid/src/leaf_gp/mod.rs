@@ -28,8 +28,8 @@ mod validation;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Blend, BlendReport, Calibration, Checked, ClassId, Dataset, Features, Fitted, KindInfo, ModelKind, Renewed, Result, Schema,
-    Training, TrainingRun,
+    Blend, BlendReport, BoxedRun, Calibration, Checked, ClassId, Dataset, Features, Fitted, KindInfo,
+    ModelKind, Renewed, Result, Schema, Training,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArcArray2, Axis};
@@ -41,7 +41,6 @@ pub use params::{Fusion, LeafGpParams, LeafLearner, Sharing};
 pub use run::LeafGpRun;
 pub use saved::{LeafGpFacts, Stored};
 use trees::Trees;
-
 
 /// A classifier of any number of classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -192,9 +191,7 @@ impl ModelKind for LeafGpParams {
             words: ["leaf GPs trained", "leaves split"],
             title: "Leaves split",
         },
-        learns: true,
-        merges: false,
-        has_oob: false,
+        ..KindInfo::LEARNER
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<LeafGp> {
@@ -207,7 +204,7 @@ impl ModelKind for LeafGpParams {
         _previous: Option<&LeafGp>,
         lanes: usize,
         training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = LeafGp>>> {
+    ) -> Result<BoxedRun<LeafGp>> {
         Ok(Box::new(LeafGpRun::new(data, params, lanes, training)?))
     }
 
@@ -215,12 +212,8 @@ impl ModelKind for LeafGpParams {
         &model.params
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+    fn seed(&mut self) -> &mut u64 {
+        &mut self.seed
     }
 
     fn max_retained(&self) -> usize {

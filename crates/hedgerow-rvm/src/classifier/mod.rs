@@ -8,8 +8,8 @@ mod shared;
 mod tests;
 
 use hedgerow_core::{
-    Candidate, Checked, Classifier, Dataset, KindInfo, ModelKind, OnlineClassifier, Par, Renewed, Result,
-    Rows, Schema, Summary, Training, TrainingRun, Update, WholeRun,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, KindInfo, ModelKind, OnlineClassifier, Par, Result,
+    Rows, Schema, Summary, Training, Update, WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
@@ -143,10 +143,7 @@ impl ModelKind for RvmParams {
         noun: "a Relevance Vector Machine",
         work: "searching for a kernel",
         params: "RvmParams",
-        renewed: Renewed::ROWS,
-        learns: true,
-        merges: false,
-        has_oob: false,
+        ..KindInfo::LEARNER
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<RvmClassifier> {
@@ -159,7 +156,7 @@ impl ModelKind for RvmParams {
         _previous: Option<&RvmClassifier>,
         _lanes: usize,
         _training: &Training<'_>,
-    ) -> Result<Box<dyn TrainingRun<Model = RvmClassifier>>> {
+    ) -> Result<BoxedRun<RvmClassifier>> {
         let (data, params) = (data.clone(), params.clone());
         Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
             let FittedRvm { rvm, stop, log_evidence, log } = RvmClassifier::fit(&data, &params, training)?;
@@ -172,12 +169,8 @@ impl ModelKind for RvmParams {
         &model.params
     }
 
-    fn seed(&self) -> u64 {
-        self.seed
-    }
-
-    fn set_seed(&mut self, seed: u64) {
-        self.seed = seed;
+    fn seed(&mut self) -> &mut u64 {
+        &mut self.seed
     }
 
     fn max_retained(&self) -> usize {
