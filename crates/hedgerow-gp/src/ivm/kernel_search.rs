@@ -4,13 +4,13 @@ use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Par, Result, Training};
-use ndarray::{ArrayView2, Axis};
 
 use super::one_vs_rest::OneVsRest;
 use super::params::{IvmParams, Objective, SearchKind};
 use super::rows::{TrainingRows, union};
 use crate::cma::{Limits, evolve};
 use crate::linalg::Cholesky;
+use crate::prepare::typical_distance;
 use crate::refit::{Freedom, RIDGES, RegressionSearch};
 use crate::special::normal_cdf;
 
@@ -100,7 +100,7 @@ impl KernelSearch {
     /// Whether nothing is left to try.
     pub(super) fn is_done(&self, tried: &[Option<f64>]) -> bool {
         let n = self.kernels(tried).len();
-        n <= 1 || (tried.len() >= n && !tried[..n].contains(&None))
+        self.is_given() || (tried.len() >= n && !tried[..n].contains(&None))
     }
 
     /// The kernel that the search has come to: of a grid the best that was tried, of a population its mean. The first if none was tried.
@@ -191,9 +191,9 @@ fn mean_of(found: &[Option<OneVsRest>], of: impl Fn(&OneVsRest) -> f64) -> f64 {
 /// The mean error of both sides of a classifier, each counting half.
 fn mean_error(rows: &TrainingRows, one: &OneVsRest) -> f64 {
     let (mut sums, mut counts) = ([0.0; 2], [1e-9; 2]);
-    for (label, score) in rows.labels.iter().zip(&one.scores) {
+    for (row, label) in rows.labels.iter().enumerate() {
         let is_own = usize::from(label.index() == one.class);
-        let p = normal_cdf(f64::from(*score));
+        let p = normal_cdf(one.score(row));
         sums[is_own] += if is_own == 1 { 1.0 - p } else { p };
         counts[is_own] += 1.0;
     }
@@ -203,7 +203,7 @@ fn mean_error(rows: &TrainingRows, one: &OneVsRest) -> f64 {
 /// The log marginal likelihood of the active set under its sites, for each active row (Lawrence et al., 2003).
 fn log_evidence(rows: &TrainingRows, kernel: [f64; 2], one: &OneVsRest) -> f64 {
     let par = Par::sequential();
-    let x = rows.x.select(Axis(0), &one.active).mapv(f64::from);
+    let x = rows.wide(&one.active);
     let mut a = rows.kernel(kernel).matrix(x.view(), &par);
     a.diag_mut().iter_mut().zip(&one.precisions).for_each(|(v, precision)| *v += 1.0 / precision);
     let Ok(factor) = Cholesky::robust(&a, &par) else { return f64::NEG_INFINITY };
@@ -211,19 +211,4 @@ fn log_evidence(rows: &TrainingRows, kernel: [f64; 2], one: &OneVsRest) -> f64 {
     let n = means.len() as f64;
     let fit = means.dot(&factor.solve(means.view()));
     -0.5 * (factor.log_det() + fit + n * libm::log(2.0 * std::f64::consts::PI)) / n
-}
-
-/// The median distance of pairs of rows drawn at random.
-fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
-    let mut rng = Rng::new(seed, Purpose::Sample, 2);
-    let n = x.nrows();
-    let mut distances: Vec<f64> = (0..if n > 0 { 1000 } else { 0 })
-        .map(|_| {
-            let (a, b) = (x.row(rng.index(n)), x.row(rng.index(n)));
-            a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
-        })
-        .filter(|d| *d > 0.0)
-        .collect();
-    distances.sort_by(f64::total_cmp);
-    distances.get(distances.len() / 2).map_or(1.0, |d| libm::sqrt(*d))
 }

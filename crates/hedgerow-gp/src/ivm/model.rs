@@ -78,10 +78,14 @@ impl Ivm {
         Known { kernel: &self.kernel, x: self.x.view(), alpha, root: None, factor: &self.factor }.at(x, par)
     }
 
+    /// (mean + bias)/√(1 + variance) of each row.
+    pub(super) fn scores(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
+        let Normal { mean, variance } = self.latent(x, par)?;
+        Ok(mean.iter().zip(&variance).map(|(m, v)| (m + self.bias) / libm::sqrt(1.0 + v)).collect())
+    }
+
     /// The probability of +1 for each row, by the posterior. It is under-confident; see the calibration of several classes.
     pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
-        let Normal { mean, variance } = self.latent(x, par)?;
-        let scores = mean.iter().zip(&variance).map(|(m, v)| (m + self.bias) / libm::sqrt(1.0 + v));
-        Ok(scores.map(normal_cdf).collect())
+        self.scores(x, par).map(|scores| scores.mapv(normal_cdf))
     }
 }
