@@ -246,6 +246,7 @@ mod tests {
         let each = [
             IvmParams { search: SearchKind::Cma, ..base.clone() },
             IvmParams { search: SearchKind::Cma, refit: true, ..base.clone() },
+            IvmParams { search: SearchKind::Gradient, ..base.clone() },
             IvmParams { objective: Objective::Evidence, ..base.clone() },
             IvmParams { objective: Objective::Error, ..base.clone() },
             IvmParams { suppress: true, ..base.clone() },

@@ -1,7 +1,7 @@
 //! A trained IVM for two classes.
 
 use hedgerow_core::{Par, Result};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
@@ -65,6 +65,21 @@ impl Ivm {
     /// What each active row counts: the mean of the latent value at a row is its covariances with them times these.
     pub fn weights(&self) -> &Array1<f64> {
         &self.alpha
+    }
+
+    /// The log marginal likelihood of the active rows under the sites that ADF gave them: −½ log|A| − ½ mᵀA⁻¹m − (d/2) log 2π, with site means m and
+    /// A = K + diag(1/precision).
+    pub fn log_evidence(&self) -> f64 {
+        let n = self.means.len() as f64;
+        let fit = self.means.dot(&self.alpha);
+        -0.5 * (self.factor.log_det() + fit + n * libm::log(2.0 * std::f64::consts::PI))
+    }
+
+    /// Its derivatives with respect to the kernel's parameters, sites and active rows held: ½ tr((ααᵀ − A⁻¹) ∂K), α = A⁻¹m.
+    pub fn evidence_gradient(&self, par: &Par) -> Vec<f64> {
+        let column = self.alpha.view().insert_axis(Axis(1));
+        let weights = (column.dot(&column.t()) - self.factor.inverse(par)) * 0.5;
+        self.kernel.gradient(self.x.view(), &weights, par)
     }
 
     /// Bytes in memory.

@@ -24,7 +24,7 @@ use hedgerow_core::{
 
 use super::IvmParams;
 use super::classifier::{IvmClassifier, check_room};
-use super::kernel_search::{KernelSearch, half_of_time};
+use super::kernel_search::{KernelSearch, Tried, half_of_time};
 use super::learnt::Outcome;
 use super::one_vs_rest::{ActiveSet, OneVsRest};
 use super::retained::RetainedRows;
@@ -61,7 +61,7 @@ pub struct IvmRun {
     /// When the search must be over.
     search_end: Option<Instant>,
     search: Option<Arc<KernelSearch>>,
-    tried: Vec<Option<f64>>,
+    tried: Vec<Option<Tried>>,
     has_class_kernels: bool,
     /// The training of each class; none while a step has it, for a class without one, and when it is done.
     sets: Vec<Option<ActiveSet>>,
