@@ -158,6 +158,7 @@ class IvmArguments:
         "noise_variance": "noise_variance",
         "search": "search",
         "objective": "objective",
+        "error_weight": "error_weight",
         "n_trials": "n_trials",
         "class_kernels": "class_kernels",
         "suppress": "suppress",
@@ -177,6 +178,7 @@ class IvmArguments:
         noise_variance: float = 0.001,
         search: str = "grid",
         objective: str = "loss",
+        error_weight: float = 0.5,
         n_trials: int = 60,
         class_kernels: bool = False,
         suppress: bool = False,
@@ -205,11 +207,13 @@ class IvmArguments:
         noise_variance : float, default=0.001
             Variance of the noise beside the likelihood's own; keeps the numbers sound.
         search : str, default="grid"
-            How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve.
+            How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve, `gradient` climbs the log marginal likelihood of the active rows.
         objective : str, default="loss"
             What the search looks at: `loss` is the calibrated log-loss of out-of-sample predictions, `evidence` the log marginal likelihood of the active rows, `error` a mixture of that evidence and the mean error.
+        error_weight : float, default=0.5
+            With `objective=error`: the weight of the errors among the rows of a class, between 0 and 1; those among the others have the rest.
         n_trials : int, default=60
-            Pairs of length scale and variance that `cma` tries.
+            Pairs of length scale and variance that `cma` and `gradient` try at most.
         class_kernels : bool, default=False
             Let each class have a length scale and a variance of its own, near those found for all, where held-out rows show that this is better. With `refit` they only serve to choose active rows.
         suppress : bool, default=False
@@ -240,6 +244,7 @@ class IvmArguments:
         self.noise_variance = noise_variance
         self.search = search
         self.objective = objective
+        self.error_weight = error_weight
         self.n_trials = n_trials
         self.class_kernels = class_kernels
         self.suppress = suppress

@@ -4,6 +4,7 @@
 //! probabilities with one imagined half of a row a class, (1 + ½)/(1 + C/2) for a row's own class, in log-ratio coordinates; so no
 //! prediction leaves the simplex. As kriging is linear, SIK is a function of CIK: `softmax(log 3 · CIK)`, for two classes equation 7.5.
 
+use hedgerow_core::calibration::softmax;
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array2, ArrayView2};
 
@@ -64,11 +65,7 @@ pub(crate) fn indicators(classes: &[usize], n_classes: usize) -> Array2<f64> {
 
 /// Kriged indicators of one row become the kriged composition whose training values favored their own class by `ratio`.
 pub(crate) fn to_simplex(row: &mut [f64], ratio: f64) {
-    let scale = libm::log(ratio);
-    let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    row.iter_mut().for_each(|v| *v = libm::exp(scale * (*v - largest)));
-    let sum: f64 = row.iter().sum();
-    row.iter_mut().for_each(|v| *v /= sum);
+    softmax(row, libm::log(ratio), 0.0);
 }
 
 /// Kriged indicators of one row, cut to what probabilities can be.

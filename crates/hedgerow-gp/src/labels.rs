@@ -11,7 +11,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, mat_mul};
-use crate::regression::check_columns;
+use crate::regression::{check_columns, check_rows};
 
 /// Scores for any number of classes from one factor.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,15 +50,9 @@ impl LabelRegression {
         offsets: Array1<f64>,
         par: &Par,
     ) -> Result<Self> {
-        kernel.check_rows(x)?;
+        check_rows(&kernel, x, "rows of labels", y.nrows())?;
         if !(noise_variance.is_finite() && noise_variance >= 0.0) {
             return Err(Error::param("noise_variance", "a number, 0 or above", noise_variance));
-        }
-        if y.nrows() != x.nrows() {
-            return Err(Error::Shape { what: "rows of labels", expected: x.nrows(), got: y.nrows() });
-        }
-        if x.nrows() == 0 {
-            return Err(Error::NoRows);
         }
         let mut covariance = kernel.matrix(x, par);
         covariance.diag_mut().iter_mut().for_each(|v| *v += noise_variance);

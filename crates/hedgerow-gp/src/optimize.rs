@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use hedgerow_core::Budget;
 
+use crate::kernel::Kernel;
+
 /// How far parameters, mostly logarithms, may go from 0.
 const MOST: f64 = 15.0;
 /// Steps whose curvature is kept.
@@ -74,6 +76,23 @@ pub(crate) fn climb(
         }
     }
     Some(Found { x, value, n_evaluations })
+}
+
+/// The kernel with the parameters of the highest value, searched for from those it has; itself if that fails. `f` gives the value of a kernel
+/// and its derivatives.
+pub(crate) fn climb_kernel(
+    kernel: &Kernel,
+    most: usize,
+    budget: &Budget,
+    mut f: impl FnMut(&Kernel) -> Point,
+) -> Kernel {
+    let moved = |parameters: &[f64]| {
+        let mut moved = kernel.clone();
+        moved.set_parameters(parameters);
+        moved
+    };
+    let found = climb(&kernel.parameters(), most, budget, |parameters| f(&moved(parameters)));
+    found.map_or_else(|| kernel.clone(), |found| moved(&found.x))
 }
 
 /// The gradient times an estimate of the inverse curvature from the last steps (the two loops of Nocedal 1980).

@@ -5,8 +5,9 @@
 //! all others is bent first (asinh: straight near its middle, a logarithm far out), or these few would be all that distances
 //! see of it. What was found on the training rows is kept with the model.
 
+use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Dataset, Features, Par, Schema, StopFlag};
-use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, LinalgScalar};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use serde::{Deserialize, Serialize};
 
 /// What is done with each column.
@@ -68,6 +69,22 @@ impl Spread {
 }
 
 impl Preparation {
+    /// Prepares rows and predicts them in blocks of one size, so that a prediction does not depend on the other rows.
+    pub fn predict_in_blocks(
+        &self,
+        x: ArrayView2<'_, f32>,
+        par: &Par,
+        mut out: ArrayViewMut2<'_, f64>,
+        predict: impl Fn(ArrayView2<'_, f64>) -> Array2<f64> + Sync,
+    ) {
+        const BLOCK: usize = 256;
+        let parts: Vec<_> = x.axis_chunks_iter(Axis(0), BLOCK).collect();
+        let blocks = par.map(parts.len(), |block| predict(self.map(parts[block]).view()));
+        for (predictions, mut out) in blocks.into_iter().zip(out.axis_chunks_iter_mut(Axis(0), BLOCK)) {
+            out.assign(&predictions);
+        }
+    }
+
     /// Looks at the training rows.
     pub fn new(data: &Dataset) -> Self {
         Self::of(&data.schema, &data.features)
@@ -253,6 +270,22 @@ fn common_scale(schema: &Schema, spreads: &[Spread]) -> Option<f64> {
     let largest = ranges.iter().copied().fold(0.0, f64::max);
     let alike = ranges.iter().filter(|range| **range > 0.9 * largest).count();
     (is_plain && ranges.len() > 2 && 2 * alike > ranges.len()).then_some(largest)
+}
+
+/// The median distance of pairs of rows drawn at random; 1 where all are alike.
+pub fn typical_distance<T: Copy + Into<f64>>(x: ArrayView2<'_, T>, seed: u64) -> f64 {
+    const PAIRS: usize = 1000;
+    let mut rng = Rng::new(seed, Purpose::Sample, 2);
+    let n = x.nrows();
+    let mut squares: Vec<f64> = (0..if n > 0 { PAIRS } else { 0 })
+        .map(|_| {
+            let (a, b) = (x.row(rng.index(n)), x.row(rng.index(n)));
+            a.iter().zip(b).map(|(&a, &b)| (a.into() - b.into()).powi(2)).sum::<f64>()
+        })
+        .filter(|square| *square > 0.0 && square.is_finite())
+        .collect();
+    squares.sort_by(f64::total_cmp);
+    squares.get(squares.len() / 2).map_or(1.0, |square| libm::sqrt(*square))
 }
 
 #[cfg(test)]

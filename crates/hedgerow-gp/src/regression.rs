@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
-use crate::optimize::climb;
+use crate::optimize::climb_kernel;
 
 /// The posterior of a Gaussian process given values at some rows. With a known mean this is simple kriging.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +40,7 @@ impl GpRegression {
         y: ArrayView1<'_, f64>,
         par: &Par,
     ) -> Result<Self> {
-        check(&kernel, x, y)?;
+        check_rows(&kernel, x, "values", y.len())?;
         let factor = Cholesky::robust(&kernel.matrix(x, par), par)?;
         let rest = y.mapv(|v| v - mean);
         let alpha = factor.solve(rest.view());
@@ -57,17 +57,11 @@ impl GpRegression {
         budget: &Budget,
     ) -> Result<Self> {
         const MOST_EVALUATIONS: usize = 200;
-        check(&kernel, x, y)?;
-        let at = |parameters: &[f64]| {
-            let mut moved = kernel.clone();
-            moved.set_parameters(parameters);
-            let model = Self::fit(moved, mean, x, y, par).ok()?;
+        check_rows(&kernel, x, "values", y.len())?;
+        let best = climb_kernel(&kernel, MOST_EVALUATIONS, budget, |moved| {
+            let model = Self::fit(moved.clone(), mean, x, y, par).ok()?;
             Some((model.log_evidence(), model.evidence_gradient(par)))
-        };
-        let mut best = kernel.clone();
-        if let Some(found) = climb(&kernel.parameters(), MOST_EVALUATIONS, budget, at) {
-            best.set_parameters(&found.x);
-        }
+        });
         Self::fit(best, mean, x, y, par)
     }
 
@@ -143,10 +137,16 @@ fn draw(
     Ok(z.dot(&factor.lower().t()) + mean)
 }
 
-fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: ArrayView1<'_, f64>) -> Result<()> {
+/// Rows must suit the kernel, and there must be some, with as many of what is to be learnt.
+pub(crate) fn check_rows(
+    kernel: &Kernel,
+    x: ArrayView2<'_, f64>,
+    what: &'static str,
+    got: usize,
+) -> Result<()> {
     kernel.check_rows(x)?;
-    if x.nrows() != y.len() {
-        return Err(Error::Shape { what: "values", expected: x.nrows(), got: y.len() });
+    if x.nrows() != got {
+        return Err(Error::Shape { what, expected: x.nrows(), got });
     }
     if x.nrows() == 0 {
         return Err(Error::NoRows);

@@ -8,13 +8,14 @@
 //!
 //! with D the diagonal matrix of all probabilities and Π a diagonal block a class: solving takes n × n matrices only.
 
+use hedgerow_core::calibration::softmax as softmax_of;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, mat_mul};
-use crate::regression::check_columns;
+use crate::regression::{check_columns, check_rows};
 
 /// Draws that predictions are averaged over.
 const DRAWS: usize = 256;
@@ -42,13 +43,7 @@ impl SoftmaxLaplace {
         seed: u64,
         par: &Par,
     ) -> Result<Self> {
-        kernel.check_rows(x)?;
-        if x.nrows() != classes.len() {
-            return Err(Error::Shape { what: "labels", expected: x.nrows(), got: classes.len() });
-        }
-        if x.nrows() == 0 {
-            return Err(Error::NoRows);
-        }
+        check_rows(&kernel, x, "labels", classes.len())?;
         if let Some(class) = classes.iter().find(|class| **class >= n_classes) {
             return Err(Error::param("classes", format!("numbers below {n_classes}"), class));
         }
@@ -164,12 +159,9 @@ fn draws(n_classes: usize, seed: u64) -> Array2<f64> {
 
 /// Rows of latent values as probabilities.
 fn softmax(f: &Array2<f64>) -> Array2<f64> {
-    let mut p = f.clone();
+    let mut p = f.as_standard_layout().into_owned();
     for mut row in p.rows_mut() {
-        let largest = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        row.mapv_inplace(|v| libm::exp(v - largest));
-        let sum = row.sum();
-        row /= sum;
+        row.as_slice_mut().into_iter().for_each(|row| softmax_of(row, 1.0, 0.0));
     }
     p
 }

@@ -71,11 +71,6 @@ impl Ep {
         &self.tau
     }
 
-    /// The precisions of the sites times their means.
-    pub fn weighted_means(&self) -> &Array1<f64> {
-        &self.nu
-    }
-
     /// The logarithm of the probability of the labels.
     pub fn log_evidence(&self) -> f64 {
         self.log_evidence

@@ -8,7 +8,7 @@ use super::{BinaryPosterior, check};
 use crate::kernel::Kernel;
 use crate::likelihood::Likelihood;
 use crate::linalg::{Cholesky, mat_mul};
-use crate::optimize::climb;
+use crate::optimize::climb_kernel;
 use crate::regression::{Known, Normal};
 
 /// A classifier of two classes.
@@ -54,16 +54,10 @@ impl Laplace {
     ) -> Result<Self> {
         const MOST_EVALUATIONS: usize = 100;
         check(&kernel, x, y)?;
-        let at = |parameters: &[f64]| {
-            let mut moved = kernel.clone();
-            moved.set_parameters(parameters);
-            let model = Self::fit(moved, likelihood, x, y, par).ok()?;
+        let best = climb_kernel(&kernel, MOST_EVALUATIONS, budget, |moved| {
+            let model = Self::fit(moved.clone(), likelihood, x, y, par).ok()?;
             Some((model.log_evidence, model.evidence_gradient(y, par)))
-        };
-        let mut best = kernel.clone();
-        if let Some(found) = climb(&kernel.parameters(), MOST_EVALUATIONS, budget, at) {
-            best.set_parameters(&found.x);
-        }
+        });
         Self::fit(best, likelihood, x, y, par)
     }
 

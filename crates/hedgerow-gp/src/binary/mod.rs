@@ -16,6 +16,7 @@ pub use laplace::Laplace;
 
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, on_rows};
+use crate::regression::check_rows;
 
 /// Rows that a thread fills at a time.
 const ROWS: usize = 64;
@@ -30,13 +31,7 @@ pub(crate) struct BinaryPosterior {
 }
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
-    kernel.check_rows(x)?;
-    if x.nrows() != y.len() {
-        return Err(Error::Shape { what: "labels", expected: x.nrows(), got: y.len() });
-    }
-    if x.nrows() == 0 {
-        return Err(Error::NoRows);
-    }
+    check_rows(kernel, x, "labels", y.len())?;
     match y.iter().find(|y| y.abs() != 1.0) {
         Some(y) => Err(Error::param("labels", "+1 or -1", y)),
         None => Ok(()),

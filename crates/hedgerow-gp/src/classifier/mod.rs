@@ -31,9 +31,6 @@ use crate::likelihood::Likelihood;
 use crate::prepare::Preparation;
 use crate::softmax::SoftmaxLaplace;
 
-/// Rows that are predicted together.
-const BLOCK: usize = 256;
-
 /// A classifier that keeps all of its training rows.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GpClassifier {
@@ -260,16 +257,11 @@ impl Classifier for GpClassifier {
         self.n_classes
     }
 
-    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
-        let blocks = par.map(x.nrows().div_ceil(BLOCK), |block| {
-            let rows = ndarray::s![block * BLOCK..((block + 1) * BLOCK).min(x.nrows()), ..];
-            let prepared = self.preparation.map(x.slice(rows));
-            self.rule.predict(&self.kernel, self.x.view(), prepared.view(), self.n_classes)
-        });
-        for (block, predictions) in blocks.into_iter().enumerate() {
-            let rows = ndarray::s![block * BLOCK..block * BLOCK + predictions.nrows(), ..];
-            out.slice_mut(rows).assign(&predictions);
-        }
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
+        let predict = |prepared: ArrayView2<'_, f64>| {
+            self.rule.predict(&self.kernel, self.x.view(), prepared, self.n_classes)
+        };
+        self.preparation.predict_in_blocks(x, par, out, predict);
     }
 }
 

@@ -1,7 +1,6 @@
 //! Kernel parameters that suit the data.
 
 use hedgerow_core::calibration::Platt;
-use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Progress, Result, Training};
 use ndarray::{Array2, ArrayView2, Axis};
 
@@ -13,7 +12,8 @@ use crate::kernel::{Kernel, Metric};
 use crate::kriging::Variogram;
 use crate::labels::LabelRegression;
 use crate::likelihood::Likelihood;
-use crate::optimize::climb;
+use crate::optimize::{climb, climb_kernel};
+use crate::prepare::typical_distance;
 
 /// Evaluations of the evidence at most.
 const MOST_EVALUATIONS: usize = 50;
@@ -48,18 +48,9 @@ struct Typical {
 }
 
 fn typical(x: ArrayView2<'_, f64>, seed: u64) -> Typical {
-    let mut rng = Rng::new(seed, Purpose::Sample, 2);
     let n = x.nrows();
-    let mut distances: Vec<f64> = (0..1000)
-        .map(|_| {
-            let (a, b) = (x.row(rng.index(n)), x.row(rng.index(n)));
-            a.iter().zip(b).map(|(a, b)| (a - b).powi(2)).sum::<f64>()
-        })
-        .filter(|d| *d > 0.0 && d.is_finite())
-        .collect();
-    distances.sort_by(f64::total_cmp);
-    let distance = distances.get(distances.len() / 2).map_or(1.0, |d| libm::sqrt(*d));
     let square = x.iter().map(|v| v * v).sum::<f64>() / n.max(1) as f64;
+    let distance = typical_distance(x, seed);
     Typical { distance, square: if square > 0.0 && square.is_finite() { square } else { 1.0 } }
 }
 
@@ -224,22 +215,17 @@ impl Search<'_> {
             GpMethod::Softmax => Likelihood::Logistic,
             _ => Likelihood::Probit,
         };
-        let mut found = start.clone();
-        if held.iter().any(|held| !held) {
-            let mut done = 0;
-            let at = |parameters: &[f64]| {
-                let mut moved = start.clone();
-                moved.set_parameters(parameters);
-                let (value, mut gradient) = task.evidence(&moved, likelihood, self.training).ok()?;
-                gradient.iter_mut().zip(&held).filter(|(_, held)| **held).for_each(|(g, _)| *g = 0.0);
-                done += 1;
-                self.tell(done, Some(MOST_EVALUATIONS));
-                Some((value, gradient))
-            };
-            if let Some(best) = climb(&start.parameters(), MOST_EVALUATIONS, self.training.budget, at) {
-                found.set_parameters(&best.x);
-            }
+        if held.iter().all(|held| *held) {
+            return split(start, params);
         }
+        let mut done = 0;
+        let found = climb_kernel(&start, MOST_EVALUATIONS, self.training.budget, |moved| {
+            let (value, mut gradient) = task.evidence(moved, likelihood, self.training).ok()?;
+            gradient.iter_mut().zip(&held).filter(|(_, held)| **held).for_each(|(g, _)| *g = 0.0);
+            done += 1;
+            self.tell(done, Some(MOST_EVALUATIONS));
+            Some((value, gradient))
+        });
         split(found, params)
     }
 }

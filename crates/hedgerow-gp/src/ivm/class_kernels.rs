@@ -66,7 +66,7 @@ fn gain(rows: &TrainingRows, one: &OneVsRest, two: &OneVsRest) -> Option<f64> {
     let of_rows = |rows: &[usize]| {
         let is_own: Vec<bool> = rows.iter().map(|&row| all.labels[row].index() == class).collect();
         let losses = [one, two].map(|classifier| {
-            let scores: Vec<f64> = rows.iter().map(|&row| f64::from(classifier.scores[row])).collect();
+            let scores: Vec<f64> = rows.iter().map(|&row| classifier.score(row)).collect();
             let curve = Platt::fit(&scores, &is_own);
             let loss = |(score, is_own): (&f64, &bool)| {
                 let p = curve.probability(*score).clamp(1e-9, 1.0 - 1e-9);

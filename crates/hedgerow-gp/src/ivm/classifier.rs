@@ -12,9 +12,6 @@ use super::run::IvmRun;
 use super::{Ivm, IvmParams};
 use crate::prepare::Preparation;
 
-/// Rows that are predicted together.
-const BLOCK: usize = 256;
-
 /// A classifier of any number of classes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IvmClassifier {
@@ -141,16 +138,8 @@ impl Classifier for IvmClassifier {
             });
             return;
         };
-        // Blocks of one size, so that a prediction does not depend on the other rows.
-        let blocks = par.map(x.nrows().div_ceil(BLOCK), |block| {
-            let rows = ndarray::s![block * BLOCK..((block + 1) * BLOCK).min(x.nrows()), ..];
-            let prepared = self.preparation.map(x.slice(rows));
-            learnt.predict(prepared.view(), self.n_classes)
-        });
-        for (block, predictions) in blocks.into_iter().enumerate() {
-            let rows = ndarray::s![block * BLOCK..block * BLOCK + predictions.nrows(), ..];
-            out.slice_mut(rows).assign(&predictions);
-        }
+        let predict = |prepared: ArrayView2<'_, f64>| learnt.predict(prepared, self.n_classes);
+        self.preparation.predict_in_blocks(x, par, out, predict);
     }
 }
 
@@ -264,6 +253,7 @@ mod tests {
         let each = [
             IvmParams { search: SearchKind::Cma, ..base.clone() },
             IvmParams { search: SearchKind::Cma, refit: true, ..base.clone() },
+            IvmParams { search: SearchKind::Gradient, ..base.clone() },
             IvmParams { objective: Objective::Evidence, ..base.clone() },
             IvmParams { objective: Objective::Error, ..base.clone() },
             IvmParams { suppress: true, ..base.clone() },

@@ -4,13 +4,14 @@ use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Par, Result, Training};
-use ndarray::{ArrayView2, Axis};
+use ndarray::Array2;
 
 use super::one_vs_rest::OneVsRest;
 use super::params::{IvmParams, Objective, SearchKind};
 use super::rows::{TrainingRows, union};
 use crate::cma::{Limits, evolve};
-use crate::linalg::Cholesky;
+use crate::optimize::climb_kernel;
+use crate::prepare::typical_distance;
 use crate::refit::{Freedom, RIDGES, RegressionSearch};
 use crate::special::normal_cdf;
 
@@ -20,8 +21,20 @@ const LENGTHS: [f64; 7] = [0.45, 0.65, 0.32, 1.0, 0.22, 1.5, 0.15];
 /// Neighbors of the best length scale are within this factor.
 const NEIGHBOR: f64 = 1.6;
 const VARIANCES: [f64; 4] = [30.0, 8.0, 100.0, 2.0];
+/// Evaluations of the log marginal likelihood before active sets are chosen anew; and the part of a length scale or variance that counts as no change.
+const STEPS: usize = 10;
+const SETTLED: f64 = 0.02;
 /// Parts of the best length scale that are tried at last.
 const BETWEEN: [f64; 2] = [0.84, 1.19];
+
+/// A kernel that was tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Tried {
+    /// The objective: the lower, the better.
+    value: f64,
+    /// Where the gradient leads from it.
+    next: [f64; 2],
+}
 
 /// Kernels to be tried on a sample of the rows. Which ones come later depends on how good the first were; of those that are known, any may be tried at any
 /// time.
@@ -68,8 +81,8 @@ impl KernelSearch {
     /// The kernels that can be tried by now; `tried` has the objective of each, as far as it is known. One alone is not worth a trial.
     ///
     /// In a grid, all length scales come with the first variance, then the best of them and its neighbors with the others, then what lies between the best
-    /// kernel and its neighbors. Of a population, those of a generation are known when all before them have been tried.
-    pub(super) fn kernels(&self, tried: &[Option<f64>]) -> Vec<[f64; 2]> {
+    /// kernel and its neighbors. With gradients, the best length scale is where they are followed from. Of a population, those of a generation are known when all before them have been tried.
+    pub(super) fn kernels(&self, tried: &[Option<Tried>]) -> Vec<[f64; 2]> {
         let first = self.variances[0];
         let mut kernels: Vec<[f64; 2]> = self.lengths.iter().map(|&length| [length, first]).collect();
         if self.is_given() {
@@ -83,6 +96,9 @@ impl KernelSearch {
             least(kernels, known)
         };
         let Some([nearest, _]) = best(&kernels) else { return kernels };
+        if self.params.search == SearchKind::Gradient {
+            return self.follow([nearest, first], kernels, tried);
+        }
         let is_near = |length: &&f64| (1.0 / NEIGHBOR..NEIGHBOR).contains(&(*length / nearest));
         for &variance in &self.variances[1..] {
             kernels.extend(self.lengths.iter().filter(is_near).map(|&length| [length, variance]));
@@ -92,19 +108,32 @@ impl KernelSearch {
         kernels
     }
 
+    /// The kernels that were tried, and where the gradient leads from the best of them, a few steps at a time. Active sets are chosen anew in between.
+    fn follow(&self, start: [f64; 2], mut kernels: Vec<[f64; 2]>, tried: &[Option<Tried>]) -> Vec<[f64; 2]> {
+        let mut at = kernels.iter().position(|kernel| *kernel == start).unwrap_or(0);
+        while kernels.len() < self.params.n_trials
+            && let Some(Some(Tried { next, .. })) = tried.get(at)
+            && kernels[at].iter().zip(next).any(|(now, next)| (next / now - 1.0).abs() > SETTLED)
+        {
+            kernels.push(*next);
+            at = kernels.len() - 1;
+        }
+        kernels
+    }
+
     /// Whether nothing is left open.
     fn is_given(&self) -> bool {
         self.lengths.len() * self.variances.len() == 1
     }
 
     /// Whether nothing is left to try.
-    pub(super) fn is_done(&self, tried: &[Option<f64>]) -> bool {
+    pub(super) fn is_done(&self, tried: &[Option<Tried>]) -> bool {
         let n = self.kernels(tried).len();
-        n <= 1 || (tried.len() >= n && !tried[..n].contains(&None))
+        self.is_given() || (tried.len() >= n && !tried[..n].contains(&None))
     }
 
     /// The kernel that the search has come to: of a grid the best that was tried, of a population its mean. The first if none was tried.
-    pub(super) fn best(&self, tried: &[Option<f64>]) -> [f64; 2] {
+    pub(super) fn best(&self, tried: &[Option<Tried>]) -> [f64; 2] {
         let is_tried = tried.iter().any(Option::is_some);
         if self.params.search == SearchKind::Cma && !self.is_given() && is_tried {
             let [length, variance] = self.evolve(tried).1;
@@ -115,7 +144,7 @@ impl KernelSearch {
     }
 
     /// Lets the population evolve again, as far as values are known. Returns all points that were asked for, and the mean it has come to.
-    fn evolve(&self, tried: &[Option<f64>]) -> (Vec<[f64; 2]>, [f64; 2]) {
+    fn evolve(&self, tried: &[Option<Tried>]) -> (Vec<[f64; 2]>, [f64; 2]) {
         let limits = Limits { n_values: self.params.n_trials, n_restarts: 4 };
         let mut rng = Rng::new(self.params.seed, Purpose::Sample, 3);
         let mut asked: Vec<[f64; 2]> = Vec::new();
@@ -123,27 +152,28 @@ impl KernelSearch {
             let first = asked.len();
             asked.extend(points.iter().map(|point| [libm::exp(point[0]), libm::exp(point[1])]));
             let known = tried.get(first..asked.len()).unwrap_or_default();
-            known.iter().map_while(|value| *value).collect()
+            known.iter().map_while(|tried| tried.map(|tried| tried.value)).collect()
         });
         (asked, [mean[0], mean[1]])
     }
 
-    /// The objective of a kernel: the lower, the better. None if the budget was spent before it was known.
-    pub(super) fn objective(&self, kernel: [f64; 2], training: &Training<'_>) -> Result<Option<f64>> {
+    /// Tries a kernel. None if the budget was spent before it was known.
+    pub(super) fn objective(&self, kernel: [f64; 2], training: &Training<'_>) -> Result<Option<Tried>> {
         if training.budget.spent().is_some() {
             return Ok(None);
         }
-        let value = self.value(kernel, training);
+        let tried = self.try_kernel(kernel, training);
         if training.par.is_stopped() {
             return Ok(None);
         }
-        value.map(|value| Some(if value.is_nan() { f64::INFINITY } else { value }))
+        let Tried { value, next } = tried?;
+        Ok(Some(Tried { value: if value.is_nan() { f64::INFINITY } else { value }, next }))
     }
 
-    fn value(&self, kernel: [f64; 2], training: &Training<'_>) -> Result<f64> {
+    fn try_kernel(&self, kernel: [f64; 2], training: &Training<'_>) -> Result<Tried> {
         let rows = &self.rows;
         let found = rows.train_all(&vec![kernel; rows.n_classes], training)?;
-        Ok(match self.params.objective {
+        let value = match self.params.objective {
             Objective::Loss if self.params.refit => {
                 let fitter = rows.fitter(training);
                 let start = union(&found);
@@ -156,16 +186,52 @@ impl KernelSearch {
                 let scores = rows.inactive_scores(&found);
                 rows.fitter(training).loss(&scores.values, &scores.labels)
             }
-            Objective::Evidence => mean_of(&found, |one| -log_evidence(rows, kernel, one)),
-            Objective::Error => {
-                mean_of(&found, |one| 100.0 * mean_error(rows, one) - log_evidence(rows, kernel, one))
+            Objective::Evidence => mean_of(&found, |one| -self.log_evidence(kernel, one)),
+            Objective::Error => mean_of(&found, |one| {
+                let error = weighted_error(rows, one, self.params.error_weight);
+                100.0 * error - self.log_evidence(kernel, one)
+            }),
+        };
+        let next = match self.params.search {
+            SearchKind::Gradient => self.climbed(kernel, &found, training),
+            _ => kernel,
+        };
+        Ok(Tried { value, next })
+    }
+
+    /// The log marginal likelihood of an active set under its sites, for each active row.
+    fn log_evidence(&self, kernel: [f64; 2], one: &OneVsRest) -> f64 {
+        let (kernel, active) = (self.rows.kernel(kernel), self.rows.wide(&one.active));
+        let ivm = one.ivm(kernel, active, &Par::sequential());
+        ivm.map_or(f64::NEG_INFINITY, |ivm| ivm.log_evidence() / one.active.len() as f64)
+    }
+
+    /// Climbs the log marginal likelihood of all active sets, which are held, for a few steps.
+    fn climbed(&self, kernel: [f64; 2], found: &[Option<OneVsRest>], training: &Training<'_>) -> [f64; 2] {
+        let sets = found.iter().flatten().map(|one| (one, self.rows.wide(&one.active)));
+        let sets: Vec<(&OneVsRest, Array2<f64>)> = sets.collect();
+        let is_free = [self.params.signal_variance == 0.0, self.params.length_scale == 0.0, false];
+        let best = climb_kernel(&self.rows.kernel(kernel), STEPS, training.budget, |kernel| {
+            let (mut value, mut gradient) = (0.0, [0.0; 3]);
+            for (one, active) in &sets {
+                let ivm = one.ivm(kernel.clone(), active.clone(), training.par).ok()?;
+                value += ivm.log_evidence();
+                let own = ivm.evidence_gradient(training.par);
+                gradient.iter_mut().zip(own).zip(is_free).for_each(|((sum, own), is_free)| {
+                    *sum += if is_free { own } else { 0.0 };
+                });
             }
-        })
+            Some((value, gradient.to_vec()))
+        });
+        // Variance, length scale, noise.
+        let parameters = best.parameters();
+        let within = |value: f64, [low, high]: [f64; 2]| libm::exp(value.clamp(low, high));
+        [within(parameters[1], self.bounds[0]), within(parameters[0], self.bounds[1])]
     }
 
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
-        4 * (self.rows.x.len() + self.rows.squares.as_ref().map_or(0, ndarray::Array2::len))
+        4 * (self.rows.x.len() + self.rows.squares.as_ref().map_or(0, Array2::len))
     }
 }
 
@@ -176,8 +242,8 @@ pub(super) fn half_of_time(budget: &Budget) -> Budget {
 }
 
 /// The kernel of the least value.
-fn least(kernels: &[[f64; 2]], tried: &[Option<f64>]) -> Option<[f64; 2]> {
-    let known = kernels.iter().zip(tried).filter_map(|(kernel, value)| Some((*kernel, (*value)?)));
+fn least(kernels: &[[f64; 2]], tried: &[Option<Tried>]) -> Option<[f64; 2]> {
+    let known = kernels.iter().zip(tried).filter_map(|(kernel, tried)| Some((*kernel, (*tried)?.value)));
     let best = known.reduce(|best, next| if next.1 < best.1 { next } else { best });
     best.map(|(kernel, _)| kernel)
 }
@@ -188,42 +254,145 @@ fn mean_of(found: &[Option<OneVsRest>], of: impl Fn(&OneVsRest) -> f64) -> f64 {
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
-/// The mean error of both sides of a classifier, each counting half.
-fn mean_error(rows: &TrainingRows, one: &OneVsRest) -> f64 {
+/// θ times the mean error among the rows of the class, and 1 − θ times that among the others (Denninger, 2017).
+fn weighted_error(rows: &TrainingRows, one: &OneVsRest, theta: f64) -> f64 {
     let (mut sums, mut counts) = ([0.0; 2], [1e-9; 2]);
-    for (label, score) in rows.labels.iter().zip(&one.scores) {
+    for (row, label) in rows.labels.iter().enumerate() {
         let is_own = usize::from(label.index() == one.class);
-        let p = normal_cdf(f64::from(*score));
+        let p = normal_cdf(one.score(row));
         sums[is_own] += if is_own == 1 { 1.0 - p } else { p };
         counts[is_own] += 1.0;
     }
-    0.5 * (sums[0] / counts[0] + sums[1] / counts[1])
+    (1.0 - theta) * sums[0] / counts[0] + theta * sums[1] / counts[1]
 }
 
-/// The log marginal likelihood of the active set under its sites, for each active row (Lawrence et al., 2003).
-fn log_evidence(rows: &TrainingRows, kernel: [f64; 2], one: &OneVsRest) -> f64 {
-    let par = Par::sequential();
-    let x = rows.x.select(Axis(0), &one.active).mapv(f64::from);
-    let mut a = rows.kernel(kernel).matrix(x.view(), &par);
-    a.diag_mut().iter_mut().zip(&one.precisions).for_each(|(v, precision)| *v += 1.0 / precision);
-    let Ok(factor) = Cholesky::robust(&a, &par) else { return f64::NEG_INFINITY };
-    let means = ndarray::Array1::from(one.means.clone());
-    let n = means.len() as f64;
-    let fit = means.dot(&factor.solve(means.view()));
-    -0.5 * (factor.log_det() + fit + n * libm::log(2.0 * std::f64::consts::PI)) / n
-}
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+    use hedgerow_core::{ClassId, Silent};
+    use ndarray::array;
 
-/// The median distance of pairs of rows drawn at random.
-fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
-    let mut rng = Rng::new(seed, Purpose::Sample, 2);
-    let n = x.nrows();
-    let mut distances: Vec<f64> = (0..if n > 0 { 1000 } else { 0 })
-        .map(|_| {
-            let (a, b) = (x.row(rng.index(n)), x.row(rng.index(n)));
-            a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
-        })
-        .filter(|d| *d > 0.0)
-        .collect();
-    distances.sort_by(f64::total_cmp);
-    distances.get(distances.len() / 2).map_or(1.0, |d| libm::sqrt(*d))
+    use super::*;
+    use crate::kernel::Kernel;
+
+    fn search(params: &IvmParams) -> KernelSearch {
+        let data = blobs(240, 2, 2, 4);
+        let rows = TrainingRows {
+            x: data.features.to_array(0..240),
+            squares: None,
+            labels: data.labels.clone(),
+            n_classes: 2,
+            options: params.options(),
+            noise: params.noise_variance,
+        };
+        KernelSearch::new(&rows, params, &Par::sequential())
+    }
+
+    /// Tries all kernels; returns them with what was found.
+    fn tried(search: &KernelSearch) -> Vec<([f64; 2], Tried)> {
+        let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
+        let mut tried: Vec<Option<Tried>> = Vec::new();
+        while !search.is_done(&tried) {
+            let kernel = search.kernels(&tried)[tried.len()];
+            tried.push(search.objective(kernel, &training).unwrap());
+        }
+        search.kernels(&tried).into_iter().zip(tried.into_iter().flatten()).collect()
+    }
+
+    #[test]
+    fn variances_are_tried_near_the_best_length_scale_only() {
+        let params = IvmParams { n_active: 10, ..IvmParams::default() };
+        let all = tried(&search(&params));
+        let (lengths, rest) = all.split_at(LENGTHS.len());
+        let best = lengths.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)).unwrap().0[0];
+        assert!(lengths.iter().all(|([_, variance], _)| *variance == VARIANCES[0]));
+        assert!((8..=11).contains(&rest.len()), "{}", rest.len());
+        let is_near = |length: f64| (0.5..2.0).contains(&(length / best));
+        assert!(rest[..rest.len() - 2].iter().all(|([length, _], _)| is_near(*length)));
+        // What is given is not searched for.
+        let given = tried(&search(&IvmParams { length_scale: 0.7, ..params.clone() }));
+        assert_eq!(given.iter().map(|(kernel, _)| *kernel).collect::<Vec<_>>(), VARIANCES.map(|v| [0.7, v]));
+        assert!(search(&IvmParams { length_scale: 0.7, signal_variance: 2.0, ..params }).is_done(&[]));
+    }
+
+    #[test]
+    fn the_gradient_of_the_evidence_agrees_with_differences() {
+        let x = array![[0.0], [0.7], [1.9], [2.2], [3.1]];
+        let kernel = Kernel::rbf(0.9).scaled(2.5) + Kernel::white(0.05);
+        let (means, precisions) = (array![1.2, 0.8, -0.5, -1.4, -0.9], array![0.5, 0.8, 1.3, 0.4, 0.9]);
+        let par = Par::sequential();
+        let at = |kernel: Kernel| {
+            super::super::Ivm::new(kernel, 0.3, x.clone(), means.clone(), precisions.clone(), &par).unwrap()
+        };
+        // The density of the site means, by the inverse and the determinant themselves.
+        let mut a = kernel.matrix(x.view(), &par);
+        a.diag_mut().iter_mut().zip(&precisions).for_each(|(v, precision)| *v += 1.0 / precision);
+        let factor = crate::linalg::Cholesky::new(a, &par).unwrap();
+        let density = -0.5 * means.dot(&factor.inverse(&par).dot(&means))
+            - 0.5 * factor.log_det()
+            - 2.5 * (2.0 * std::f64::consts::PI).ln();
+        assert!((at(kernel.clone()).log_evidence() - density).abs() < 1e-10);
+        for (i, derivative) in at(kernel.clone()).evidence_gradient(&par).into_iter().enumerate() {
+            let moved = |h: f64| {
+                let mut parameters = kernel.parameters();
+                parameters[i] += h;
+                let mut moved = kernel.clone();
+                moved.set_parameters(&parameters);
+                at(moved).log_evidence()
+            };
+            assert!(((moved(1e-5) - moved(-1e-5)) / 2e-5 - derivative).abs() < 1e-7, "{i}");
+        }
+    }
+
+    #[test]
+    fn gradients_lead_to_a_higher_log_marginal_likelihood() {
+        let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
+        let kind = SearchKind::Gradient;
+        let params = IvmParams { n_active: 15, n_trials: 12, search: kind, ..IvmParams::default() };
+        let search_open = search(&params);
+        let start = search_open.kernels(&[])[0];
+        let found = search_open.rows.train_all(&[start; 2], &training).unwrap();
+        let next = search_open.climbed(start, &found, &training);
+        let evidence = |kernel| mean_of(&found, |one| search_open.log_evidence(kernel, one));
+        assert!(evidence(next) > evidence(start) + 0.01, "{} {}", evidence(next), evidence(start));
+        // From the best length scale on, each kernel is where the gradient led from the one before.
+        let all = tried(&search_open);
+        let (lengths, path) = all.split_at(LENGTHS.len());
+        let best = lengths.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)).unwrap();
+        assert!(!path.is_empty() && all.len() <= 12);
+        let before = std::iter::once(best).chain(path);
+        assert!(before.zip(path).all(|((_, before), (kernel, _))| before.next == *kernel));
+        let held = tried(&search(&IvmParams { signal_variance: 5.0, ..params }));
+        assert!(held.iter().all(|([_, variance], _)| (variance - 5.0).abs() < 1e-9), "what is given stays");
+    }
+
+    #[test]
+    fn errors_of_both_sides_have_their_weights() {
+        let rows = TrainingRows {
+            x: Array2::zeros((4, 1)),
+            squares: None,
+            labels: [1, 1, 0, 0].map(ClassId).to_vec(),
+            n_classes: 2,
+            options: IvmParams::default().options(),
+            noise: 1e-3,
+        };
+        let one = OneVsRest {
+            class: 1,
+            active: Vec::new(),
+            gains: Vec::new(),
+            means: Vec::new(),
+            precisions: Vec::new(),
+            bias: 0.5,
+            mean: vec![1.0, -2.0, 0.3, -1.5],
+            variance: vec![0.0, 3.0, 1.0, 0.0],
+            log_evidence: 0.0,
+        };
+        // p(+1) of each row, then the errors 1 − p of its own label.
+        let p = [1.5, -1.5 / 2.0, 0.8 / 2_f64.sqrt(), -1.0].map(normal_cdf);
+        let (own, others) = ((2.0 - p[0] - p[1]) / 2.0, (p[2] + p[3]) / 2.0);
+        for theta in [0.0, 0.2, 0.5, 1.0] {
+            let expected = theta * own + (1.0 - theta) * others;
+            assert!((weighted_error(&rows, &one, theta) - expected).abs() < 1e-6);
+        }
+    }
 }

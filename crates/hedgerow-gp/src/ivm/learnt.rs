@@ -136,11 +136,8 @@ impl Learnt {
         }
         let mut scores = Array2::from_elem((x.nrows(), n_classes), f64::NEG_INFINITY);
         for (posterior, mut column) in self.posteriors.iter().zip(scores.columns_mut()) {
-            if let Some((bias, latent)) =
-                posterior.as_ref().and_then(|p| Some((p.bias(), p.latent(x, &par).ok()?)))
-            {
-                let values = latent.mean.iter().zip(&latent.variance);
-                column.iter_mut().zip(values).for_each(|(to, (m, v))| *to = (m + bias) / libm::sqrt(1.0 + v));
+            if let Some(values) = posterior.as_ref().and_then(|posterior| posterior.scores(x, &par).ok()) {
+                column.assign(&values);
             }
         }
         for mut row in scores.rows_mut() {

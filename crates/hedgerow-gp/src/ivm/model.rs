@@ -1,7 +1,7 @@
 //! A trained IVM for two classes.
 
 use hedgerow_core::{Par, Result};
-use ndarray::{Array1, Array2, ArrayView2};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
@@ -67,6 +67,21 @@ impl Ivm {
         &self.alpha
     }
 
+    /// The log marginal likelihood of the active rows under the sites that ADF gave them: −½ log|A| − ½ mᵀA⁻¹m − (d/2) log 2π, with site means m and
+    /// A = K + diag(1/precision).
+    pub fn log_evidence(&self) -> f64 {
+        let n = self.means.len() as f64;
+        let fit = self.means.dot(&self.alpha);
+        -0.5 * (self.factor.log_det() + fit + n * libm::log(2.0 * std::f64::consts::PI))
+    }
+
+    /// Its derivatives with respect to the kernel's parameters, sites and active rows held: ½ tr((ααᵀ − A⁻¹) ∂K), α = A⁻¹m.
+    pub fn evidence_gradient(&self, par: &Par) -> Vec<f64> {
+        let column = self.alpha.view().insert_axis(Axis(1));
+        let weights = (column.dot(&column.t()) - self.factor.inverse(par)) * 0.5;
+        self.kernel.gradient(self.x.view(), &weights, par)
+    }
+
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
         8 * (self.x.len() + self.x.nrows() * (self.x.nrows() + 3))
@@ -78,10 +93,14 @@ impl Ivm {
         Known { kernel: &self.kernel, x: self.x.view(), alpha, root: None, factor: &self.factor }.at(x, par)
     }
 
+    /// (mean + bias)/√(1 + variance) of each row.
+    pub(super) fn scores(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
+        let Normal { mean, variance } = self.latent(x, par)?;
+        Ok(mean.iter().zip(&variance).map(|(m, v)| (m + self.bias) / libm::sqrt(1.0 + v)).collect())
+    }
+
     /// The probability of +1 for each row, by the posterior. It is under-confident; see the calibration of several classes.
     pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
-        let Normal { mean, variance } = self.latent(x, par)?;
-        let scores = mean.iter().zip(&variance).map(|(m, v)| (m + self.bias) / libm::sqrt(1.0 + v));
-        Ok(scores.map(normal_cdf).collect())
+        self.scores(x, par).map(|scores| scores.mapv(normal_cdf))
     }
 }

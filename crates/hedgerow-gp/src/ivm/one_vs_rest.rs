@@ -1,13 +1,13 @@
 //! The one-vs-rest classifier of a class: an active set, its sites, and the posterior at all training rows.
 
 use hedgerow_core::{Budget, Par, Result, Training};
-use ndarray::{Array1, Axis};
+use ndarray::{Array1, Array2};
 
 use super::Ivm;
 use super::rows::TrainingRows;
-use super::search::{Paused, Search};
+use super::search::{Pick, Search, State};
 use super::second::second_pass;
-use super::train::{SecondPass, Trained, bias_for};
+use super::train::{SecondPass, bias_for, kernel_noise};
 use crate::kernel::Kernel;
 
 /// A binary classifier: small enough to be handed on, enough to build an [`Ivm`] from.
@@ -22,8 +22,11 @@ pub(super) struct OneVsRest {
     pub(super) means: Vec<f64>,
     pub(super) precisions: Vec<f64>,
     pub(super) bias: f64,
-    /// (mean + bias)/√(1 + variance) of each training row.
-    pub(super) scores: Vec<f32>,
+    /// Mean, without the bias, and variance of the latent value at each training row.
+    pub(super) mean: Vec<f32>,
+    pub(super) variance: Vec<f32>,
+    /// Σ log Z over the active rows: the evidence as the filter saw it.
+    pub(super) log_evidence: f64,
 }
 
 impl AsRef<Self> for OneVsRest {
@@ -33,17 +36,50 @@ impl AsRef<Self> for OneVsRest {
 }
 
 impl OneVsRest {
-    pub(super) fn of_trained(class: usize, trained: &Trained) -> Self {
-        let (means, precisions) = trained.ivm.sites();
+    /// What a search has found so far.
+    pub(super) fn of(class: usize, state: &State) -> Self {
+        let of_picks = |part: fn(&Pick) -> f64| state.picks.iter().map(part).collect();
         Self {
             class,
-            active: trained.active.clone(),
-            gains: trained.gains.clone(),
-            means: means.to_vec(),
-            precisions: precisions.to_vec(),
-            bias: trained.ivm.bias(),
-            scores: (0..trained.mean.len()).map(|row| trained.score(row) as f32).collect(),
+            active: state.picks.iter().map(|pick| pick.row).collect(),
+            gains: of_picks(|pick| pick.site.entropy),
+            means: of_picks(|pick| pick.site.mean),
+            precisions: of_picks(|pick| pick.site.precision),
+            bias: state.bias,
+            mean: state.mean.clone(),
+            variance: state.variance.clone(),
+            log_evidence: state.picks.iter().map(|pick| pick.site.log_z).sum(),
         }
+    }
+
+    /// The second pass over the sites, where one is wanted; mean and variance of all rows then follow from the new sites.
+    pub(super) fn with_second_pass(
+        mut self,
+        kind: SecondPass,
+        kernel: &Kernel,
+        rows: &dyn Fn(&[usize]) -> Array2<f64>,
+        y: &[f64],
+    ) -> Result<Self> {
+        if kind == SecondPass::None {
+            return Ok(self);
+        }
+        let par = Par::sequential();
+        let labels: Vec<f64> = self.active.iter().map(|&row| y[row]).collect();
+        let covariance = kernel.matrix(rows(&self.active).view(), &par);
+        let start = (Array1::from(self.means), Array1::from(self.precisions));
+        let (means, precisions) = second_pass(kind, &covariance, &labels, self.bias, start)?;
+        (self.means, self.precisions) = (means.to_vec(), precisions.to_vec());
+        let all: Vec<usize> = (0..y.len()).collect();
+        let latent = self.ivm(kernel.clone(), rows(&self.active), &par)?.latent(rows(&all).view(), &par)?;
+        let noise = kernel_noise(kernel);
+        self.mean = latent.mean.iter().map(|v| *v as f32).collect();
+        self.variance = latent.variance.iter().map(|v| (*v + noise) as f32).collect();
+        Ok(self)
+    }
+
+    /// (mean + bias)/√(1 + variance) of a training row.
+    pub(super) fn score(&self, row: usize) -> f64 {
+        (f64::from(self.mean[row]) + self.bias) / libm::sqrt(1.0 + f64::from(self.variance[row]))
     }
 
     /// The share of rows outside the active set that it puts on the right side, its class and the others counting the same: chance is ½ however rare
@@ -55,17 +91,16 @@ impl OneVsRest {
         for (row, label) in rows.labels.iter().enumerate().filter(|(row, _)| !is_active[*row]) {
             let is_own = label.index() == self.class;
             all[usize::from(is_own)] += 1.0;
-            right[usize::from(is_own)] += f64::from(u8::from((self.scores[row] > 0.0) == is_own));
+            right[usize::from(is_own)] += f64::from(u8::from((self.score(row) > 0.0) == is_own));
         }
         let share = |i: usize| if all[i] > 0.0 { right[i] / all[i] } else { 0.5 };
         0.5 * (share(0) + share(1))
     }
 
-    /// The classifier for new rows.
-    pub(super) fn ivm(&self, kernel: Kernel, rows: &TrainingRows, par: &Par) -> Result<Ivm> {
-        let x = rows.x.select(Axis(0), &self.active).mapv(f64::from);
+    /// The classifier for new rows, from the active ones.
+    pub(super) fn ivm(&self, kernel: Kernel, active: Array2<f64>, par: &Par) -> Result<Ivm> {
         let (means, precisions) = (Array1::from(self.means.clone()), Array1::from(self.precisions.clone()));
-        Ivm::new(kernel, self.bias, x, means, precisions, par)
+        Ivm::new(kernel, self.bias, active, means, precisions, par)
     }
 }
 
@@ -74,7 +109,7 @@ pub(super) struct ActiveSet {
     class: usize,
     kernel: [f64; 2],
     /// None before the first slice.
-    state: Option<Paused>,
+    state: Option<State>,
     pub(super) is_done: bool,
 }
 
@@ -94,10 +129,10 @@ impl ActiveSet {
         let state = self.state.take().unwrap_or_else(|| {
             let n_own = y.iter().filter(|y| **y > 0.0).count() as f64;
             let bias = bias_for(n_own / y.len().max(1) as f64, self.kernel[1] + rows.noise);
-            Paused::new(&columns.diagonal(), rows.noise, bias, &rows.options)
+            State::new(&columns.diagonal(), rows.noise, bias, &rows.options, false)
         });
         let mut search = Search::resume(&columns, &y, rows.noise, &rows.options, state, most.max(1));
-        let before = search.picks.len();
+        let before = search.state.picks.len();
         match search.choose_ahead(par, &Budget::open()) {
             Some(ahead) => {
                 let chosen: Vec<usize> = ahead.chosen.iter().map(|pick| pick.row).collect();
@@ -106,51 +141,15 @@ impl ActiveSet {
             }
             None => self.is_done = true,
         }
-        let state = search.pause();
+        let state = search.state;
         self.is_done |= state.picks.len() >= state.width || state.picks.len() == before;
-        let mut found = self.so_far(&state);
+        let found = OneVsRest::of(self.class, &state);
         if self.is_done {
-            self.improve_sites(&mut found, rows, &y, par)?;
-        } else {
-            self.state = Some(state);
+            let (kernel, kind) = (rows.kernel(self.kernel), rows.options.second_pass);
+            return found.with_second_pass(kind, &kernel, &|places| rows.wide(places), &y);
         }
+        self.state = Some(state);
         Ok(found)
-    }
-
-    fn so_far(&self, state: &Paused) -> OneVsRest {
-        let score = |(mean, variance): (&f32, &f32)| {
-            ((f64::from(*mean) + state.bias) / libm::sqrt(1.0 + f64::from(*variance))) as f32
-        };
-        OneVsRest {
-            class: self.class,
-            active: state.picks.iter().map(|pick| pick.row).collect(),
-            gains: state.picks.iter().map(|pick| pick.site.entropy).collect(),
-            means: state.picks.iter().map(|pick| pick.site.mean).collect(),
-            precisions: state.picks.iter().map(|pick| pick.site.precision).collect(),
-            bias: state.bias,
-            scores: state.mean.iter().zip(&state.variance).map(score).collect(),
-        }
-    }
-
-    /// The second pass over the sites, where one is wanted; then scores follow from the new sites.
-    fn improve_sites(&self, found: &mut OneVsRest, rows: &TrainingRows, y: &[f64], par: &Par) -> Result<()> {
-        if rows.options.second_pass == SecondPass::None {
-            return Ok(());
-        }
-        let kernel = rows.kernel(self.kernel);
-        let labels: Vec<f64> = found.active.iter().map(|&row| y[row]).collect();
-        let x = rows.x.select(Axis(0), &found.active).mapv(f64::from);
-        let start = (Array1::from(found.means.clone()), Array1::from(found.precisions.clone()));
-        let covariance = kernel.matrix(x.view(), par);
-        let (means, precisions) =
-            second_pass(rows.options.second_pass, &covariance, &labels, found.bias, start)?;
-        (found.means, found.precisions) = (means.to_vec(), precisions.to_vec());
-        let latent = found.ivm(kernel, rows, par)?.latent(rows.x.mapv(f64::from).view(), par)?;
-        let score = |(mean, variance): (&f64, &f64)| {
-            ((mean + found.bias) / libm::sqrt(1.0 + variance + rows.noise)) as f32
-        };
-        found.scores = latent.mean.iter().zip(&latent.variance).map(score).collect();
-        Ok(())
     }
 }
 
@@ -165,17 +164,15 @@ pub(super) fn fold_scores(
     kernels: &[[f64; 2]],
     [kept, left]: &[Vec<usize>; 2],
     training: &Training<'_>,
-) -> Result<ndarray::Array2<f64>> {
+) -> Result<Array2<f64>> {
     let small = rows.select(kept, rows.options.clone());
     let found = small.train_all(kernels, training)?;
-    let x = rows.x.select(Axis(0), left).mapv(f64::from);
-    let mut scores = ndarray::Array2::from_elem((left.len(), rows.n_classes), f64::NEG_INFINITY);
+    let x = rows.wide(left);
+    let mut scores = Array2::from_elem((left.len(), rows.n_classes), f64::NEG_INFINITY);
     for one in found.iter().flatten() {
-        let ivm = one.ivm(small.kernel(kernels[one.class]), &small, training.par)?;
-        let latent = ivm.latent(x.view(), training.par)?;
-        let score = |(mean, variance): (&f64, &f64)| (mean + one.bias) / libm::sqrt(1.0 + variance);
-        let values = latent.mean.iter().zip(&latent.variance).map(score);
-        scores.column_mut(one.class).iter_mut().zip(values).for_each(|(to, value)| *to = value);
+        let kernel = small.kernel(kernels[one.class]);
+        let ivm = one.ivm(kernel, small.wide(&one.active), training.par)?;
+        scores.column_mut(one.class).assign(&ivm.scores(x.view(), training.par)?);
     }
     Ok(scores)
 }

@@ -21,12 +21,15 @@ pub struct IvmParams {
     pub signal_variance: f64,
     /// Variance of the noise beside the likelihood's own; keeps the numbers sound.
     pub noise_variance: f64,
-    /// How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve.
+    /// How length scale and variance are searched for: `grid` tries a few, `cma` lets a population of them evolve, `gradient` climbs the log
+    /// marginal likelihood of the active rows.
     pub search: SearchKind,
     /// What the search looks at: `loss` is the calibrated log-loss of out-of-sample predictions, `evidence` the log marginal
     /// likelihood of the active rows, `error` a mixture of that evidence and the mean error.
     pub objective: Objective,
-    /// Pairs of length scale and variance that `cma` tries.
+    /// With `objective=error`: the weight of the errors among the rows of a class, between 0 and 1; those among the others have the rest.
+    pub error_weight: f64,
+    /// Pairs of length scale and variance that `cma` and `gradient` try at most.
     pub n_trials: usize,
     /// Let each class have a length scale and a variance of its own, near those found for all, where held-out rows show that this
     /// is better. With `refit` they only serve to choose active rows.
@@ -54,6 +57,8 @@ pub enum SearchKind {
     Grid,
     /// A population of them evolves (CMA-ES).
     Cma,
+    /// The log marginal likelihood of the active rows is climbed by its gradient, and active rows chosen anew every few steps.
+    Gradient,
 }
 
 /// What the search for length scale and variance looks at.
@@ -79,6 +84,7 @@ impl Default for IvmParams {
             noise_variance: 1e-3,
             search: SearchKind::Grid,
             objective: Objective::Loss,
+            error_weight: 0.5,
             n_trials: 60,
             class_kernels: false,
             suppress: false,
@@ -122,6 +128,9 @@ impl Params for IvmParams {
             if !(0.0..=1e12).contains(&value) {
                 return Err(Error::param(name, "0, or a number up to 1e12", value));
             }
+        }
+        if !(0.0..=1.0).contains(&self.error_weight) {
+            return Err(Error::param("error_weight", "a number from 0 to 1", self.error_weight));
         }
         if !(self.noise_variance > 0.0 && self.noise_variance <= 1e6) {
             return Err(Error::param("noise_variance", "a number above 0, up to 1e6", self.noise_variance));

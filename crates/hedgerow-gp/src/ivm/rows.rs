@@ -35,6 +35,11 @@ impl TrainingRows {
         Kernel::rbf(length).scaled(variance) + Kernel::white(self.noise)
     }
 
+    /// Some rows, in double precision.
+    pub(super) fn wide(&self, rows: &[usize]) -> Array2<f64> {
+        self.x.select(Axis(0), rows).mapv(f64::from)
+    }
+
     /// Labels of one class against the rest.
     pub(super) fn signs(&self, class: usize) -> Vec<f64> {
         self.labels.iter().map(|label| if label.index() == class { 1.0 } else { -1.0 }).collect()
@@ -70,18 +75,16 @@ impl TrainingRows {
             let (alike, others): (Vec<usize>, Vec<usize>) =
                 left.into_iter().partition(|class| kernels[*class] == kernel);
             let labels: Vec<Vec<f64>> = alike.iter().map(|&class| self.signs(class)).collect();
-            let rows = |active: &[usize]| self.x.select(Axis(0), active).mapv(f64::from);
             let shared = Shared {
                 columns: &self.columns(kernel),
                 kernel: &self.kernel(kernel),
-                rows: &rows,
+                rows: &|places| self.wide(places),
                 options: &self.options,
                 par: training.par,
                 budget: training.budget,
             };
-            for (class, trained) in alike.into_iter().zip(shared.train(&labels)?) {
-                found.push(OneVsRest::of_trained(class, &trained));
-            }
+            let trained = shared.train(&labels)?;
+            found.extend(alike.into_iter().zip(trained).map(|(class, one)| OneVsRest { class, ..one }));
             left = others;
         }
         Ok(found)
@@ -157,7 +160,7 @@ impl TrainingRows {
         let mut values = Array2::from_elem((rows.len(), self.n_classes), f64::NEG_INFINITY);
         for found in classifiers.iter().flatten().map(AsRef::as_ref) {
             let column = values.column_mut(found.class);
-            column.into_iter().zip(&rows).for_each(|(to, &row)| *to = f64::from(found.scores[row]));
+            column.into_iter().zip(&rows).for_each(|(to, &row)| *to = found.score(row));
         }
         let labels = rows.iter().map(|&row| self.labels[row]).collect();
         OutOfSample { source: Source::LeaveOneOut, rows, values, labels }

@@ -1,14 +1,14 @@
 //! Training an IVM for two classes.
 
 use hedgerow_core::{Budget, Error, Par, Result};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Ivm;
 use super::columns::{Base, Column, Columns};
+use super::one_vs_rest::OneVsRest;
 use super::search::{Ahead, Search};
-use super::second::second_pass;
 use crate::kernel::{Kernel, Metric, Shape};
 use crate::special::normal_quantile;
 
@@ -63,13 +63,6 @@ pub struct Trained {
     pub log_evidence: f64,
 }
 
-impl Trained {
-    /// (mean + bias)/√(1 + variance) of a training row.
-    pub(super) fn score(&self, row: usize) -> f64 {
-        (f64::from(self.mean[row]) + self.ivm.bias()) / libm::sqrt(1.0 + f64::from(self.variance[row]))
-    }
-}
-
 /// Trains an IVM on labels (+1 or −1) of rows. Ends early, with the IVM so far, when the budget is spent or no row has any
 /// information gain.
 pub fn train(
@@ -91,8 +84,10 @@ pub fn train(
     };
     let rows = |active: &[usize]| x.select(Axis(0), active);
     let shared = Shared { columns: &columns, kernel, rows: &rows, options, par, budget };
-    let mut trained = shared.train(&[y.to_vec()])?;
-    trained.pop().ok_or(Error::NoRows)
+    let one = shared.train(&[y.to_vec()])?.pop().ok_or(Error::NoRows)?;
+    let ivm = one.ivm(kernel.clone(), rows(&one.active), &Par::sequential())?;
+    let OneVsRest { active, gains, mean, variance, log_evidence, .. } = one;
+    Ok(Trained { ivm, active, gains, mean, variance, log_evidence })
 }
 
 /// What several IVMs have in common.
@@ -109,7 +104,7 @@ pub(super) struct Shared<'a, 'x> {
 impl Shared<'_, '_> {
     /// Trains an IVM for each list of labels, in lock-step: all choose rows ahead, the columns of these rows are made in one go,
     /// and all catch up.
-    pub(super) fn train(&self, labels: &[Vec<f64>]) -> Result<Vec<Trained>> {
+    pub(super) fn train(&self, labels: &[Vec<f64>]) -> Result<Vec<OneVsRest>> {
         let n = self.columns.n_rows();
         for y in labels {
             if y.len() != n {
@@ -134,7 +129,7 @@ impl Shared<'_, '_> {
         Ok(trained)
     }
 
-    fn train_group(&self, labels: &[Vec<f64>]) -> Result<Vec<Trained>> {
+    fn train_group(&self, labels: &[Vec<f64>]) -> Result<Vec<OneVsRest>> {
         let noise = kernel_noise(self.kernel);
         let diagonal = self.columns.diagonal();
         let search = |y| Search::new(self.columns, y, noise, prior_bias(y, &diagonal, noise), self.options);
@@ -171,33 +166,11 @@ impl Shared<'_, '_> {
             });
         }
         let searches: Vec<Search<'_, '_>> = searches.into_iter().map(|(search, _)| search).collect();
-        self.par.map(labels.len(), |i| self.finish(&searches[i], &labels[i], noise)).into_iter().collect()
-    }
-
-    /// The IVM of the rows that were chosen for it.
-    fn finish(&self, search: &Search<'_, '_>, y: &[f64], noise: f64) -> Result<Trained> {
-        let par = Par::sequential();
-        let active: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
-        let gains = search.picks.iter().map(|pick| pick.site.entropy).collect();
-        let log_evidence = search.picks.iter().map(|pick| pick.site.log_z).sum();
-        let of =
-            |part: fn(&super::search::Pick) -> f64| search.picks.iter().map(part).collect::<Array1<f64>>();
-        let (mut means, mut precisions) = (of(|pick| pick.site.mean), of(|pick| pick.site.precision));
-        let (x, kind) = ((self.rows)(&active), self.options.second_pass);
-        if kind != SecondPass::None {
-            let labels: Vec<f64> = active.iter().map(|&row| y[row]).collect();
-            let covariance = self.kernel.matrix(x.view(), &par);
-            (means, precisions) = second_pass(kind, &covariance, &labels, search.bias, (means, precisions))?;
-        }
-        let ivm = Ivm::new(self.kernel.clone(), search.bias, x, means, precisions, &par)?;
-        let (mut mean, mut variance) = (search.mean.clone(), search.variance.clone());
-        if kind != SecondPass::None {
-            let all: Vec<usize> = (0..y.len()).collect();
-            let latent = ivm.latent((self.rows)(&all).view(), &par)?;
-            mean = latent.mean.iter().map(|v| *v as f32).collect();
-            variance = latent.variance.iter().map(|v| (*v + noise) as f32).collect();
-        }
-        Ok(Trained { ivm, active, gains, mean, variance, log_evidence })
+        let finish = |i: usize| {
+            let found = OneVsRest::of(i, &searches[i].state);
+            found.with_second_pass(self.options.second_pass, self.kernel, self.rows, &labels[i])
+        };
+        self.par.map(labels.len(), finish).into_iter().collect()
     }
 }
 
@@ -210,7 +183,7 @@ fn stationary(kernel: &Kernel) -> Option<(Shape, &Metric, f64)> {
             Some((shape, metric, variance * inner))
         }
         Kernel::Sum(kernels) => {
-            let mut others = kernels.iter().filter(|kernel| !is_noise(kernel));
+            let mut others = kernels.iter().filter(|kernel| kernel.as_noise().is_none());
             let only = others.next()?;
             others.next().is_none().then(|| stationary(only))?
         }
@@ -218,16 +191,8 @@ fn stationary(kernel: &Kernel) -> Option<(Shape, &Metric, f64)> {
     }
 }
 
-fn is_noise(kernel: &Kernel) -> bool {
-    match kernel {
-        Kernel::White => true,
-        Kernel::Scaled { kernel, .. } => is_noise(kernel),
-        _ => false,
-    }
-}
-
 /// The noise that the kernel adds to a row's own variance.
-fn kernel_noise(kernel: &Kernel) -> f64 {
+pub(super) fn kernel_noise(kernel: &Kernel) -> f64 {
     match kernel {
         Kernel::White => 1.0,
         Kernel::Scaled { variance, kernel } => variance * kernel_noise(kernel),
@@ -251,7 +216,7 @@ pub(super) fn bias_for(share: f64, mean: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
-    use ndarray::array;
+    use ndarray::{Array1, array};
 
     use super::*;
 

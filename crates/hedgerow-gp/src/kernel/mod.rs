@@ -77,6 +77,15 @@ pub enum Kernel {
 }
 
 impl Kernel {
+    /// The variance of a kernel that is noise and nothing else.
+    pub(crate) fn as_noise(&self) -> Option<f64> {
+        match self {
+            Self::White => Some(1.0),
+            Self::Scaled { variance, kernel } => kernel.as_noise().map(|inner| variance * inner),
+            _ => None,
+        }
+    }
+
     /// exp(−r²/2l²), one length for all columns.
     pub fn rbf(length: f64) -> Self {
         Self::Stationary { shape: Shape::Rbf, metric: Metric::One(length) }

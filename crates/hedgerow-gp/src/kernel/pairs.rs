@@ -95,7 +95,7 @@ impl Pairs<'_> {
         let mut noise = 0.0;
         let mut sum: Option<Array2<f64>> = None;
         for kernel in kernels {
-            if let Some(variance) = noise_variance(kernel) {
+            if let Some(variance) = kernel.as_noise() {
                 noise += factor * variance;
                 continue;
             }
@@ -122,14 +122,5 @@ impl Pairs<'_> {
                 to.iter_mut().zip(from).for_each(|(to, from)| how(to, from));
             }
         });
-    }
-}
-
-/// The variance of a kernel that is noise and nothing else.
-fn noise_variance(kernel: &Kernel) -> Option<f64> {
-    match kernel {
-        Kernel::White => Some(1.0),
-        Kernel::Scaled { variance, kernel } => noise_variance(kernel).map(|inner| variance * inner),
-        _ => None,
     }
 }

@@ -4,6 +4,7 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Calibration, ClassId, Par};
+use hedgerow_gp::prepare::typical_distance;
 use ndarray::{Array2, ArrayView2, Axis, concatenate};
 
 use super::kernel::{LeafKernel, squares_within};
@@ -137,22 +138,6 @@ impl Stage {
             }
         }
     }
-}
-
-/// The median distance of two rows.
-fn typical_distance(x: ArrayView2<'_, f32>, seed: u64) -> f64 {
-    let mut rng = Rng::new(seed, Purpose::Sample, 2);
-    let n = x.nrows();
-    let mut distances: Vec<f64> = (0..if n > 0 { 1000 } else { 0 })
-        .map(|_| {
-            let mut any = || x.row(rng.index(n));
-            let (a, b) = (any(), any());
-            a.iter().zip(b).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
-        })
-        .filter(|d| *d > 0.0 && d.is_finite())
-        .collect();
-    distances.sort_by(f64::total_cmp);
-    distances.get(distances.len() / 2).map_or(1.0, |d| libm::sqrt(*d))
 }
 
 fn samples(

@@ -13,13 +13,13 @@ const LEAST_ENTROPY: f64 = 1e-6;
 impl Search<'_, '_> {
     /// Chooses rows ahead; none if there are enough, no row has any gain, or the budget is spent. One row at least is chosen in all.
     pub(in super::super) fn choose_ahead(&mut self, par: &Par, budget: &Budget) -> Option<Ahead> {
-        let k = self.picks.len();
-        if k >= self.width || (k > 0 && budget.spent().is_some()) {
+        let k = self.state.picks.len();
+        if k >= self.state.width || (k > 0 && budget.spent().is_some()) {
             return None;
         }
         let n = self.y.len();
-        let n_steps = self.n_ahead.min(self.width - k);
-        let mut few = self.contenders(if self.has_few() { n } else { self.n_contenders }, n_steps, par);
+        let n_steps = self.state.n_ahead.min(self.state.width - k);
+        let mut few = self.contenders(if self.has_few() { n } else { self.state.n_contenders }, n_steps, par);
         let mut chosen = self.choose(&mut few, n_steps, budget);
         if chosen.is_empty() && self.options.n_candidates > 0 {
             // None of the rows drawn has any gain; others may.
@@ -32,7 +32,7 @@ impl Search<'_, '_> {
     /// Chooses rows among contenders as if there were no others.
     fn choose(&mut self, few: &mut Few, n_steps: usize, budget: &Budget) -> Vec<Pick> {
         let mut chosen: Vec<Pick> = Vec::new();
-        let has_one = !self.picks.is_empty();
+        let has_one = !self.state.picks.is_empty();
         while chosen.len() < n_steps {
             if (has_one || !chosen.is_empty()) && budget.spent().is_some() {
                 break;
@@ -41,10 +41,10 @@ impl Search<'_, '_> {
             let best = self.best(few, chosen.len(), wanted).or_else(|| self.best(few, chosen.len(), None));
             let Some((place, score)) = best else { break };
             let row = few.gathered.rows[place];
-            self.is_out[row] = true;
+            self.state.is_out[row] = true;
             let Some(pick) = self.pick(row, &chosen, score) else { continue };
             let covariances = self.columns.with(row, &few.gathered);
-            let k = self.picks.len() + chosen.len();
+            let k = self.state.picks.len() + chosen.len();
             let own: Vec<f32> = pick.own.iter().map(|v| *v as f32).collect();
             let (gain, root) = (pick.site.gain as f32, libm::sqrt(pick.site.shrink) as f32);
             for (i, m) in few.m.chunks_mut(few.width).enumerate() {
@@ -72,7 +72,7 @@ impl Search<'_, '_> {
         let mut look = |place: usize| {
             let row = few.gathered.rows[place];
             let y = self.y[row];
-            if self.is_out[row] || wanted.is_some_and(|wanted| wanted != y) {
+            if self.state.is_out[row] || wanted.is_some_and(|wanted| wanted != y) {
                 return;
             }
             let (mean, variance) = (few.mean[place], few.variance[place]);
@@ -80,7 +80,9 @@ impl Search<'_, '_> {
             if !self.options.suppress && share < bar {
                 return;
             }
-            let Some(site) = Site::new(y, f64::from(mean), f64::from(variance), self.bias) else { return };
+            let Some(site) = Site::new(y, f64::from(mean), f64::from(variance), self.state.bias) else {
+                return;
+            };
             let score = site.entropy - f64::from(few.penalty[place]);
             if site.entropy > LEAST_ENTROPY && best.is_none_or(|(_, most)| score > most) {
                 best = Some((place, score));
@@ -96,7 +98,7 @@ impl Search<'_, '_> {
 
     /// A row as it joins: its site in double precision, from the rows that joined before. None if its label cannot be used.
     fn pick(&self, row: usize, ahead: &[Pick], score: f64) -> Option<Pick> {
-        let before: Vec<&Pick> = self.picks.iter().chain(ahead).collect();
+        let before: Vec<&Pick> = self.state.picks.iter().chain(ahead).collect();
         let rows: Vec<usize> = before.iter().map(|pick| pick.row).collect();
         let covariances = self.columns.exact(row, &rows);
         let mut own: Vec<f64> = Vec::with_capacity(before.len());
@@ -108,7 +110,7 @@ impl Search<'_, '_> {
             variance -= value * value;
             own.push(value);
         }
-        let site = Site::new(self.y[row], mean, variance.max(0.0), self.bias)?;
+        let site = Site::new(self.y[row], mean, variance.max(0.0), self.state.bias)?;
         Some(Pick { row, site, own, score })
     }
 }

@@ -20,30 +20,31 @@ impl Search<'_, '_> {
         let Ahead { mut chosen, few } = ahead;
         if self.has_few() {
             for (place, &row) in few.gathered.rows.iter().enumerate() {
-                (self.mean[row], self.variance[row]) = (few.mean[place], few.variance[place]);
-                self.penalty[row] = few.penalty[place];
+                (self.state.mean[row], self.state.variance[row]) = (few.mean[place], few.variance[place]);
+                self.state.penalty[row] = few.penalty[place];
             }
-            self.picks.append(&mut chosen);
+            self.state.picks.append(&mut chosen);
             return;
         }
         let n_chosen = chosen.len();
         let n_kept = self.catch_up(&chosen, columns, few.drawn.is_empty(), par);
         for pick in chosen.drain(n_kept..) {
-            self.is_out[pick.row] = false;
+            self.state.is_out[pick.row] = false;
         }
-        self.picks.append(&mut chosen);
+        self.state.picks.append(&mut chosen);
         if n_kept < n_chosen {
-            (self.n_ahead, self.n_contenders) = (n_kept.max(1), (2 * self.n_contenders).min(CONTENDERS[1]));
+            (self.state.n_ahead, self.state.n_contenders) =
+                (n_kept.max(1), (2 * self.state.n_contenders).min(CONTENDERS[1]));
         } else {
-            self.n_ahead = (2 * self.n_ahead).min(self.most_ahead);
-            self.n_contenders = (self.n_contenders * 7 / 8).max(CONTENDERS[0]);
+            self.state.n_ahead = (2 * self.state.n_ahead).min(self.most_ahead);
+            self.state.n_contenders = (self.state.n_contenders * 7 / 8).max(CONTENDERS[0]);
         }
     }
 
     /// Computes what all rows know about the rows chosen, up to the first that should not have been chosen; their number is
     /// returned, and means and variances take them in.
     fn catch_up(&mut self, chosen: &[Pick], columns: &[Column], check: bool, par: &Par) -> usize {
-        let (k, n_new, width) = (self.picks.len(), chosen.len(), self.width);
+        let (k, n_new, width) = (self.state.picks.len(), chosen.len(), self.state.width);
         let rows: Vec<usize> = chosen.iter().map(|pick| pick.row).collect();
         let before = Array2::from_shape_fn((k, n_new), |(j, b)| chosen[b].own[j] as f32);
         let unwind = unwinding(chosen, k);
@@ -56,7 +57,7 @@ impl Search<'_, '_> {
         };
         let ways: Vec<Way> = (0..n_new).map(way).collect();
         let kept = AtomicUsize::new(n_new);
-        let mut m = std::mem::take(&mut self.m);
+        let mut m = std::mem::take(&mut self.state.m);
         par.for_chunks(&mut m, CHUNK * width, |chunk, m| {
             let first = chunk * CHUNK;
             let n_rows = m.len() / width;
@@ -79,21 +80,21 @@ impl Search<'_, '_> {
             for (i, (m, new)) in m.chunks_mut(width).zip(new.rows()).enumerate() {
                 let row = first + i;
                 m[k..k + n_new].iter_mut().zip(new).for_each(|(to, from)| *to = *from);
-                if check && !self.is_out[row] {
+                if check && !self.state.is_out[row] {
                     let beaten = self.first_beaten(row, &m[k..k + n_new], chosen, &ways, columns);
                     kept.fetch_min(beaten, Ordering::Relaxed);
                 }
             }
         });
-        self.m = m;
+        self.state.m = m;
         let n_kept = kept.into_inner();
         let n = self.y.len();
         let parts = par.map(n.div_ceil(CHUNK), |chunk| {
             let rows_here = chunk * CHUNK..((chunk + 1) * CHUNK).min(n);
             let follow = |row: usize| {
-                let new = &self.m[row * width + k..row * width + k + n_kept];
+                let new = &self.state.m[row * width + k..row * width + k + n_kept];
                 let (mut mean, mut variance, mut penalty) =
-                    (self.mean[row], self.variance[row], self.penalty[row]);
+                    (self.state.mean[row], self.state.variance[row], self.state.penalty[row]);
                 for (b, value) in new.iter().enumerate() {
                     mean += gains[b] / roots[b] * value;
                     variance = (variance - value * value).max(0.0);
@@ -107,7 +108,8 @@ impl Search<'_, '_> {
             rows_here.map(follow).collect::<Vec<[f32; 3]>>()
         });
         for (row, [mean, variance, penalty]) in parts.into_iter().flatten().enumerate() {
-            (self.mean[row], self.variance[row], self.penalty[row]) = (mean, variance, penalty);
+            (self.state.mean[row], self.state.variance[row], self.state.penalty[row]) =
+                (mean, variance, penalty);
         }
         n_kept
     }
@@ -123,13 +125,14 @@ impl Search<'_, '_> {
         columns: &[Column],
     ) -> usize {
         let y = self.y[row];
-        let (mut mean, mut variance, mut penalty) = (self.mean[row], self.variance[row], self.penalty[row]);
+        let (mut mean, mut variance, mut penalty) =
+            (self.state.mean[row], self.state.variance[row], self.state.penalty[row]);
         for (b, (value, way)) in new.iter().zip(ways).enumerate() {
             let may = b > 0 && !self.screen.is_below(y as f32, mean, variance, &way.bar);
             if may && way.wanted.is_none_or(|wanted| wanted == y) {
                 // Penalties only make it harder.
                 let needed = chosen[b].score + f64::from(penalty);
-                let site = Site::new(y, f64::from(mean), f64::from(variance), self.bias);
+                let site = Site::new(y, f64::from(mean), f64::from(variance), self.state.bias);
                 if site.is_some_and(|site| site.entropy > needed + SLACK * (1.0 + needed.abs())) {
                     return b;
                 }

@@ -12,7 +12,7 @@ impl Search<'_, '_> {
         let n_drawn = self.options.n_candidates;
         if n_drawn > 0 && n_drawn < n {
             let draws: Vec<Vec<usize>> =
-                (0..n_steps).map(|_| (0..n_drawn).map(|_| self.rng.index(n)).collect()).collect();
+                (0..n_steps).map(|_| (0..n_drawn).map(|_| self.state.rng.index(n)).collect()).collect();
             let mut rows: Vec<usize> = draws.iter().flatten().copied().collect();
             rows.sort_unstable();
             rows.dedup();
@@ -31,7 +31,7 @@ impl Search<'_, '_> {
         let scores: Vec<f32> = par
             .map(n.div_ceil(CHUNK), |chunk| {
                 let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(n);
-                rows.map(|row| if self.is_out[row] { f32::NEG_INFINITY } else { self.quick(row) })
+                rows.map(|row| if self.state.is_out[row] { f32::NEG_INFINITY } else { self.quick(row) })
                     .collect::<Vec<_>>()
             })
             .concat();
@@ -54,24 +54,25 @@ impl Search<'_, '_> {
     }
 
     pub(super) fn gather(&self, rows: Vec<usize>, n_steps: usize, drawn: Vec<Vec<usize>>) -> Few {
-        let k = self.picks.len();
+        let k = self.state.picks.len();
         let width = k + n_steps;
         let mut m = vec![0.0; rows.len() * width];
-        if !self.m.is_empty() && k > 0 {
+        if !self.state.m.is_empty() && k > 0 {
             for (to, &row) in m.chunks_mut(width).zip(&rows) {
-                to[..k].copy_from_slice(&self.m[row * self.width..row * self.width + k]);
+                to[..k].copy_from_slice(&self.state.m[row * self.state.width..row * self.state.width + k]);
             }
         }
         let of = |values: &[f32]| rows.iter().map(|&row| values[row]).collect::<Vec<f32>>();
-        let (mean, variance, penalty) = (of(&self.mean), of(&self.variance), of(&self.penalty));
+        let (mean, variance, penalty) =
+            (of(&self.state.mean), of(&self.state.variance), of(&self.state.penalty));
         Few { mean, variance, penalty, m, width, drawn, gathered: self.columns.gather(rows) }
     }
 
     /// How telling a row is, nearly: its score, or something that rises with it.
     fn quick(&self, row: usize) -> f32 {
-        let share = self.screen.share(self.y[row] as f32, self.mean[row], self.variance[row]);
+        let share = self.screen.share(self.y[row] as f32, self.state.mean[row], self.state.variance[row]);
         if self.options.suppress {
-            -0.5 * libm::log1pf(-share.min(0.999_999)) - self.penalty[row]
+            -0.5 * libm::log1pf(-share.min(0.999_999)) - self.state.penalty[row]
         } else {
             share
         }

@@ -25,7 +25,7 @@ const FEW_ROWS: usize = 4096;
 /// Contenders, at least and at most; and choices ahead, at most.
 const CONTENDERS: [usize; 2] = [512, 8192];
 const MOST_AHEAD: usize = 64;
-/// Rows that a search which is put away and taken up again chooses ahead at first.
+/// Rows that are chosen ahead at first.
 const FIRST_AHEAD: usize = 8;
 
 /// A row that has joined.
@@ -38,16 +38,25 @@ pub(super) struct Pick {
     score: f64,
 }
 
-/// What is known about all rows while active ones are added.
+/// A search for active rows.
 pub(super) struct Search<'a, 'x> {
     columns: &'a Columns<'x>,
     y: &'a [f64],
     diagonal: Vec<f64>,
     noise: f64,
-    pub(super) bias: f64,
     options: &'a IvmOptions,
     screen: Screen,
-    width: usize,
+    /// Rows that are chosen ahead at most.
+    most_ahead: usize,
+    /// Whether all rows are contenders all the time, and nothing is kept for another day.
+    has_few: bool,
+    pub(super) state: State,
+}
+
+/// What is known about all rows while active ones are added. A search can be put away with it and gone on with later.
+pub(super) struct State {
+    pub(super) bias: f64,
+    pub(super) width: usize,
     pub(super) mean: Vec<f32>,
     pub(super) variance: Vec<f32>,
     /// How much being like active rows takes off a row's score, where that is wanted.
@@ -60,26 +69,7 @@ pub(super) struct Search<'a, 'x> {
     /// Rows that are chosen ahead next, and among how many.
     n_ahead: usize,
     n_contenders: usize,
-    /// Rows that are chosen ahead at most.
-    most_ahead: usize,
-    /// Whether all rows are contenders all the time, and nothing is kept for another day.
-    has_few: bool,
     rng: Rng,
-}
-
-/// A search that was put away: all that it knows, without what it looks at.
-pub(super) struct Paused {
-    pub(super) bias: f64,
-    pub(super) width: usize,
-    pub(super) mean: Vec<f32>,
-    pub(super) variance: Vec<f32>,
-    pub(super) penalty: Vec<f32>,
-    pub(super) m: Vec<f32>,
-    pub(super) is_out: Vec<bool>,
-    pub(super) picks: Vec<Pick>,
-    pub(super) n_ahead: usize,
-    pub(super) n_contenders: usize,
-    pub(super) rng: Rng,
 }
 
 /// Rows chosen ahead of a look at all rows.
@@ -100,9 +90,9 @@ struct Few {
     drawn: Vec<Vec<usize>>,
 }
 
-impl Paused {
-    /// The beginning of a search.
-    pub(super) fn new(diagonal: &[f64], noise: f64, bias: f64, options: &IvmOptions) -> Self {
+impl State {
+    /// The beginning of a search. With few rows all active ones are chosen ahead.
+    pub(super) fn new(diagonal: &[f64], noise: f64, bias: f64, options: &IvmOptions, has_few: bool) -> Self {
         let n = diagonal.len();
         let width = options.n_active.min(n);
         Self {
@@ -111,11 +101,11 @@ impl Paused {
             mean: vec![0.0; n],
             variance: diagonal.iter().map(|v| (v + noise) as f32).collect(),
             penalty: vec![0.0; n],
-            m: vec![0.0; n * width],
+            m: if has_few { Vec::new() } else { vec![0.0; n * width] },
             is_out: vec![false; n],
             picks: Vec::new(),
             // A pass over all rows for each of the first few would take as long as one for all of them.
-            n_ahead: FIRST_AHEAD,
+            n_ahead: if has_few { width } else { FIRST_AHEAD },
             n_contenders: 2 * CONTENDERS[0],
             rng: Rng::new(options.seed, Purpose::Sample, 0),
         }
@@ -131,32 +121,10 @@ impl<'a, 'x> Search<'a, 'x> {
         bias: f64,
         options: &'a IvmOptions,
     ) -> Self {
-        let n = y.len();
-        let diagonal = columns.diagonal();
-        let width = options.n_active.min(n);
-        let variance = diagonal.iter().map(|v| (v + noise) as f32).collect();
-        let m = if n > FEW_ROWS { vec![0.0; n * width] } else { Vec::new() };
-        Self {
-            columns,
-            y,
-            diagonal,
-            noise,
-            bias,
-            options,
-            screen: Screen::new(bias),
-            width,
-            mean: vec![0.0; n],
-            variance,
-            penalty: vec![0.0; n],
-            m,
-            is_out: vec![false; n],
-            picks: Vec::new(),
-            n_ahead: if n > FEW_ROWS { 1 } else { width },
-            n_contenders: 2 * CONTENDERS[0],
-            most_ahead: MOST_AHEAD,
-            has_few: n <= FEW_ROWS,
-            rng: Rng::new(options.seed, Purpose::Sample, 0),
-        }
+        let has_few = y.len() <= FEW_ROWS;
+        let state = State::new(&columns.diagonal(), noise, bias, options, has_few);
+        let most_ahead = MOST_AHEAD.max(state.n_ahead);
+        Self { has_few, ..Self::resume(columns, y, noise, options, state, most_ahead) }
     }
 
     /// Goes on from where another left off, choosing at most so many rows ahead. Rows and labels must be the same.
@@ -165,40 +133,12 @@ impl<'a, 'x> Search<'a, 'x> {
         y: &'a [f64],
         noise: f64,
         options: &'a IvmOptions,
-        paused: Paused,
+        mut state: State,
         most_ahead: usize,
     ) -> Self {
-        let Paused { bias, width, mean, variance, penalty, m, is_out, picks, n_ahead, n_contenders, rng } =
-            paused;
-        Self {
-            columns,
-            y,
-            diagonal: columns.diagonal(),
-            noise,
-            bias,
-            options,
-            screen: Screen::new(bias),
-            width,
-            mean,
-            variance,
-            penalty,
-            m,
-            is_out,
-            picks,
-            n_ahead: n_ahead.min(most_ahead),
-            n_contenders,
-            most_ahead,
-            has_few: false,
-            rng,
-        }
-    }
-
-    /// Puts the search away.
-    pub(super) fn pause(self) -> Paused {
-        let Self {
-            bias, width, mean, variance, penalty, m, is_out, picks, n_ahead, n_contenders, rng, ..
-        } = self;
-        Paused { bias, width, mean, variance, penalty, m, is_out, picks, n_ahead, n_contenders, rng }
+        state.n_ahead = state.n_ahead.min(most_ahead);
+        let (diagonal, screen) = (columns.diagonal(), Screen::new(state.bias));
+        Self { columns, y, diagonal, noise, options, screen, most_ahead, has_few: false, state }
     }
 
     /// Whether all rows are contenders all the time.
@@ -216,8 +156,8 @@ impl<'a, 'x> Search<'a, 'x> {
             if n > 0.0 { sum / n } else { 0.0 }
         };
         let of_all = share(&mut self.y.iter().copied());
-        let of_active = share(&mut self.picks.iter().chain(ahead).map(|pick| self.y[pick.row]));
-        let is_first = self.picks.is_empty() && ahead.is_empty();
+        let of_active = share(&mut self.state.picks.iter().chain(ahead).map(|pick| self.y[pick.row]));
+        let is_first = self.state.picks.is_empty() && ahead.is_empty();
         Some(if is_first || of_active < 0.5 * (of_all + 0.5) - 0.01 { 1.0 } else { -1.0 })
     }
 

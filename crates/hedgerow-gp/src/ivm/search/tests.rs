@@ -78,8 +78,8 @@ fn choices_made_ahead_are_those_of_a_search_through_all_rows() {
                 let rows: Vec<usize> = ahead.chosen.iter().map(|pick| pick.row).collect();
                 search.take(ahead, &columns.of(&rows, par), par);
             }
-            let rows: Vec<usize> = search.picks.iter().map(|pick| pick.row).collect();
-            (rows, search.mean, search.variance)
+            let rows: Vec<usize> = search.state.picks.iter().map(|pick| pick.row).collect();
+            (rows, search.state.mean, search.state.variance)
         };
         let (chosen, ..) = run(&Par::sequential());
         assert_eq!(run(&Par::sequential()), run(&Par::new(3).unwrap()), "threads change nothing");
