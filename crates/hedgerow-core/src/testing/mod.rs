@@ -1,8 +1,12 @@
-//! The contract every classifier keeps, as checks that its tests call.
+//! The contract that every model keeps, as checks that its tests call: [`check_kind`] runs all of them.
 //!
 //! The checks panic with a message, as tests do; nothing here is meant for other code.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::missing_panics_doc)]
+
+mod contract;
+
+pub use contract::{check_kind, mixed};
 
 use ndarray::{ArrayView2, s};
 

@@ -1,0 +1,310 @@
+//! What every kind of model promises, whatever it is.
+
+use ndarray::{Array2, s};
+
+use super::{check_distributions, check_prediction_is_pure, check_shapes};
+use crate::budget::{Budget, StopReason};
+use crate::data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema};
+use crate::error::Error;
+use crate::kind::{ModelKind, fit};
+use crate::learn::{Rows, Training, Update};
+use crate::online::OnlineClassifier;
+use crate::par::Par;
+use crate::rng::{Purpose, Rng};
+use crate::run::{Effort, JobState, Step};
+use crate::scores::Quality;
+use crate::traits::{Classifier as _, Silent};
+
+/// Checks a kind of model with parameters that make it small. Kinds that learn row by row must retain at most a few hundred rows.
+pub fn check_kind<P: ModelKind>(params: &P)
+where
+    P::Model: Clone,
+{
+    let data = mixed(300, 3, 1);
+    let fitted = fit_with(&data, params, 1);
+    let x = rows_to_predict(&data);
+    check_distributions(&fitted, x.view());
+    check_prediction_is_pure(&fitted, x.view());
+    check_shapes(&fitted);
+    assert!(fitted.bytes() > 0 && !fitted.summary(data.schema.labels.names()).parts.is_empty());
+    let threads = fit_with(&data, params, 3);
+    assert_eq!(proba(&fitted, &x), proba(&threads, &x), "the number of threads changed the model");
+    check_slices(&data, params, &fitted, &x);
+    check_interrupt(&data, params, &x);
+    if P::INFO.learns {
+        assert!(fitted.can_learn(), "a fitted model can go on learning");
+        check_new(&data, params, &x);
+        check_batches(&data, params, &x);
+        check_late_class(params);
+        check_late_category(params);
+        check_single_class(&data, params, &x);
+        check_hard_rows(&data, &fitted, &x);
+        check_memory(params);
+        check_frozen(&data, fitted, &x);
+    } else {
+        assert!(!fitted.can_learn() && P::new_model(&data.schema, &checked(params)).is_err());
+    }
+}
+
+/// Rows of four numbers, a category and a flag, some of them missing; classes are blobs that overlap a little.
+pub fn mixed(n_rows: usize, n_classes: usize, seed: u64) -> Dataset {
+    let mut rng = Rng::new(seed, Purpose::Data, 9);
+    let mut schema = Schema::unnamed(6);
+    let categories = ["red", "green", "blue"].map(String::from).to_vec();
+    schema.columns[4] = Column { name: "color".into(), kind: ColumnKind::Categorical { categories } };
+    schema.columns[5] =
+        Column { name: "flag".into(), kind: ColumnKind::Boolean { no: "no".into(), yes: "yes".into() } };
+    schema.labels =
+        LabelTable::from((0..n_classes).map(|class| format!("class {class}")).collect::<Vec<_>>());
+    let mut features = Features::new(6);
+    let mut labels = Vec::with_capacity(n_rows);
+    for _ in 0..n_rows {
+        let class = rng.index(n_classes);
+        let mut row = [0.0_f32; 6];
+        for (column, value) in row.iter_mut().take(4).enumerate() {
+            let centre = if column % n_classes == class { 2.0 } else { 0.0 };
+            *value = (centre + rng.normal()) as f32;
+        }
+        row[4] = if rng.unit() < 0.7 { (class % 3) as f32 } else { rng.index(3) as f32 };
+        row[5] = rng.index(2) as f32;
+        if rng.unit() < 0.1 {
+            row[rng.index(5)] = f32::NAN;
+        }
+        features.push(&row);
+        labels.push(ClassId(class as u32));
+    }
+    Dataset::new(schema, features, labels, None).expect("the parts fit")
+}
+
+fn checked<P: ModelKind>(params: &P) -> crate::params::Checked<P> {
+    params.clone().check().unwrap()
+}
+
+fn fit_with<P: ModelKind>(data: &Dataset, params: &P, threads: usize) -> P::Model {
+    let (par, budget) = (Par::new(threads).unwrap(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let fitted = fit(data, &checked(params), &training).unwrap();
+    assert_eq!(fitted.stop, StopReason::Done);
+    fitted.model
+}
+
+/// Training rows, rows far away, and rows with nothing in them.
+fn rows_to_predict(data: &Dataset) -> Array2<f32> {
+    let mut x = data.features.to_array(0..40);
+    x.slice_mut(s![10..15, ..4]).fill(1e30);
+    x.slice_mut(s![15..20, ..]).fill(f32::NAN);
+    x
+}
+
+fn proba(model: &dyn OnlineClassifier, x: &Array2<f32>) -> Array2<f64> {
+    model.predict_proba(x.view(), &Par::sequential()).unwrap()
+}
+
+/// Learns rows, cut into batches of this size, with so many threads.
+fn learn(model: &mut dyn OnlineClassifier, data: &Dataset, batch: usize, threads: usize) -> Vec<Update> {
+    let (par, budget) = (Par::new(threads).unwrap(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let learn_batch = |first: usize| {
+        let rows = first..(first + batch).min(data.n_rows());
+        let x = data.features.to_array(rows.clone());
+        let rows = Rows { x: x.view(), labels: &data.labels[rows], weights: None };
+        model.learn(&data.schema, rows, &training).unwrap()
+    };
+    (0..data.n_rows()).step_by(batch).map(learn_batch).collect()
+}
+
+/// All predictions, with probability 0 for classes that were not known yet.
+fn predictions(updates: &[Update], n_classes: usize) -> Array2<f64> {
+    let n = updates.iter().map(|update| update.predictions.nrows()).sum();
+    let mut all = Array2::zeros((n, n_classes));
+    let mut first = 0;
+    for update in updates {
+        let (n, known) = update.predictions.dim();
+        all.slice_mut(s![first..first + n, ..known]).assign(&update.predictions);
+        first += n;
+    }
+    all
+}
+
+/// A training run that is driven in slices, its jobs in an order drawn at random and side by side, gives the model of a fit. Sums may be taken in
+/// another order, so predictions agree within rounding.
+fn check_slices<P: ModelKind>(data: &Dataset, params: &P, fitted: &P::Model, x: &Array2<f32>) {
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let mut run = P::start_run(data, &checked(params), None, 2, &training).unwrap();
+    let mut rng = Rng::new(7, Purpose::Data, 0);
+    let mut steps: Vec<(usize, Step)> = Vec::new();
+    loop {
+        let jobs = run.jobs();
+        let is_free = |job: &usize| steps.iter().all(|(at_work, _)| at_work != job);
+        let ready: Vec<usize> =
+            (0..jobs.len()).filter(|job| jobs[*job].state == JobState::Ready && is_free(job)).collect();
+        if !ready.is_empty() && (steps.is_empty() || rng.unit() < 0.6) {
+            let job = ready[rng.index(ready.len())];
+            steps.push((job, run.begin(&[job], Effort::Slice)));
+        } else if steps.is_empty() {
+            break;
+        } else {
+            let (_, step) = steps.swap_remove(rng.index(steps.len()));
+            run.merge(step.run(&training)).unwrap();
+        }
+    }
+    let made = run.model().unwrap().run(&training).unwrap().model;
+    let largest = (proba(&made, x) - proba(fitted, x)).iter().fold(0.0_f64, |most, d| most.max(d.abs()));
+    assert!(largest < 1e-6, "a run in slices differs from a fit by {largest}");
+}
+
+/// Who interrupts gets a model that predicts, or is told that there is none.
+fn check_interrupt<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>) {
+    let (par, budget) = (Par::sequential(), Budget::open());
+    budget.stop.stop();
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    match fit(data, &checked(params), &training) {
+        Ok(fitted) => {
+            assert_ne!(fitted.stop, StopReason::Done);
+            check_distributions(&fitted.model, x.view());
+        }
+        Err(error) => assert!(matches!(error, Error::Interrupted), "{error}"),
+    }
+}
+
+/// A model predicts before anything was learnt: all classes alike.
+fn check_new<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>) {
+    let model = P::new_model(&data.schema, &checked(params)).unwrap();
+    assert_eq!((model.n_seen(), model.n_retained(), model.can_learn()), (0, 0, true));
+    check_distributions(&model, x.view());
+    check_shapes(&model);
+    assert!(proba(&model, x).iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-9), "the prior is uniform");
+}
+
+/// How rows are cut into batches, threads, and empty batches change nothing; and what is learnt is worth something.
+fn check_batches<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>)
+where
+    P::Model: Clone,
+{
+    let new = || P::new_model(&data.schema, &checked(params)).unwrap();
+    let mut whole = new();
+    let of_whole = predictions(&learn(&mut whole, data, data.n_rows(), 1), 3);
+    assert_eq!(whole.n_seen(), data.n_rows() as u64);
+    for (batch, threads) in [(1, 1), (37, 3)] {
+        let mut model = new();
+        let none = data.select(&[]);
+        learn(&mut model, &none, 1, 1);
+        let cut = predictions(&learn(&mut model, data, batch, threads), 3);
+        assert_eq!(cut, of_whole, "batches of {batch} changed the predictions");
+        assert_eq!(proba(&model, x), proba(&whole, x), "batches of {batch} changed the model");
+    }
+    let second_half = of_whole.slice(s![150.., ..]).to_owned();
+    let quality = Quality::new(&second_half, &data.labels[150..]);
+    assert!(quality.accuracy > 0.6 && quality.log_loss < 0.95, "prequential: {quality:?}");
+}
+
+/// A class becomes known with its first row, wherever rows are cut, and is predicted from then on.
+fn check_late_class<P: ModelKind>(params: &P) {
+    let data = mixed(400, 3, 4);
+    let is_early = |row: &usize| *row >= 150 || data.labels[*row].0 < 2;
+    let rows: Vec<usize> = (0..400).filter(is_early).collect();
+    let data = data.select(&rows);
+    let first = data.labels.iter().position(|class| class.0 == 2).unwrap();
+    let early = data.schema.with_classes(2).into_owned();
+    let of = |batch: usize| {
+        let mut model = P::new_model(&early, &checked(params)).unwrap();
+        let updates = learn(&mut model, &data, batch, 1);
+        assert_eq!(model.n_classes(), 3);
+        predictions(&updates, 3)
+    };
+    let (whole, cut) = (of(1000), of(23));
+    assert_eq!(whole, cut, "batches changed when a class is known");
+    assert!(whole.slice(s![..first, 2]).iter().all(|p| *p == 0.0), "a class is known before its first row");
+    assert!(whole[(first, 2)] < 0.5, "the first row of a class cannot be foreseen");
+    let late = (first + 50..data.n_rows()).filter(|row| data.labels[*row].0 == 2);
+    let mean = |rows: Vec<usize>| rows.iter().map(|&row| whole[(row, 2)]).sum::<f64>() / rows.len() as f64;
+    assert!(mean(late.collect()) > 0.4, "the late class is never learnt");
+}
+
+/// Categories that come later do no harm, and columns that begin without any are no numbers.
+fn check_late_category<P: ModelKind>(params: &P) {
+    let data = mixed(300, 3, 5);
+    let mut early = data.schema.clone();
+    early.columns[4].kind = ColumnKind::Categorical { categories: vec!["red".into()] };
+    let first: Vec<usize> = (0..200).filter(|&row| !(data.features.value(row, 4) > 0.0)).collect();
+    let first = Dataset { schema: early.clone(), ..data.select(&first) };
+    let later = data.select(&(200..300).collect::<Vec<_>>());
+    let mut model = P::new_model(&early, &checked(params)).unwrap();
+    learn(&mut model, &first, 50, 1);
+    learn(&mut model, &later, 30, 1);
+    check_distributions(&model, data.features.to_array(0..60).view());
+}
+
+/// Rows of a single class are learnt; another class may follow.
+fn check_single_class<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>) {
+    let mut model = P::new_model(&data.schema, &checked(params)).unwrap();
+    let only: Vec<usize> = (0..data.n_rows()).filter(|row| data.labels[*row].0 == 1).collect();
+    learn(&mut model, &data.select(&only), 40, 1);
+    check_distributions(&model, x.view());
+    let near = proba(&model, &data.features.to_array(0..8));
+    assert!(near.rows().into_iter().all(|row| row[1] > row[0] && row[1] > row[2]), "{near:.2}");
+    learn(&mut model, data, 40, 1);
+    check_distributions(&model, x.view());
+}
+
+/// Infinite numbers and labels of no class are refused with nothing learnt; missing values and rows that are all alike are learnt.
+fn check_hard_rows<M: OnlineClassifier + Clone>(data: &Dataset, fitted: &M, x: &Array2<f32>) {
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let (mut model, before) = (fitted.clone(), proba(fitted, x));
+    let mut wrong = data.features.to_array(0..20);
+    wrong[(7, 2)] = f32::INFINITY;
+    let labels = &data.labels[..20];
+    let rows = Rows { x: wrong.view(), labels, weights: None };
+    assert!(model.learn(&data.schema, rows, &training).is_err(), "infinite values are refused");
+    wrong[(7, 2)] = 0.0;
+    let mut unknown = labels.to_vec();
+    unknown[3] = ClassId(9);
+    let rows = Rows { x: wrong.view(), labels: &unknown, weights: None };
+    assert!(model.learn(&data.schema, rows, &training).is_err(), "labels of no class are refused");
+    assert_eq!((model.n_seen(), proba(&model, x)), (fitted.n_seen(), before), "nothing was learnt");
+    for value in [f32::NAN, 0.0] {
+        wrong.fill(value);
+        let rows = Rows { x: wrong.view(), labels, weights: None };
+        for _ in 0..10 {
+            model.learn(&data.schema, rows, &training).unwrap();
+        }
+        check_distributions(&model, x.view());
+    }
+}
+
+/// The number of retained rows is bounded by the parameters, memory by the budget.
+fn check_memory<P: ModelKind>(params: &P) {
+    let data = mixed(3_000, 3, 6);
+    let most = params.max_retained();
+    assert!((1..=1_000).contains(&most), "a check of memory needs few retained rows");
+    let mut model = P::new_model(&data.schema, &checked(params)).unwrap();
+    let mut sizes = Vec::new();
+    for first in [0, 1_500, 2_000, 2_500] {
+        let end = if first == 0 { 1_500 } else { first + 500 };
+        learn(&mut model, &data.select(&(first..end).collect::<Vec<_>>()), 250, 1);
+        // Between two times that something is due, more rows may wait.
+        assert!(model.n_retained() <= most + most / 2 + 300, "{} rows, {most} allowed", model.n_retained());
+        sizes.push(model.bytes());
+    }
+    let (before, after) = (sizes[0].max(sizes[1]) as f64, sizes[3] as f64);
+    assert!(after < 1.5 * before, "memory grows with the rows seen: {sizes:?}");
+}
+
+/// Frozen models predict the same, take less memory, and learn no more.
+fn check_frozen<M: OnlineClassifier + Clone>(data: &Dataset, fitted: M, x: &Array2<f32>) {
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let mut taught = fitted.clone();
+    learn(&mut taught, data, 100, 1);
+    for model in [fitted, taught] {
+        let (expected, bytes) = (proba(&model, x), model.bytes());
+        let mut frozen = model.frozen();
+        assert_eq!(proba(&frozen, x), expected);
+        assert!(frozen.bytes() < bytes && (frozen.n_seen(), frozen.n_retained()) == (0, 0));
+        let rows = Rows { x: x.view(), labels: &data.labels[..40], weights: None };
+        let refused = frozen.learn(&data.schema, rows, &training);
+        assert!(matches!(refused, Err(Error::Frozen)));
+    }
+}
