@@ -3,8 +3,8 @@
 //! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
 //! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`metrics`] evaluates predictions. [`drift`] detects
-//! concept drift, [`synth`] generates data whose drift is known. [`error`] explains what went wrong, [`text`] writes numbers as people read
-//! them. This crate does no input or output and knows no model.
+//! concept drift, [`synth`] generates data whose drift is known. [`saved`] turns models into text and arrays and back, [`error`] explains what
+//! went wrong, [`text`] writes numbers as people read them. This crate opens no files and knows no model.
 
 pub mod budget;
 pub mod data;
@@ -17,6 +17,7 @@ pub mod par;
 pub mod params;
 pub mod rng;
 pub mod run;
+pub mod saved;
 pub mod scores;
 pub mod synth;
 pub mod testing;

@@ -36,7 +36,6 @@ pub mod platt;
 pub mod prepare;
 pub mod refit;
 pub mod regression;
-pub mod saved;
 pub mod softmax;
 pub mod special;
 
@@ -49,5 +48,4 @@ pub use kriging::Kriging;
 pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
-pub use saved::Saved;
 pub use softmax::SoftmaxLaplace;

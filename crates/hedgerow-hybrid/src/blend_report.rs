@@ -10,7 +10,6 @@ pub struct BlendReport {
     /// Rows by true class and the class the blend predicts.
     pub after: Vec<Vec<u64>>,
     /// For each class the forest predicts, the rows whose prediction was blended.
-    #[serde(rename = "heard")]
     pub blended: Vec<u64>,
     /// For each class the forest predicts, the rows that the blend predicts right.
     pub right: Vec<u64>,
@@ -24,7 +23,6 @@ pub struct ClassBlendReport {
     /// Rows for which the forest predicts the class.
     pub rows: u64,
     /// How many of them were blended.
-    #[serde(rename = "heard")]
     pub blended: u64,
     /// How many of them the forest predicts right.
     pub right_before: u64,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use hedgerow_core::saved::Saved as _;
 use hedgerow_core::{
     Checked, ClassId, Classifier, Dataset, Error, Par, Params as _, Result, Rows, Schema, StopReason,
     Training, Update,
@@ -11,13 +12,15 @@ use hedgerow_gp::{GpClassifier, IvmClassifier};
 use hedgerow_hybrid::{ForestIvm, ForestIvmParams, ForestKernelClassifier, ForestKernelParams, LeafGp};
 use hedgerow_rvm::RvmClassifier;
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use crate::file;
 use crate::kind::Kind;
 use crate::params::ModelParams;
+use crate::values::AnyModelRef;
 
 /// A trained model and what its columns and classes are called.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     /// The columns it expects and the classes it knows.
     pub schema: Schema,
@@ -26,7 +29,8 @@ pub struct Model {
 }
 
 /// What has learnt, kind by kind.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 #[expect(
     clippy::large_enum_variant,
@@ -281,6 +285,21 @@ impl Model {
         }
     }
 
+    /// Checks a model that was read from a file, and makes what the file does not hold.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        let schema = &self.schema;
+        match &mut self.learner {
+            Learner::Forest(forest) => forest.complete(schema),
+            Learner::OnlineForest(online) => online.complete(schema),
+            Learner::Ivm(ivm) => ivm.complete(schema),
+            Learner::Gp(gp) => gp.complete(schema),
+            Learner::LeafGp(model) => model.complete(schema),
+            Learner::ForestIvm(model) => model.complete(schema),
+            Learner::Rvm(rvm) => rvm.complete(schema),
+            Learner::ForestKernel(model) => model.complete(schema),
+        }
+    }
+
     /// The kind.
     pub fn kind(&self) -> Kind {
         match &self.learner {
@@ -406,12 +425,12 @@ impl Model {
 
     /// Bytes of the model file.
     pub fn file_len(&self) -> Result<u64> {
-        file::len(self)
+        file::len(AnyModelRef::Classes(self))
     }
 
     /// Writes the model to a file: all of it or, if that fails, nothing. An older file stays until the new one is whole.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<u64> {
-        file::save(self, path.as_ref())
+        file::save(AnyModelRef::Classes(self), path.as_ref())
     }
 
     /// Reads a model from a file, after checking every byte of it.
@@ -421,12 +440,12 @@ impl Model {
 
     /// Writes the bytes of a model file to any place.
     pub fn write(&self, out: &mut dyn std::io::Write) -> Result<()> {
-        file::write(self, out)
+        file::write(AnyModelRef::Classes(self), out)
     }
 
     /// The model as the bytes of a model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        file::to_bytes(self)
+        file::to_bytes(AnyModelRef::Classes(self))
     }
 
     /// A model from the bytes of a model file.

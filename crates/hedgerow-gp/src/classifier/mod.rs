@@ -13,10 +13,10 @@ use std::borrow::Cow;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Progress, Result, StopReason, Training};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+use serde::{Deserialize, Serialize};
 
 pub use params::{GpMethod, GpParams, KernelName};
 use rule::{Reading, Rule};
-pub use saved::GpFacts;
 
 use crate::binary::{Ep, Laplace};
 use crate::dsgq::Dsgq;
@@ -31,7 +31,7 @@ use crate::softmax::SoftmaxLaplace;
 const BLOCK: usize = 256;
 
 /// A classifier that keeps all of its training rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GpClassifier {
     params: GpParams,
     n_classes: usize,
@@ -39,6 +39,7 @@ pub struct GpClassifier {
     /// With noise.
     kernel: Kernel,
     /// Prepared training rows; none where the rule has them.
+    #[serde(with = "hedgerow_core::saved::array")]
     x: Array2<f64>,
     rule: Rule,
 }

@@ -5,6 +5,7 @@ use hedgerow_core::{
     Training, TrainingRun as _, drive,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use super::learnt::Learnt;
 use super::retained::RetainedRows;
@@ -16,7 +17,7 @@ use crate::prepare::Preparation;
 const BLOCK: usize = 256;
 
 /// A classifier of any number of classes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IvmClassifier {
     pub(super) params: IvmParams,
     pub(super) n_classes: usize,

@@ -23,6 +23,7 @@ use hedgerow_core::{
 use hedgerow_forest::{Forest, ForestRun, OnlineForest};
 use hedgerow_gp::IvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+use serde::{Deserialize, Serialize};
 
 pub use crate::blend::Blend;
 pub use crate::blend_report::{BlendReport, ClassBlendReport};
@@ -30,11 +31,11 @@ use online::OnlineState;
 pub use params::{Combine, ForestIvmParams};
 pub use run::ForestIvmRun;
 use run::LEAST_WRONG;
-pub use saved::ForestIvmFacts;
 use validation::{ForestAndIvm, IvmBlend};
 
 /// A forest, as far as it goes on learning.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Part {
     /// It only predicts.
     Alone(Box<Forest>),
@@ -53,7 +54,7 @@ impl Part {
 }
 
 /// A forest blended with IVMs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForestIvm {
     params: ForestIvmParams,
     n_classes: usize,
@@ -67,7 +68,7 @@ pub struct ForestIvm {
 }
 
 /// An IVM, and the predictions of the forest that it is blended with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct AssignedIvm {
     /// The class predicted by the forest that it is assigned to; none if it is assigned to all rows.
     class: Option<usize>,
