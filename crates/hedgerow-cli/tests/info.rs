@@ -23,7 +23,7 @@ fn a_table_is_described_column_by_column() {
 fn a_model_is_described_with_its_schema() {
     let program = Program::new();
     std::fs::copy(
-        concat!(env!("CARGO_MANIFEST_DIR"), "/../hedgerow/tests/data/forest-v1.hedgerow"),
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../hedgerow/tests/data/forest-v3.hedgerow"),
         program.path("m.hedgerow"),
     )
     .unwrap();

@@ -21,7 +21,6 @@ pub struct Blend {
     /// The exponent of the forest's prediction.
     pub forest: f64,
     /// The exponent of the prediction of the GP: IVM, leaf GP or forest kernel.
-    #[serde(rename = "machine")]
     pub gp: f64,
 }
 

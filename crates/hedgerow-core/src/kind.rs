@@ -7,6 +7,7 @@ use crate::learn::Training;
 use crate::online::OnlineClassifier;
 use crate::params::{Checked, Params};
 use crate::run::{Candidate, TrainingRun, drive};
+use crate::saved::Saved;
 use crate::scores::OutOfSample;
 
 /// A kind of model in words, and what it can do.
@@ -79,7 +80,7 @@ impl Renewed {
 /// The parameters of a kind of model, and the ways to make one. A new kind is one implementation of this.
 pub trait ModelKind: Params {
     /// The trained model.
-    type Model: OnlineClassifier;
+    type Model: OnlineClassifier + Saved;
 
     /// The kind in words.
     const INFO: KindInfo;

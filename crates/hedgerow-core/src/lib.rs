@@ -4,7 +4,7 @@
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
 //! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
 //! [`metrics`] evaluates predictions. [`drift`] detects
-//! concept drift, [`synth`] generates data whose drift is known. [`error`] explains what went wrong, [`text`] writes numbers as people read
+//! concept drift, [`synth`] generates data whose drift is known. [`saved`] turns models into text and arrays and back, [`error`] explains what went wrong, [`text`] writes numbers as people read
 //! them. This crate does no input or output and knows no model.
 
 pub mod blend;
@@ -23,6 +23,7 @@ pub mod par;
 pub mod params;
 pub mod rng;
 pub mod run;
+pub mod saved;
 pub mod scores;
 pub mod summary;
 pub mod synth;

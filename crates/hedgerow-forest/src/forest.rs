@@ -1,7 +1,9 @@
 //! The forest: trees, and how their votes are combined.
 
-use hedgerow_core::{Classifier, Error, ModelProblem, Par, Result};
+use hedgerow_core::saved::{self, Saved, require};
+use hedgerow_core::{Classifier, Par, Result, Schema};
 use ndarray::{ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use crate::calibration::{Calibration, prior_shift};
 use crate::leaf_weight::LeafWeight;
@@ -18,25 +20,28 @@ const FLOAT_BLOCK: usize = 128;
 /// A random forest.
 ///
 /// Predicting a row costs one walk a tree, about as many steps as the trees are high; each tree takes about 8 bytes a node.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Forest {
     pub(crate) params: ForestParams,
     pub(crate) n_features: usize,
     pub(crate) n_classes: usize,
+    #[serde(with = "crate::tree::columns")]
     pub(crate) trees: Vec<Tree>,
     /// How much the vote of a leaf counts.
     pub(crate) leaf_weight: LeafWeight,
     pub(crate) calibration: Option<Calibration>,
     /// The prior shift by class weights: a factor for each class, none where there are none.
+    #[serde(with = "saved::array")]
     pub(crate) prior_shift: Vec<f64>,
     /// For each column, how much impurity its splits removed, summed over trees.
+    #[serde(with = "saved::array")]
     pub(crate) gains: Vec<f64>,
     /// Which trees know which classes; empty where all know all.
     pub(crate) parts: Vec<Part>,
 }
 
 impl Forest {
-    /// A forest from its parts, as they stand in a model file.
+    /// A forest from its parts.
     pub fn from_parts(
         params: ForestParams,
         n_classes: usize,
@@ -58,16 +63,6 @@ impl Forest {
         }
     }
 
-    /// The same forest with the knowledge which trees know which classes.
-    pub fn with_parts(mut self, parts: Vec<Part>) -> Result<Self> {
-        if !parts::is_valid(&parts, self.trees.len(), self.n_classes) {
-            let detail = "its parts do not fit its trees and classes".into();
-            return Err(Error::model(ModelProblem::Inconsistent { detail }));
-        }
-        self.parts = parts;
-        Ok(self)
-    }
-
     /// The same forest with probabilities shifted by a factor for each class.
     #[must_use]
     pub fn with_prior_shift(self, prior_shift: Vec<f64>) -> Self {
@@ -77,12 +72,6 @@ impl Forest {
     /// The prior shift by class weights: a factor for each class; none where there are none.
     pub fn prior_shift(&self) -> &[f64] {
         &self.prior_shift
-    }
-
-    /// The same forest with leaf weights of this power of their size.
-    #[must_use]
-    pub fn with_leaf_power(self, power: f64) -> Self {
-        Self { leaf_weight: LeafWeight::new(power), ..self }
     }
 
     /// The power of the leaf size that is the leaf weight; with 0 all trees count the same.
@@ -123,6 +112,24 @@ impl Forest {
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         self.trees.iter().map(Tree::bytes).sum::<usize>() + self.gains.len() * size_of::<f64>()
+    }
+
+    /// Fails unless everything in it fits together and the schema. It may be without trees.
+    pub fn check(&self, schema: &Schema) -> Result<()> {
+        saved::require_sizes(self, schema)?;
+        saved::require_rules(&self.params)?;
+        let is_positive = |value: f64| value.is_finite() && value > 0.0;
+        let calibrates = |c: &Calibration| is_positive(c.pseudo_votes) && is_positive(c.sharpness);
+        require(self.calibration.as_ref().is_none_or(calibrates), || "its calibration is not above 0")?;
+        let are_gains = self.gains.len() == self.n_features && self.gains.iter().all(|gain| gain.is_finite());
+        require(are_gains, || "expected a finite gain for each column")?;
+        let is_shift = self.prior_shift.len() <= self.n_classes
+            && self.prior_shift.iter().all(|&factor| is_positive(factor));
+        require(is_shift, || "expected a prior shift above 0 for each class")?;
+        require((-1.0..=1.0).contains(&self.leaf_power()), || "expected a leaf power from -1 to 1")?;
+        let fits = parts::is_valid(&self.parts, self.trees.len(), self.n_classes);
+        require(fits, || "its parts do not fit its trees and classes")?;
+        self.trees.iter().try_for_each(|tree| tree.check(self.n_features, self.n_classes))
     }
 
     /// Adds up the votes of all trees for the rows (one after the other in `rows`) in the rows of `out`.
@@ -206,6 +213,13 @@ fn narrow(values: &[f32]) -> Option<Vec<u8>> {
     let first = values.get(..values.len().min(64))?;
     let fits = |values: &[f32]| values.iter().fold(true, |fits, &v| fits & (f32::from(v as u8) == v));
     (fits(first) && fits(values)).then(|| values.iter().map(|&v| v as u8).collect())
+}
+
+impl Saved for Forest {
+    fn complete(&mut self, schema: &Schema) -> Result<()> {
+        require(!self.trees.is_empty(), || "there are no trees")?;
+        self.check(schema)
+    }
 }
 
 impl Classifier for Forest {

@@ -12,6 +12,8 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::params::{ForestParams, LeafPower, Probabilities};
 
 /// The powers tried where none is given, the plain one first.
@@ -25,7 +27,8 @@ const SMALLEST: f32 = 1.0 / 65_536.0;
 const LARGEST: f32 = 16_777_216.0;
 
 /// Leaf weights: a power of the size of leaves, from a table.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(from = "f64", into = "f64")]
 pub(crate) struct LeafWeight {
     power: f64,
     table: Box<[f64]>,
@@ -71,6 +74,18 @@ impl LeafWeight {
     pub(crate) fn n_candidates(params: &ForestParams) -> usize {
         let is_open = params.leaf_power == LeafPower::Auto && params.probabilities == Probabilities::Leaf;
         if is_open { POWERS.len() } else { 1 }
+    }
+}
+
+impl From<f64> for LeafWeight {
+    fn from(power: f64) -> Self {
+        Self::new(power)
+    }
+}
+
+impl From<LeafWeight> for f64 {
+    fn from(leaf_weight: LeafWeight) -> Self {
+        leaf_weight.power
     }
 }
 

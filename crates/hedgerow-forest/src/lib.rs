@@ -40,7 +40,7 @@ pub use calibration::Calibration;
 pub use forest::Forest;
 pub use merge::merge;
 pub use model::{FittedRows, ForestModel};
-pub use online::{OnlineForest, Saved, SavedState};
+pub use online::OnlineForest;
 pub use params::{
     ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities, SplitRule,
 };

@@ -1,22 +1,23 @@
 //! A forest as a model: frozen, fitted and ready to learn, or learning.
 
-use std::borrow::Cow;
-
+use hedgerow_core::saved::{Saved, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineClassifier,
-    Par, Renewed, Result, Rows, Schema, Summary, Training, Update,
+    BoxedRun, Budget, Checked, ClassId, Classifier, Dataset, Error, Features, KindInfo, ModelKind,
+    OnlineClassifier, Par, Renewed, Result, Rows, Schema, Summary, Training, Update,
 };
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use crate::forest::Forest;
-use crate::online::{OnlineForest, Saved};
+use crate::online::OnlineForest;
 use crate::params::ForestParams;
 use crate::train::ForestRun;
 use crate::tree::Tree;
 
 /// A forest, and what it needs to go on learning.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ForestModel {
     /// It only predicts.
     Frozen(Forest),
@@ -27,11 +28,31 @@ pub enum ForestModel {
 }
 
 /// The rows that a forest was fitted to, as far as it may retain them.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FittedRows {
-    pub(crate) data: Dataset,
+    pub(crate) features: Features,
+    #[serde(with = "array")]
+    pub(crate) labels: Vec<ClassId>,
+    #[serde(with = "optional")]
+    pub(crate) weights: Option<Vec<f32>>,
     /// Rows that it was fitted to.
     pub(crate) n_seen: u64,
+    #[serde(skip)]
+    pub(crate) schema: Schema,
+}
+
+impl FittedRows {
+    /// All rows of a data set.
+    pub fn new(data: Dataset) -> Self {
+        let n_seen = data.n_rows() as u64;
+        let Dataset { schema, features, labels, weights } = data;
+        Self { features, labels, weights, n_seen, schema }
+    }
+
+    fn dataset(&self) -> Result<Dataset> {
+        let (features, labels) = (self.features.clone(), self.labels.clone());
+        Dataset::new(self.schema.clone(), features, labels, self.weights.clone())
+    }
 }
 
 impl ForestModel {
@@ -43,7 +64,7 @@ impl ForestModel {
         let rows: Vec<usize> = (0..n).filter(is_kept).collect();
         let kept = &rows[rows.len().saturating_sub(most)..];
         let data = if kept.len() == n { data } else { data.select(kept) };
-        Self::Fitted(forest, Box::new(FittedRows { data, n_seen: n as u64 }))
+        Self::Fitted(forest, Box::new(FittedRows { n_seen: n as u64, ..FittedRows::new(data) }))
     }
 
     /// The forest.
@@ -65,18 +86,6 @@ impl ForestModel {
         }
     }
 
-    /// The trees in the order in which they are saved, and what else a file holds of a forest that can learn.
-    pub fn saved(&self) -> (Cow<'_, [Tree]>, Option<Saved>) {
-        match self {
-            Self::Frozen(forest) => (Cow::Borrowed(forest.trees()), None),
-            Self::Fitted(forest, rows) => {
-                let online = OnlineForest::from_fitted(forest.clone(), (**rows).clone());
-                (Cow::Borrowed(forest.trees()), Some(online.saved()))
-            }
-            Self::Learning(online) => (online.ordered_trees(), Some(online.saved())),
-        }
-    }
-
     /// The forest with lists of its retained rows, which are made if there are none yet; none if it is frozen.
     pub fn online(&mut self) -> Option<&mut OnlineForest> {
         if let Self::Fitted(forest, rows) = self {
@@ -86,6 +95,23 @@ impl ForestModel {
             *self = Self::Learning(Box::new(OnlineForest::from_fitted(forest, (**rows).clone())));
         }
         if let Self::Learning(online) = self { Some(online) } else { None }
+    }
+}
+
+impl Saved for ForestModel {
+    fn complete(&mut self, schema: &Schema) -> Result<()> {
+        match self {
+            Self::Frozen(forest) => forest.check(schema),
+            Self::Fitted(forest, rows) => {
+                forest.complete(schema)?;
+                rows.schema = schema.clone();
+                rows.dataset()?;
+                require(rows.labels.len() as u64 <= rows.n_seen && rows.n_seen < 1 << 62, || {
+                    format!("{} rows of {}", rows.labels.len(), rows.n_seen)
+                })
+            }
+            Self::Learning(online) => online.complete(schema),
+        }
     }
 }
 
@@ -147,7 +173,7 @@ impl OnlineClassifier for ForestModel {
     fn n_retained(&self) -> usize {
         match self {
             Self::Frozen(_) => 0,
-            Self::Fitted(_, rows) => rows.data.n_rows(),
+            Self::Fitted(_, rows) => rows.labels.len(),
             Self::Learning(online) => online.n_retained(),
         }
     }
@@ -155,7 +181,7 @@ impl OnlineClassifier for ForestModel {
     fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
         match self {
             Self::Frozen(_) => Ok(None),
-            Self::Fitted(_, rows) => rows.data.under(schema).map(Some),
+            Self::Fitted(_, rows) => rows.dataset()?.under(schema).map(Some),
             Self::Learning(online) => online.retained_rows(schema).map(Some),
         }
     }
@@ -173,7 +199,7 @@ impl OnlineClassifier for ForestModel {
     fn bytes(&self) -> usize {
         match self {
             Self::Frozen(forest) => forest.bytes(),
-            Self::Fitted(forest, rows) => forest.bytes() + rows.data.bytes(),
+            Self::Fitted(forest, rows) => forest.bytes() + rows.features.bytes() + 8 * rows.labels.len(),
             Self::Learning(online) => online.bytes(),
         }
     }

@@ -6,6 +6,7 @@
 use std::cmp::Ordering;
 
 use hedgerow_core::rng::Rng;
+use hedgerow_core::saved::Number;
 
 use crate::codes::{Code, ColumnCodes};
 use crate::tree::Value;
@@ -34,6 +35,18 @@ impl From<Real> for f32 {
 }
 
 impl Value for Real {}
+
+impl Number for Real {
+    type Raw = f32;
+
+    fn raw(self) -> f32 {
+        self.0
+    }
+
+    fn from_raw(raw: f32) -> Option<Self> {
+        Some(Self::new(raw))
+    }
+}
 
 impl PartialEq for Real {
     #[inline]

@@ -11,8 +11,10 @@
 //! lattice; where many rows leave the weight to a few draws only, over a Gibbs sampler's draws instead.
 
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::saved::{array, require};
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, dot, mat_mul};
@@ -29,24 +31,30 @@ const WARM_UP: usize = 100;
 const BETWEEN: usize = 4;
 
 /// A classifier of two classes; or of several, each against the rest, with one covariance.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dsgq {
+    #[serde(skip)]
     kernel: Kernel,
     k0: f64,
+    #[serde(with = "array")]
     x: Array2<f64>,
     /// Of Σ.
+    #[serde(skip)]
     factor: Cholesky,
     columns: Vec<Draws>,
 }
 
 /// Σ⁻¹ξ for draws of ξ whose signs are those seen.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Draws {
     /// A row a draw.
+    #[serde(with = "array")]
     pub(crate) solved: Array2<f64>,
     /// Summing to 1.
+    #[serde(with = "array")]
     pub(crate) weights: Array1<f64>,
     /// log Pr(all signs as seen), where the draws tell.
+    #[serde(skip)]
     log_evidence: Option<f64>,
 }
 
@@ -84,14 +92,18 @@ impl Dsgq {
         Ok(model)
     }
 
+    /// Makes what a file does not hold of a model of so many tasks.
+    pub(crate) fn complete(&mut self, kernel: &Kernel, n_columns: usize, par: &Par) -> Result<()> {
+        let n = self.x.nrows();
+        let fits = self.columns.len() == n_columns && self.columns.iter().all(|draws| draws.fits(n));
+        require(fits, || format!("expected draws of {n} numbers for {n_columns} tasks, and their weights"))?;
+        let (x, columns) = (std::mem::take(&mut self.x), std::mem::take(&mut self.columns));
+        *self = Self::from_draws(kernel.clone(), self.k0, x, columns, par)?;
+        Ok(())
+    }
+
     /// A model from draws: the rest follows.
-    pub(crate) fn from_draws(
-        kernel: Kernel,
-        k0: f64,
-        x: Array2<f64>,
-        columns: Vec<Draws>,
-        par: &Par,
-    ) -> Result<Self> {
+    fn from_draws(kernel: Kernel, k0: f64, x: Array2<f64>, columns: Vec<Draws>, par: &Par) -> Result<Self> {
         kernel.check_rows(x.view())?;
         if !(k0.is_finite() && k0 > 0.0) {
             return Err(Error::param("k0", "a number above 0", k0));
@@ -142,13 +154,12 @@ impl Dsgq {
 }
 
 impl Draws {
-    /// Puts draws together; none unless they fit.
-    pub(crate) fn from_parts(solved: Array2<f64>, weights: Array1<f64>) -> Option<Self> {
-        let fits = solved.nrows() == weights.len()
-            && solved.iter().all(|v| v.is_finite())
-            && weights.iter().all(|w| *w >= 0.0)
-            && (weights.sum() - 1.0).abs() < 1e-6;
-        fits.then_some(Self { solved, weights, log_evidence: None })
+    /// Whether they are draws of so many numbers.
+    fn fits(&self, n: usize) -> bool {
+        self.solved.dim() == (self.weights.len(), n)
+            && self.solved.iter().all(|v| v.is_finite())
+            && self.weights.iter().all(|w| *w >= 0.0)
+            && (self.weights.sum() - 1.0).abs() < 1e-6
     }
 
     /// One coordinate after the other: each is drawn given those before it, and the probability of its sign goes into the weight.

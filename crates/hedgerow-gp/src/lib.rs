@@ -34,7 +34,6 @@ mod optimize;
 pub mod prepare;
 pub mod refit;
 pub mod regression;
-pub mod saved;
 pub mod softmax;
 pub mod special;
 
@@ -47,5 +46,4 @@ pub use kriging::Kriging;
 pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
-pub use saved::Saved;
 pub use softmax::SoftmaxLaplace;

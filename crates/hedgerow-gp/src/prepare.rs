@@ -6,7 +6,8 @@
 //! see of it. What was found on the training rows is kept with the model.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Dataset, Features, Par, Schema, StopFlag};
+use hedgerow_core::saved::require;
+use hedgerow_core::{Dataset, Features, Par, Result, Schema, StopFlag};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use serde::{Deserialize, Serialize};
 
@@ -127,8 +128,8 @@ impl Preparation {
         Self { parts: spreads.iter().enumerate().map(part).collect() }
     }
 
-    /// Fails, in words, if any number in it is impossible.
-    pub fn check(&self) -> Result<(), String> {
+    /// Fails if any number in it is impossible.
+    pub fn check(&self) -> Result<()> {
         let is_good = |part: &Part| match part {
             Part::Categories(n) => *n <= 1 << 20,
             Part::Number { fill, center, scale, bend } => {
@@ -137,10 +138,10 @@ impl Preparation {
                 fill.is_finite() && center.is_finite() && is_scale(*scale) && is_bend
             }
         };
-        match self.parts.iter().position(|part| !is_good(part)) {
-            Some(column) => Err(format!("column {column} has impossible numbers")),
-            None => Ok(()),
-        }
+        let wrong = self.parts.iter().position(|part| !is_good(part));
+        require(wrong.is_none(), || {
+            format!("column {} is prepared by impossible numbers", wrong.unwrap_or(0))
+        })
     }
 
     /// Columns before.

@@ -10,8 +10,10 @@
 
 use hedgerow_core::calibration::softmax as softmax_of;
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::saved::{array, require};
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, mat_mul};
@@ -21,15 +23,21 @@ use crate::regression::{check_columns, check_rows};
 const DRAWS: usize = 256;
 
 /// A classifier of any number of classes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SoftmaxLaplace {
+    #[serde(skip)]
     kernel: Kernel,
+    #[serde(with = "array")]
     x: Array2<f64>,
     /// y − π at the peak: a row a training row, a column a class.
+    #[serde(with = "array")]
     gradient: Array2<f64>,
     /// Draws from the standard normal distribution, a row each.
+    #[serde(skip)]
     draws: Array2<f64>,
+    #[serde(skip)]
     blocks: Blocks,
+    #[serde(skip)]
     log_evidence: f64,
 }
 
@@ -63,23 +71,21 @@ impl SoftmaxLaplace {
         })
     }
 
-    /// A model from what is known at the peak: everything else follows.
-    pub(crate) fn from_gradient(
-        kernel: Kernel,
-        x: Array2<f64>,
-        gradient: Array2<f64>,
-        seed: u64,
-        par: &Par,
-    ) -> Result<Self> {
+    /// Makes what a file does not hold of a model of so many classes: everything follows from what is known at the peak.
+    pub(crate) fn complete(&mut self, kernel: &Kernel, n_classes: usize, seed: u64, par: &Par) -> Result<()> {
+        let Self { x, gradient, .. } = self;
+        let fits = gradient.dim() == (x.nrows(), n_classes) && gradient.iter().all(|v| v.is_finite());
+        require(fits, || "expected a finite gradient for each row and class")?;
         // Of a row's classes one has 1 − π, the only gradient above 0, and the others −π.
         let own = |row: ndarray::ArrayView1<'_, f64>| {
             row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(place, _)| place)
         };
         let classes: Vec<usize> = gradient.rows().into_iter().map(own).collect();
-        let p = crate::kriging::indicators(&classes, gradient.ncols()) - &gradient;
-        let blocks = Blocks::new(&kernel.matrix(x.view(), par), &p, par)?;
-        let draws = draws(gradient.ncols(), seed);
-        Ok(Self { kernel, x, gradient, draws, blocks, log_evidence: f64::NAN })
+        let p = crate::kriging::indicators(&classes, n_classes) - &*gradient;
+        self.blocks = Blocks::new(&kernel.matrix(x.view(), par), &p, par)?;
+        self.draws = draws(n_classes, seed);
+        (self.kernel, self.log_evidence) = (kernel.clone(), f64::NAN);
+        Ok(())
     }
 
     /// y − π at the peak.
@@ -216,7 +222,7 @@ fn climb(k: &Array2<f64>, y: &Array2<f64>, par: &Par) -> Result<(Array2<f64>, Ar
 }
 
 /// What solving with the curvature needs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Blocks {
     /// `E_c`.
     each: Vec<Array2<f64>>,
@@ -384,14 +390,9 @@ mod tests {
         let predicted = hedgerow_core::traits::most_probable(p.view());
         let right = predicted.iter().zip(&classes).filter(|(a, b)| a.index() == **b).count();
         assert!(right > 140, "{right}");
-        let again = SoftmaxLaplace::from_gradient(
-            model.kernel().clone(),
-            model.rows().to_owned(),
-            model.gradient().clone(),
-            0,
-            &par,
-        )
-        .unwrap();
+        let mut again =
+            SoftmaxLaplace { blocks: Blocks::default(), draws: Array2::default((0, 0)), ..model.clone() };
+        again.complete(model.kernel(), 4, 0, &par).unwrap();
         let q = again.probability(x.view(), &par).unwrap();
         assert!(p.iter().zip(&q).all(|(a, b)| (a - b).abs() < 1e-9));
         // A class without rows, twins of different classes, a huge variance.

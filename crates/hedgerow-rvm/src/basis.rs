@@ -2,15 +2,18 @@
 
 use hedgerow_gp::Kernel;
 use ndarray::{Array1, Array2};
+use serde::{Deserialize, Serialize};
 
 use crate::kernels::KernelName;
 
 /// A kernel with its lengths.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Basis {
     pub(crate) name: KernelName,
     /// One for all columns, or one for each.
+    #[serde(with = "hedgerow_core::saved::array")]
     pub(crate) lengths: Vec<f64>,
+    #[serde(skip)]
     pub(crate) kernel: Kernel,
 }
 

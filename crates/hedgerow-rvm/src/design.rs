@@ -7,6 +7,7 @@ use hedgerow_core::Par;
 use hedgerow_gp::Kernel;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, CowArray, Ix2, s};
+use serde::{Deserialize, Serialize};
 
 /// Rows of a block.
 const BLOCK: usize = 256;
@@ -210,8 +211,9 @@ impl<'a> Table<'a> {
 }
 
 /// The rows that columns are kernels around.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Centers {
+    #[serde(with = "hedgerow_core::saved::array")]
     pub(crate) rows: Array2<f64>,
     /// Where the bias is among the columns.
     pub(crate) bias: Option<usize>,

@@ -48,7 +48,7 @@ pub use kernels::KernelName;
 pub use options::{RowsUsed, Solver, Trainer, WaterMark};
 pub use params::{LengthCriterion, MultiClass, RvmParams, Variance};
 pub use regressor::{RegressionModel, RvmRegressor, ValueUpdate};
-pub use rvm::{FittedRvm, Rvm, RvmFacts};
+pub use rvm::{FittedRvm, Rvm};
 pub use target::Profile;
 pub use train::TracePoint;
 pub use training_log::TrainingLog;

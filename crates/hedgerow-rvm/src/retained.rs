@@ -1,38 +1,33 @@
 //! The rows that an RVM retains so that it can go on learning, and when it is updated.
 
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::saved::{array, require};
 use hedgerow_core::{Features, Result};
-use ndarray::{Array2, ArrayView2};
+use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
-
-use crate::rvm::malformed;
 
 /// Rows between two updates, at least and at most.
 const PAUSE: [u64; 2] = [16, 128];
 
 /// A bounded number of rows: those that are relevant, and others that stand for all that were learnt.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetainedRows {
     pub(crate) features: Features,
     /// The number of each row, or that of its class.
+    #[serde(with = "array")]
     pub(crate) targets: Vec<f64>,
+    #[serde(with = "array")]
     pub(crate) is_relevant: Vec<bool>,
     /// Rows that were no candidates yet: the last ones.
     pub(crate) n_new: usize,
-    pub(crate) facts: RetainedFacts,
-}
-
-/// What is not a table of retained rows.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct RetainedFacts {
     /// Rows learnt so far.
     pub(crate) n_seen: u64,
     /// When the next update is due, in rows learnt.
-    #[serde(rename = "look_at")]
     pub(crate) next_update: u64,
     /// Rows learnt when columns were last prepared and lengths searched for.
     pub(crate) tuned_at: u64,
     /// Rows of each class at the last update; empty for numbers.
+    #[serde(with = "array")]
     pub(crate) counts: Vec<u64>,
 }
 
@@ -43,7 +38,10 @@ impl RetainedRows {
             targets: Vec::new(),
             is_relevant: Vec::new(),
             n_new: 0,
-            facts: RetainedFacts { n_seen: 0, next_update: PAUSE[0], tuned_at: 0, counts: Vec::new() },
+            n_seen: 0,
+            next_update: PAUSE[0],
+            tuned_at: 0,
+            counts: Vec::new(),
         }
     }
 
@@ -58,10 +56,9 @@ impl RetainedRows {
         let mut is_relevant = vec![false; n];
         relevant.iter().for_each(|&row| is_relevant[row] = true);
         let n_seen = n as u64;
-        let facts = RetainedFacts { n_seen, next_update: 0, tuned_at: n_seen, counts: Vec::new() };
-        let nothing = Features::new(features.n_features());
-        let mut retained = Self { features: nothing, targets, is_relevant, n_new: 0, facts };
-        retained.facts.next_update = n_seen + retained.pause();
+        let nothing = Self::new(features.n_features());
+        let mut retained = Self { targets, is_relevant, n_seen, tuned_at: n_seen, ..nothing };
+        retained.next_update = n_seen + retained.pause();
         // Rows that will be forgotten are never copied.
         retained.features = match retained.keep(most, by_class, seed) {
             Some(kept) => features.select(&kept),
@@ -86,16 +83,16 @@ impl RetainedRows {
 
     /// Rows from one update to the next: the fewer were learnt, the sooner.
     pub(crate) fn pause(&self) -> u64 {
-        (self.facts.n_seen / 8).clamp(PAUSE[0], PAUSE[1])
+        (self.n_seen / 8).clamp(PAUSE[0], PAUSE[1])
     }
 
     /// Rows until the next update.
     pub(crate) fn room(&self) -> usize {
-        usize::try_from(self.facts.next_update.saturating_sub(self.facts.n_seen)).unwrap_or(usize::MAX)
+        usize::try_from(self.next_update.saturating_sub(self.n_seen)).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        self.facts.n_seen >= self.facts.next_update
+        self.n_seen >= self.next_update
     }
 
     pub(crate) fn add(&mut self, x: ArrayView2<'_, f32>, targets: &[f64]) {
@@ -103,7 +100,7 @@ impl RetainedRows {
         self.targets.extend_from_slice(targets);
         self.is_relevant.resize(self.targets.len(), false);
         self.n_new += x.nrows();
-        self.facts.n_seen += x.nrows() as u64;
+        self.n_seen += x.nrows() as u64;
     }
 
     /// Forgets rows until there are no more than `most`; returns how many went. They are drawn at random from the rows that are
@@ -123,7 +120,7 @@ impl RetainedRows {
         if excess == 0 {
             return None;
         }
-        let mut rng = Rng::new(seed, Purpose::Sample, 17 + (self.facts.n_seen << 5));
+        let mut rng = Rng::new(seed, Purpose::Sample, 17 + (self.n_seen << 5));
         let first_new = self.n_rows() - self.n_new.min(self.n_rows());
         let class = |row: usize| if by_class { self.targets[row] as usize } else { 0 };
         let n_classes = (0..self.n_rows()).map(class).max().unwrap_or(0) + 1;
@@ -159,68 +156,35 @@ impl RetainedRows {
         self.features.bytes() + 9 * self.targets.len()
     }
 
-    /// The tables of a file.
-    pub(crate) fn tables(&self) -> [(&'static str, Array2<f64>); 2] {
-        let n = self.n_rows();
-        let first_new = n - self.n_new.min(n);
-        let value = |(part, i): (usize, usize)| match part {
-            0 => self.targets[i],
-            1 => f64::from(u8::from(self.is_relevant[i])),
-            _ => f64::from(u8::from(i >= first_new)),
-        };
-        let features = self.features.to_array(0..n).mapv(f64::from);
-        [("memory.features", features), ("memory.rows", Array2::from_shape_fn((3, n), value))]
-    }
-
-    /// The rows again, if their parts fit together. `n_relevant` rows must be relevant; classes are below `n_classes`, if there
-    /// are any.
-    pub(crate) fn restore(
-        facts: RetainedFacts,
-        table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
-        n_features: usize,
-        n_classes: Option<usize>,
-        n_relevant: usize,
-    ) -> Result<Self> {
-        let (features, rows) = (table("memory.features")?, table("memory.rows")?);
-        let n = features.nrows();
+    /// Fails unless rows, targets and counts fit together and so many columns and classes. `n_relevant` rows must be relevant.
+    pub(crate) fn check(&self, n_features: usize, n_classes: Option<usize>, n_relevant: usize) -> Result<()> {
+        let n = self.features.n_rows();
         let is_target = |v: &f64| match n_classes {
             Some(n) => *v >= 0.0 && v.fract() == 0.0 && *v < n as f64,
             None => v.is_finite() && v.abs() < 1e150,
         };
-        let is_flag = |v: &f64| *v == 0.0 || *v == 1.0;
-        let fits = features.ncols() == n_features
-            && rows.dim() == (3, n)
-            && rows.row(0).iter().all(is_target)
-            && rows.row(1).iter().chain(rows.row(2)).all(is_flag)
-            && features.iter().all(|v| !v.is_infinite() && !(*v as f32).is_infinite())
-            && facts.next_update > facts.n_seen
-            && facts.next_update - facts.n_seen <= 1 << 20
-            && facts.n_seen < 1 << 60
-            && facts.tuned_at <= facts.n_seen
-            && facts.n_seen >= n as u64
-            && facts.counts.len() <= n_classes.unwrap_or(0)
-            && facts.counts.iter().all(|count| *count <= facts.n_seen);
-        if !fits {
-            return Err(malformed("memory", "rows, targets and counts do not fit together"));
-        }
-        let is_relevant: Vec<bool> = rows.row(1).iter().map(|v| *v == 1.0).collect();
-        let n_new = rows.row(2).iter().filter(|v| **v == 1.0).count();
-        let are_last = rows.row(2).iter().rev().take(n_new).all(|v| *v == 1.0);
-        if is_relevant.iter().filter(|v| **v).count() != n_relevant || !are_last {
-            return Err(malformed("memory", "the relevant rows are others than those of the model"));
-        }
-        Ok(Self {
-            features: Features::from_view(features.mapv(|v| v as f32).view()),
-            targets: rows.row(0).to_vec(),
-            is_relevant,
-            n_new,
-            facts,
-        })
+        let fits = self.features.n_features() == n_features
+            && [self.targets.len(), self.is_relevant.len()] == [n, n]
+            && self.n_new <= n
+            && self.targets.iter().all(is_target)
+            && !self.features.has_infinite()
+            && self.next_update > self.n_seen
+            && self.next_update - self.n_seen <= 1 << 20
+            && self.n_seen < 1 << 60
+            && self.tuned_at <= self.n_seen
+            && self.n_seen >= n as u64
+            && self.counts.len() <= n_classes.unwrap_or(0)
+            && self.counts.iter().all(|count| *count <= self.n_seen);
+        require(fits, || "retained rows, targets and counts do not fit together")?;
+        let fits = self.is_relevant.iter().filter(|is_relevant| **is_relevant).count() == n_relevant;
+        require(fits, || "the relevant rows are others than those of the model")
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ndarray::Array2;
+
     use super::*;
 
     #[test]

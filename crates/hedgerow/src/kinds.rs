@@ -4,6 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use hedgerow_core::saved::Saved as _;
 use hedgerow_core::{
     Budget, Dataset, Error, KindInfo, ModelKind, OnlineClassifier, ParamInfo, Params as _, Result, Schema,
     Training, describe,
@@ -16,7 +17,7 @@ use hedgerow_gp::{GpParams, IvmParams};
 use hedgerow_hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
 #[cfg(feature = "rvm")]
 use hedgerow_rvm::RvmParams;
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::run::{self, Run};
 
@@ -85,7 +86,8 @@ macro_rules! kinds {
         }
 
         /// What has learnt, kind by kind.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         pub enum Learner {
             $(#[cfg(feature = $feature)] $(#[$doc])* $Kind(Box<<$Params as ModelKind>::Model>),)+
@@ -110,6 +112,13 @@ macro_rules! kinds {
             pub(crate) fn frozen(self) -> Self {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$Kind(model) => Self::$Kind(Box::new(model.frozen())),)+
+                }
+            }
+
+            /// Checks what was read from a file, and makes what the file does not hold.
+            pub(crate) fn complete(&mut self, schema: &Schema) -> Result<()> {
+                match self {
+                    $(#[cfg(feature = $feature)] Self::$Kind(model) => model.complete(schema),)+
                 }
             }
 

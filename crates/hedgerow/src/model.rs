@@ -8,15 +8,17 @@ use hedgerow_core::{
     Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use crate::file;
 use crate::kinds::{Kind, Learner, ModelParams};
+use crate::values::AnyModelRef;
 
 /// A fitted model and how it came about.
 pub type Fitted = hedgerow_core::Fitted<Model>;
 
 /// A trained model and what its columns and classes are called.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Model {
     pub(crate) schema: Schema,
     pub(crate) learner: Learner,
@@ -130,6 +132,11 @@ impl Model {
         self.learner.get_mut().put_in_order();
     }
 
+    /// Checks a model that was read from a file, and makes what the file does not hold.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        self.learner.complete(&self.schema)
+    }
+
     /// The kind.
     pub fn kind(&self) -> Kind {
         self.learner.kind()
@@ -174,12 +181,12 @@ impl Model {
 
     /// Bytes of the model file.
     pub fn file_len(&self) -> Result<u64> {
-        file::len(self)
+        file::len(AnyModelRef::Classes(self))
     }
 
     /// Writes the model to a file: all of it or, if that fails, nothing. An older file stays until the new one is whole.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<u64> {
-        file::save(self, path.as_ref())
+        file::save(AnyModelRef::Classes(self), path.as_ref())
     }
 
     /// Reads a model from a file, after checking every byte of it.
@@ -189,12 +196,12 @@ impl Model {
 
     /// Writes the bytes of a model file to any place.
     pub fn write(&self, out: &mut dyn std::io::Write) -> Result<()> {
-        file::write(self, out)
+        file::write(AnyModelRef::Classes(self), out)
     }
 
     /// The model as the bytes of a model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        file::to_bytes(self)
+        file::to_bytes(AnyModelRef::Classes(self))
     }
 
     /// A model from the bytes of a model file.

@@ -2,18 +2,20 @@
 
 use std::path::Path;
 
+use hedgerow_core::saved::Saved as _;
 use hedgerow_core::{
     Error, Normals, Par, Params as _, Regressor, Result, Schema, StopReason, Training, ValueData,
 };
 use hedgerow_rvm::{RvmParams, RvmRegressor, TracePoint, ValueUpdate};
 use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
 
 use crate::file;
 use crate::kinds::{Kind, ModelParams};
 use crate::model::Model;
 
 /// A trained model of values and what its columns are called. Relevance Vector Machines are the only kind so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ValueModel {
     /// The columns it expects; the target is the value, and there are no classes.
     pub schema: Schema,
@@ -37,13 +39,22 @@ pub struct FittedValues {
 }
 
 /// Any model that a file can hold.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[expect(clippy::large_enum_variant, reason = "a program has few models")]
 pub enum AnyModel {
     /// One of classes.
     Classes(Model),
     /// One of values.
     Values(ValueModel),
+}
+
+/// The same, to be written.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum AnyModelRef<'a> {
+    Classes(&'a Model),
+    Values(&'a ValueModel),
 }
 
 impl AnyModel {
@@ -55,6 +66,22 @@ impl AnyModel {
     /// A model of either sort from the bytes of a model file.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         file::any_from_bytes(bytes)
+    }
+
+    /// The columns and classes.
+    pub(crate) fn schema(&self) -> &Schema {
+        match self {
+            Self::Classes(model) => &model.schema,
+            Self::Values(model) => &model.schema,
+        }
+    }
+
+    /// Checks a model that was read from a file, and makes what the file does not hold.
+    pub(crate) fn complete(&mut self) -> Result<()> {
+        match self {
+            Self::Classes(model) => model.complete(),
+            Self::Values(model) => model.regressor.complete(&model.schema),
+        }
     }
 }
 
@@ -125,17 +152,17 @@ impl ValueModel {
 
     /// Bytes of the model file.
     pub fn file_len(&self) -> Result<u64> {
-        file::values_len(self)
+        file::len(AnyModelRef::Values(self))
     }
 
     /// Writes the model to a file: all of it or, if that fails, nothing.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<u64> {
-        file::save_values(self, path.as_ref())
+        file::save(AnyModelRef::Values(self), path.as_ref())
     }
 
     /// The model as the bytes of a model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        file::values_to_bytes(self)
+        file::to_bytes(AnyModelRef::Values(self))
     }
 }
 

@@ -30,7 +30,6 @@ pub struct Calibration {
     /// The power.
     pub sharpness: f64,
     /// Whether odds are brought to it, not probabilities.
-    #[serde(default)]
     pub of_odds: bool,
     /// The share of a class that has no curve yet.
     pub unknown: f64,

@@ -4,6 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use ndarray::{Array2, ArrayView2};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::saved::{self, Values};
 
 /// Feature rows, one after the other.
 ///
@@ -108,6 +112,14 @@ impl Features {
         }
     }
 
+    /// Whether any value is infinite.
+    pub fn has_infinite(&self) -> bool {
+        match self {
+            Self::Bytes { .. } => false,
+            Self::Floats { values, .. } => values.iter().fold(false, |any, value| any | value.is_infinite()),
+        }
+    }
+
     /// Gives memory back that no value uses.
     pub fn shrink_to_fit(&mut self) {
         match self {
@@ -154,6 +166,28 @@ impl Features {
             Self::Floats { values, .. } => {
                 Self::Floats { values: chosen(values, n_features, rows), n_features }
             }
+        }
+    }
+}
+
+/// As an array of bytes or floats, rows × columns.
+impl Serialize for Features {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let shape = || vec![self.n_rows(), self.n_features()];
+        match self {
+            Self::Bytes { values, .. } => saved::put(serializer, shape, values.iter().copied()),
+            Self::Floats { values, .. } => saved::put(serializer, shape, values.iter().copied()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Features {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (number, array) = saved::take(deserializer)?;
+        match (array.shape.as_slice(), array.values) {
+            (&[_, n_features], Values::U8(values)) => Ok(Self::Bytes { values: values.into(), n_features }),
+            (&[_, n_features], Values::F32(values)) => Ok(Self::Floats { values: values.into(), n_features }),
+            _ => Err(D::Error::custom(format!("array {number}: expected rows of U8 or F32"))),
         }
     }
 }

@@ -40,12 +40,6 @@ pub enum ModelProblem {
         /// The newest we read.
         newest: u32,
     },
-    /// A kind of model this program does not know.
-    #[error("the model kind {kind:?} is unknown to this program; update hedgerow")]
-    Kind {
-        /// The kind's name.
-        kind: String,
-    },
     /// A regression where a classifier is wanted.
     #[error("this is a regression model; a classifier is needed")]
     Values,

@@ -11,8 +11,10 @@ pub use contract::{check_kind, mixed};
 use ndarray::{ArrayView2, s};
 
 use crate::data::{ClassId, Dataset, Features, LabelTable, Schema};
+use crate::error::Result;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
+use crate::saved::{Plan, Saved, StoredArray, Values, read};
 use crate::traits::Classifier;
 
 /// Every prediction is a distribution: finite, not negative, summing to 1.
@@ -63,4 +65,106 @@ pub fn blobs(n_rows: usize, n_features: usize, n_classes: usize, seed: u64) -> D
     let mut schema = Schema::unnamed(n_features);
     schema.labels = LabelTable::from((0..n_classes).map(|c| c.to_string()).collect::<Vec<_>>());
     Dataset::new(schema, features, labels, None).expect("the parts fit")
+}
+
+/// The text and the arrays of a model, as a file holds them.
+pub fn saved_parts<M: Saved>(model: &M) -> (String, Vec<StoredArray>) {
+    let plan = Plan::new(model).unwrap();
+    let mut bytes = Vec::new();
+    plan.write(&mut bytes).unwrap();
+    let mut rest = bytes.as_slice();
+    let mut arrays =
+        vec![StoredArray { shape: Vec::new(), values: Values::U8(Vec::new()) }; plan.arrays().len()];
+    for (number, info) in plan.arrays() {
+        let (own, others) = rest.split_at(info.n_bytes() as usize);
+        arrays[number] = StoredArray { shape: info.shape.clone(), values: Values::decode(info.dtype, own) };
+        rest = others;
+    }
+    assert!(rest.is_empty(), "more bytes than planned");
+    (plan.json().to_string(), arrays)
+}
+
+/// A model from its text and arrays.
+pub fn from_saved_parts<M: Saved>(json: &str, arrays: Vec<StoredArray>, schema: &Schema) -> Result<M> {
+    let mut model: M = read(json, arrays)?;
+    model.complete(schema)?;
+    Ok(model)
+}
+
+/// A model as it comes back from a file.
+pub fn saved_copy<M: Saved>(model: &M, schema: &Schema) -> Result<M> {
+    let (json, arrays) = saved_parts(model);
+    from_saved_parts(&json, arrays, schema)
+}
+
+/// Damages each array of a model in several ways: longer, without numbers, of another type, with the largest number, or not there. Each must
+/// be refused, unless `may_pass` allows it for an array's number, the damage, and the model that came of it.
+pub fn check_damaged_arrays<M: Saved>(
+    model: &M,
+    schema: &Schema,
+    may_pass: impl Fn(usize, &'static str, &M) -> bool,
+) {
+    let (json, sound) = saved_parts(model);
+    assert!(!sound.is_empty(), "nothing to damage");
+    for number in 0..sound.len() {
+        for damage in ["longer", "empty", "retyped", "largest", "missing"] {
+            let mut arrays = sound.clone();
+            if damage == "missing" {
+                arrays.remove(number);
+            } else if !change(&mut arrays[number], damage) {
+                continue;
+            }
+            if let Ok(model) = from_saved_parts::<M>(&json, arrays, schema) {
+                let StoredArray { shape, values } = &sound[number];
+                let kind = values.dtype();
+                assert!(
+                    may_pass(number, damage, &model),
+                    "{damage} array {number} ({kind:?} {shape:?}) in {json}"
+                );
+            }
+        }
+    }
+}
+
+/// Damages an array; says whether there was anything to damage.
+fn change(array: &mut StoredArray, damage: &str) -> bool {
+    fn put<T: Clone>(values: &mut Vec<T>, shape: &mut [usize], damage: &str, largest: T) -> bool {
+        match (damage, shape) {
+            ("longer", [first, rest @ ..]) => {
+                *first += 1;
+                let more: usize = rest.iter().product();
+                values.extend(vec![largest; more]);
+                more > 0
+            }
+            ("empty", [first, ..]) => {
+                *first = 0;
+                !std::mem::take(values).is_empty()
+            }
+            ("largest", _) => {
+                let n = values.len();
+                values.get_mut(n / 2).map(|value| *value = largest).is_some()
+            }
+            _ => false,
+        }
+    }
+    let StoredArray { shape, values } = array;
+    if damage == "retyped" {
+        *values = match values {
+            Values::U64(values) => Values::F64(vec![0.0; values.len()]),
+            Values::F64(values) => Values::U64(vec![0; values.len()]),
+            Values::F32(values) => Values::U32(vec![0; values.len()]),
+            Values::U32(values) => Values::F32(vec![0.0; values.len()]),
+            Values::U16(values) => Values::F32(vec![0.0; values.len()]),
+            Values::U8(values) => Values::U16(vec![0; values.len()]),
+        };
+        return true;
+    }
+    match values {
+        Values::U8(values) => put(values, shape, damage, u8::MAX),
+        Values::U16(values) => put(values, shape, damage, u16::MAX),
+        Values::U32(values) => put(values, shape, damage, u32::MAX),
+        Values::U64(values) => put(values, shape, damage, u64::MAX),
+        Values::F32(values) => put(values, shape, damage, f32::INFINITY),
+        Values::F64(values) => put(values, shape, damage, f64::INFINITY),
+    }
 }

@@ -26,8 +26,9 @@ mod window;
 
 use std::sync::Mutex;
 
-use hedgerow_core::{Checked, Classifier, Error, Par, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{Checked, Classifier, Error, Par, Result, Rows, Schema, Training, Update, saved as file};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
 use crate::codes::{Code, ColumnCodes, Meaning};
@@ -49,8 +50,6 @@ use window::{Record, Window};
 #[cfg(test)]
 mod tests;
 
-pub use saved::{Saved, SavedState};
-
 /// Rows between two rounds of maintenance: at least so many, a sixteenth of the pool, at most so many.
 const BLOCK: std::ops::RangeInclusive<u64> = 128..=1024;
 
@@ -58,25 +57,34 @@ const BLOCK: std::ops::RangeInclusive<u64> = 128..=1024;
 ///
 /// Learning a row costs one walk a tree and, every few rows, the growth of a small subtree; maintenance every 128 rows
 /// adds about as much again. Neither grows with the rows seen once the pool is full.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(remote = "Self")]
 pub struct OnlineForest {
     forest: Forest,
     pool: Pool,
+    #[serde(skip)]
     turned: Turned,
     /// How wide the columns of the pool were at the last maintenance; see `OnlineRows`.
+    #[serde(with = "file::array")]
     scales: Vec<f64>,
+    #[serde(skip)]
     columns: Vec<ColumnCodes>,
     /// For each tree its lists; no trees where the lists have not been made yet.
+    #[serde(skip)]
     live: Vec<LiveTree>,
+    #[serde(with = "saved::records")]
     records: Vec<Record>,
+    #[serde(with = "saved::births")]
     births: Vec<Birth>,
     /// Whether the leaves of the trees count exactly the rows of the pool.
     is_settled: bool,
     /// The candidate leaf weights; the forest uses one of them.
+    #[serde(skip)]
     leaf_weights: Vec<LeafWeight>,
     window: Window,
     detector: DriftDetector,
     arms: Arms,
+    #[serde(with = "file::array")]
     class_weights: Vec<f64>,
     /// Rows learnt; how many there must be for the next maintenance, were at the last one that replaced trees, and at the last
     /// calibration.
@@ -120,12 +128,11 @@ impl OnlineForest {
 
     /// A forest that goes on learning after it was fitted to rows.
     pub fn from_fitted(forest: Forest, rows: FittedRows) -> Self {
-        let FittedRows { data, n_seen } = rows;
-        let classes = data.labels.iter().map(|class| class.0 as u16).collect();
-        let first = n_seen.saturating_sub(data.n_rows() as u64);
-        let ages = (0..data.n_rows() as u64).map(|row| first + row).collect();
-        let pool = Pool::from_rows(data.features, classes, ages, data.weights);
-        let mut online = Self::with_pool(forest, &data.schema, pool);
+        let FittedRows { features, labels, weights, n_seen, schema } = rows;
+        let first = n_seen.saturating_sub(labels.len() as u64);
+        let ages = (0..labels.len() as u64).map(|row| first + row).collect();
+        let classes = labels.iter().map(|class| class.0 as u16).collect();
+        let mut online = Self::with_pool(forest, &schema, Pool::from_rows(features, classes, ages, weights));
         online.seen = n_seen;
         online.next_maintenance = online.seen + *BLOCK.start();
         online.kept_up_at = online.seen;
@@ -134,17 +141,10 @@ impl OnlineForest {
         online
     }
 
-    fn with_pool(mut forest: Forest, schema: &Schema, pool: Pool) -> Self {
-        let leaf_weights = LeafWeight::candidates(&forest.params);
-        // A merged forest may use one in between.
-        forest.leaf_weight = leaf_weights[nearest(&leaf_weights, &forest.leaf_weight)].clone();
+    fn with_pool(forest: Forest, schema: &Schema, pool: Pool) -> Self {
         let n_trees = forest.trees.len() as u64;
-        let columns = schema.columns.iter().map(|column| match column.kind.n_categories() {
-            0 => ColumnCodes::plain(false),
-            n => ColumnCodes { meaning: Meaning::Category(n), has_missing: false },
-        });
-        Self {
-            columns: columns.collect(),
+        let mut online = Self {
+            columns: Vec::new(),
             turned: Turned::default(),
             scales: pool.scales(),
             live: Vec::new(),
@@ -153,7 +153,7 @@ impl OnlineForest {
                 .map(|serial| Birth { serial, n_rows: pool.n_rows() as u64, is_tolerant: false })
                 .collect(),
             is_settled: true,
-            leaf_weights,
+            leaf_weights: Vec::new(),
             window: Window::default(),
             detector: DriftDetector::default(),
             arms: Arms::default(),
@@ -168,7 +168,22 @@ impl OnlineForest {
             most_rows: None,
             forest,
             pool,
-        }
+        };
+        online.make_columns(schema);
+        online
+    }
+
+    /// Makes what follows from the schema and the parameters.
+    fn make_columns(&mut self, schema: &Schema) {
+        let columns = schema.columns.iter().map(|column| match column.kind.n_categories() {
+            0 => ColumnCodes::plain(false),
+            n => ColumnCodes { meaning: Meaning::Category(n), has_missing: false },
+        });
+        self.columns = columns.collect();
+        self.leaf_weights = LeafWeight::candidates(&self.forest.params);
+        // A merged forest may use one in between.
+        let nearest = nearest(&self.leaf_weights, &self.forest.leaf_weight);
+        self.forest.leaf_weight = self.leaf_weights[nearest].clone();
     }
 
     /// The forest as it is now.
@@ -500,27 +515,6 @@ fn attach_all<C: Code + Value>(
             LiveTree::settle(live.tree, births[t], rows, online_rows, &mut Workspace::new(online_rows))
         }
     })
-}
-
-impl PartialEq for OnlineForest {
-    /// Whether the two would give the same model file.
-    fn eq(&self, other: &Self) -> bool {
-        let alike = |a: &Forest, b: &Forest| {
-            (&a.params, a.n_classes, &a.leaf_weight, &a.calibration, &a.prior_shift, &a.gains, &a.parts)
-                == (
-                    &b.params,
-                    b.n_classes,
-                    &b.leaf_weight,
-                    &b.calibration,
-                    &b.prior_shift,
-                    &b.gains,
-                    &b.parts,
-                )
-        };
-        alike(&self.forest, &other.forest)
-            && self.ordered_trees() == other.ordered_trees()
-            && self.saved() == other.saved()
-    }
 }
 
 impl Classifier for OnlineForest {

@@ -9,8 +9,9 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hedgerow_core::Features;
+use hedgerow_core::{Features, saved};
 use ndarray::ArrayView1;
+use serde::{Deserialize, Serialize};
 
 use crate::codes::Code;
 use crate::real::Real;
@@ -19,33 +20,44 @@ use crate::real::Real;
 pub(super) const NO_ROW: u64 = u64::MAX;
 
 /// The values of all slots, one slot after the other.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Values {
     /// While every value is a whole number up to 255.
-    Bytes(Vec<u8>),
+    Bytes(#[serde(with = "saved::array")] Vec<u8>),
     /// Any values.
-    Reals(Vec<Real>),
+    Reals(#[serde(with = "saved::array")] Vec<Real>),
 }
 
-/// The rows.
-#[derive(Debug, Clone, PartialEq)]
+/// The rows. A file has them in the order of their ages.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Pool {
     pub(super) values: Values,
     width: usize,
     /// Of each slot: its class, the number of its row in the stream, and its weight where rows weigh differently.
+    #[serde(with = "saved::array")]
     pub(super) classes: Vec<u16>,
+    #[serde(with = "saved::array")]
     pub(super) ages: Vec<u64>,
+    #[serde(with = "saved::optional")]
     pub(super) weights: Option<Vec<f32>>,
     /// Slots without a row, in the order in which they will be used.
+    #[serde(skip)]
     pub(super) free: VecDeque<u32>,
+    #[serde(skip)]
     queues: Vec<VecDeque<u32>>,
+    #[serde(skip)]
     n_rows: usize,
     /// Columns that have had a missing value.
+    #[serde(with = "saved::array")]
     pub(super) missing: Vec<bool>,
     /// For each column the smallest and the largest value it has had.
+    #[serde(with = "saved::array")]
     lows: Vec<f32>,
+    #[serde(with = "saved::array")]
     highs: Vec<f32>,
     /// Slots written since this was last asked for; none once rows have moved.
+    #[serde(skip)]
     changes: Option<Vec<u32>>,
 }
 
@@ -67,7 +79,7 @@ impl Pool {
         }
     }
 
-    /// A pool of rows in the order of their ages, as they stand in a model file.
+    /// A pool of rows in the order of their ages.
     pub(super) fn from_rows(
         features: Features,
         classes: Vec<u16>,
@@ -87,30 +99,72 @@ impl Pool {
                 Values::Reals(Arc::unwrap_or_clone(values).into_iter().map(Real::new).collect())
             }
         };
-        let n_rows = classes.len();
-        let free = VecDeque::new();
-        let queues = Vec::new();
-        let (lows, highs) = (vec![f32::INFINITY; width], vec![f32::NEG_INFINITY; width]);
-        let changes = None;
-        let mut pool = Self {
-            values,
-            width,
-            classes,
-            ages,
-            weights,
-            free,
-            queues,
-            n_rows,
-            missing,
-            lows,
-            highs,
-            changes,
-        };
-        for slot in 0..n_rows as u32 {
-            pool.enqueue(slot);
-        }
+        let mut pool = Self { values, classes, ages, weights, missing, ..Self::new(width) };
+        pool.make_queues();
         pool.widen_to_rows();
         pool
+    }
+
+    /// Makes the queues of rows that stand in the order of their ages.
+    pub(super) fn make_queues(&mut self) {
+        self.n_rows = self.classes.len();
+        for slot in 0..self.n_rows as u32 {
+            self.enqueue(slot);
+        }
+    }
+
+    /// The same rows in the order of their ages.
+    pub(super) fn by_age_only(&self) -> Self {
+        let slots = self.by_age();
+        let of = |slot: &u32| *slot as usize;
+        let mut pool = Self {
+            values: match &self.values {
+                Values::Bytes(values) => Values::Bytes(self.chosen(values, &slots)),
+                Values::Reals(values) => Values::Reals(self.chosen(values, &slots)),
+            },
+            classes: slots.iter().map(|slot| self.classes[of(slot)]).collect(),
+            ages: slots.iter().map(|slot| self.ages[of(slot)]).collect(),
+            weights: self.weights.as_ref().map(|w| slots.iter().map(|slot| w[of(slot)]).collect()),
+            missing: self.missing.clone(),
+            lows: self.lows.clone(),
+            highs: self.highs.clone(),
+            ..Self::new(self.width)
+        };
+        pool.make_queues();
+        pool
+    }
+
+    /// Whether rows stand in the order of their ages, without gaps.
+    pub(super) fn is_by_age(&self) -> bool {
+        self.free.is_empty() && self.ages.is_sorted()
+    }
+
+    /// Whether the parts of a pool that was read fit so many columns. Whether its rows do is another question.
+    pub(super) fn fits(&self, n_features: usize) -> bool {
+        let n_values = match &self.values {
+            Values::Bytes(values) => values.len(),
+            Values::Reals(values) => values.len(),
+        };
+        let is_span = |(low, high): (&f32, &f32)| {
+            (low <= high && low.is_finite() && high.is_finite())
+                || (*low, *high) == (f32::INFINITY, f32::NEG_INFINITY)
+        };
+        self.width == n_features
+            && [&self.lows, &self.highs].iter().all(|list| list.len() == n_features)
+            && self.missing.len() == n_features
+            && self.classes.len().checked_mul(n_features) == Some(n_values)
+            && self.ages.len() == self.classes.len()
+            && self.weights.as_ref().is_none_or(|weights| weights.len() == self.classes.len())
+            && self.ages.is_sorted_by(|a, b| a < b)
+            && self.lows.iter().zip(&self.highs).all(is_span)
+    }
+
+    fn chosen<C: Code>(&self, values: &[C], slots: &[u32]) -> Vec<C> {
+        let mut out = Vec::with_capacity(slots.len() * self.width);
+        slots.iter().for_each(|&slot| {
+            out.extend_from_slice(&values[slot as usize * self.width..(slot as usize + 1) * self.width]);
+        });
+        out
     }
 
     fn widen_to_rows(&mut self) {
@@ -143,17 +197,13 @@ impl Pool {
     /// The values of some slots, in the order given.
     pub(super) fn features(&self, slots: &[u32]) -> Features {
         let n_features = self.width;
-        let span = |&slot: &u32| slot as usize * n_features..(slot as usize + 1) * n_features;
         match &self.values {
             Values::Bytes(values) => {
-                let mut out = Vec::with_capacity(slots.len() * n_features);
-                slots.iter().for_each(|slot| out.extend_from_slice(&values[span(slot)]));
-                Features::Bytes { values: Arc::new(out), n_features }
+                Features::Bytes { values: Arc::new(self.chosen(values, slots)), n_features }
             }
             Values::Reals(values) => {
-                let mut out = Vec::with_capacity(slots.len() * n_features);
-                slots.iter().for_each(|slot| out.extend(values[span(slot)].iter().map(|v| v.get())));
-                Features::Floats { values: Arc::new(out), n_features }
+                let values = self.chosen(values, slots).into_iter().map(Real::get).collect();
+                Features::Floats { values: Arc::new(values), n_features }
             }
         }
     }
@@ -161,21 +211,6 @@ impl Pool {
     /// The slots written since this was last called; none if everything may have changed.
     pub(super) fn take_changes(&mut self) -> Option<Vec<u32>> {
         self.changes.replace(Vec::new())
-    }
-
-    /// For each column the smallest and the largest value it has had; none where it has had none.
-    pub(super) fn spans(&self) -> Vec<Option<[f32; 2]>> {
-        let span = |(&low, &high)| (low <= high).then_some([low, high]);
-        self.lows.iter().zip(&self.highs).map(span).collect()
-    }
-
-    /// Remembers such numbers.
-    pub(super) fn set_spans(&mut self, spans: &[Option<[f32; 2]>]) {
-        for (column, span) in spans.iter().enumerate() {
-            if let Some([low, high]) = *span {
-                (self.lows[column], self.highs[column]) = (low, high);
-            }
-        }
     }
 
     /// For each column, one over the distance between its smallest and largest value; 0 where there are not two.

@@ -2,8 +2,9 @@
 //!
 //! They rank the trees, calibrate the probabilities, and feed the drift detector.
 
-use hedgerow_core::ClassId;
+use hedgerow_core::{ClassId, saved};
 use ndarray::Array2;
+use serde::{Deserialize, Serialize};
 
 use crate::train::OutOfBag;
 
@@ -68,12 +69,15 @@ pub(super) fn add_row(mask: &mut Mask, age: u64) {
 }
 
 /// The votes of the whole forest for the newest rows.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Window {
     /// For each of the newest rows, in a ring: shares summed over trees, for each leaf weight one number a class.
+    #[serde(with = "saved::lists")]
     pub(super) shares: Vec<Vec<f32>>,
+    #[serde(with = "saved::array")]
     pub(super) labels: Vec<u16>,
     /// Trees that voted.
+    #[serde(with = "saved::array")]
     pub(super) n_trees: Vec<u32>,
 }
 
@@ -120,16 +124,33 @@ impl Window {
         ((0..n_ways).map(table).collect(), labels)
     }
 
-    /// All numbers of the newest rows as one list, with room for so many classes.
-    pub(super) fn flat(&self, n_ways: usize, n_classes: usize) -> Vec<f32> {
-        let mut flat = vec![0.0; self.labels.len() * n_ways * n_classes];
-        for (to, from) in flat.chunks_mut((n_ways * n_classes).max(1)).zip(&self.shares) {
+    /// Whether all rows have room for so many classes.
+    pub(super) fn has_room_for(&self, n_ways: usize, n_classes: usize) -> bool {
+        self.shares.iter().all(|row| row.len() == n_ways * n_classes)
+    }
+
+    /// The same with room for so many classes in all rows.
+    pub(super) fn with_room_for(&self, n_ways: usize, n_classes: usize) -> Self {
+        let widened = |from: &Vec<f32>| {
             let known = from.len() / n_ways;
-            for (to, from) in to.chunks_mut(n_classes).zip(from.chunks(known.max(1))) {
+            let mut to = vec![0.0; n_ways * n_classes];
+            for (to, from) in to.chunks_mut(n_classes.max(1)).zip(from.chunks(known.max(1))) {
                 to[..from.len()].copy_from_slice(from);
             }
-        }
-        flat
+            to
+        };
+        Self { shares: self.shares.iter().map(widened).collect(), ..self.clone() }
+    }
+
+    /// Whether it fits so many ways and classes.
+    pub(super) fn fits(&self, n_ways: usize, n_classes: usize) -> bool {
+        let n = self.labels.len();
+        n <= ROWS
+            && self.shares.len() == n
+            && self.n_trees.len() == n
+            && self.has_room_for(n_ways, n_classes)
+            && self.labels.iter().all(|&class| usize::from(class) < n_classes)
+            && self.shares.iter().flatten().all(|share| share.is_finite() && *share >= 0.0)
     }
 
     /// Bytes in memory.

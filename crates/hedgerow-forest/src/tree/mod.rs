@@ -8,6 +8,7 @@
 //! The larger child of a split is stored right behind it. Following the crowd therefore walks forward through memory, and
 //! a path leaves that line at most log2(n) times.
 
+pub mod columns;
 mod leaf;
 mod link;
 mod split;
@@ -35,19 +36,6 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Puts a tree together from its arrays, as they stand in a model file, after checking that every link leads somewhere.
-    pub fn from_parts(
-        root: Link,
-        splits: Vec<Split>,
-        leaves: Vec<LeafEntry>,
-        sets: Vec<u32>,
-        limits: Limits,
-    ) -> Result<Self> {
-        let tree = Self { root, splits, leaves, sets };
-        tree.check(limits)?;
-        Ok(tree)
-    }
-
     /// Nothing but an empty leaf; the memory is kept for reuse.
     pub(crate) fn clear(&mut self) {
         self.root = Link::default();
@@ -120,15 +108,15 @@ impl Tree {
     }
 
     /// Checks that every link leads to a later split or a real leaf, and every split asks for a column that exists.
-    fn check(&self, limits: Limits) -> Result<()> {
+    pub fn check(&self, n_features: usize, n_classes: usize) -> Result<()> {
         let wrong = |detail: String| Err(Error::model(ModelProblem::Inconsistent { detail }));
-        let Some(leaf_starts) = leaf::starts(&self.leaves, limits.n_classes) else {
+        let Some(leaf_starts) = leaf::starts(&self.leaves, n_classes) else {
             return wrong("a list of leaves has impossible classes or weights".into());
         };
         let link_ok = |from: Option<usize>, link: Link| match link.target() {
             // Children come after their parents: no walk can go round in circles.
             Target::Split(to) => to < self.splits.len() && from.is_none_or(|from| to > from),
-            Target::Pure { class, .. } => class < limits.n_classes,
+            Target::Pure { class, .. } => class < n_classes,
             Target::Listed(at) => leaf_starts.get(at) == Some(&true),
         };
         if !link_ok(None, self.root) {
@@ -138,11 +126,8 @@ impl Tree {
             if !split.links.iter().all(|&link| link_ok(Some(i), link)) {
                 return wrong(format!("a link of split {i} leads nowhere"));
             }
-            if usize::from(split.feature) >= limits.n_features {
-                return wrong(format!(
-                    "split {i} asks for column {} of {}",
-                    split.feature, limits.n_features
-                ));
+            if usize::from(split.feature) >= n_features {
+                return wrong(format!("split {i} asks for column {} of {n_features}", split.feature));
             }
             if !split.set_ok(&self.sets) {
                 return wrong(format!("the category set of split {i} does not exist"));
@@ -150,13 +135,4 @@ impl Tree {
         }
         Ok(())
     }
-}
-
-/// What a tree may refer to.
-#[derive(Debug, Clone, Copy)]
-pub struct Limits {
-    /// Columns of the data.
-    pub n_features: usize,
-    /// Classes.
-    pub n_classes: usize,
 }

@@ -7,8 +7,10 @@ mod ep;
 mod laplace;
 mod newton;
 
+use hedgerow_core::saved::array;
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, s};
+use serde::{Deserialize, Serialize};
 
 pub use ep::Ep;
 pub(crate) use ep::Sites;
@@ -22,11 +24,15 @@ use crate::regression::check_rows;
 const ROWS: usize = 64;
 
 /// What either method knows at the training rows: the mean elsewhere is kᵀα, the variance k** − |L⁻¹ R k|² with R = diag(root).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BinaryPosterior {
+    #[serde(with = "array")]
     pub(crate) alpha: Array1<f64>,
+    #[serde(with = "array")]
     pub(crate) root: Array1<f64>,
+    #[serde(skip)]
     pub(crate) factor: Cholesky,
+    #[serde(skip)]
     pub(crate) log_evidence: f64,
 }
 

@@ -17,10 +17,10 @@ use hedgerow_core::{
     Progress, Result, Rows, Schema, StopReason, Summary, Training, Update, WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+use serde::{Deserialize, Serialize};
 
 pub use params::{GpMethod, GpParams, KernelName};
 use rule::{Reading, Rule};
-pub use saved::GpFacts;
 
 use crate::binary::{Ep, Laplace};
 use crate::dsgq::Dsgq;
@@ -32,7 +32,7 @@ use crate::prepare::Preparation;
 use crate::softmax::SoftmaxLaplace;
 
 /// A classifier that keeps all of its training rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GpClassifier {
     params: GpParams,
     n_classes: usize,
@@ -40,6 +40,7 @@ pub struct GpClassifier {
     /// With noise.
     kernel: Kernel,
     /// Prepared training rows; none where the rule has them.
+    #[serde(with = "hedgerow_core::saved::array")]
     x: Array2<f64>,
     rule: Rule,
 }

@@ -1,8 +1,9 @@
 //! What was learnt, and how it predicts.
 
 use hedgerow_core::calibration::Platt;
-use hedgerow_core::{Par, Result};
+use hedgerow_core::{Par, Result, saved};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
 
 use crate::binary::BinaryPosterior;
 use crate::dsgq::Dsgq;
@@ -15,10 +16,17 @@ use crate::softmax::SoftmaxLaplace;
 pub(super) const LEAST: f64 = 1e-9;
 
 /// What was learnt.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Rule {
     /// Scores are offsets + kᵀ weights: a column a class, or one for the second of two classes.
-    Linear { weights: Array2<f64>, offsets: Array1<f64>, reading: Reading },
+    Linear {
+        #[serde(with = "saved::array")]
+        weights: Array2<f64>,
+        #[serde(with = "saved::array")]
+        offsets: Array1<f64>,
+        reading: Reading,
+    },
     /// The posterior of one one-vs-rest classifier a class, none for a class without rows; of two classes, for the second only.
     Latent { posteriors: Vec<Option<BinaryPosterior>>, likelihood: Likelihood },
     /// All classes at once.
@@ -28,7 +36,8 @@ pub(super) enum Rule {
 }
 
 /// How scores become probabilities.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(super) enum Reading {
     /// By a curve each.
     Curves(Vec<Platt>),

@@ -1,13 +1,14 @@
 //! Every method on easy, hard and saved data.
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow_core::testing::{
+    blobs, check_damaged_arrays, check_distributions, check_prediction_is_pure, check_shapes,
+    from_saved_parts, saved_copy, saved_parts,
+};
 use hedgerow_core::{Budget, ClassId, Features, Observer, Params as _, Silent};
 
 use super::*;
-use crate::saved::Saved;
 
 const METHODS: [GpMethod; 7] = [
     GpMethod::Labels,
@@ -192,21 +193,6 @@ fn hard_data_do_not_break_any_method() {
     assert!(refused.contains("class"), "{refused}");
 }
 
-fn tables_of(model: &GpClassifier) -> BTreeMap<String, Array2<f64>> {
-    model.tables().into_iter().map(|(name, table)| (name, table.into_owned())).collect()
-}
-
-fn restore(facts: GpFacts, tables: &BTreeMap<String, Array2<f64>>) -> Result<GpClassifier> {
-    GpClassifier::restore(facts, &mut |name| {
-        tables.get(name).cloned().ok_or_else(|| {
-            Error::model(hedgerow_core::ModelProblem::Part {
-                part: name.into(),
-                detail: "it is not there".into(),
-            })
-        })
-    })
-}
-
 #[test]
 fn models_come_back_and_damaged_ones_are_refused() {
     for n_classes in [2, 3] {
@@ -214,42 +200,27 @@ fn models_come_back_and_damaged_ones_are_refused() {
         let x = data.features.to_array(0..40);
         for method in METHODS {
             let model = fit(&data, quick(method));
-            let tables = tables_of(&model);
-            let text = serde_json::to_string(&model.facts()).unwrap();
-            let facts = || serde_json::from_str::<GpFacts>(&text).unwrap();
-            let again = restore(facts(), &tables).unwrap();
+            let again = saved_copy(&model, &data.schema).unwrap();
             let ask = |m: &GpClassifier| m.predict_proba(x.view(), &Par::sequential()).unwrap();
             let off = ask(&model).iter().zip(&ask(&again)).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
             assert!(off < 1e-9, "{method:?}: {off}");
-            assert_eq!(tables_of(&again), tables);
-            for name in tables.keys() {
-                let mut missing = tables.clone();
-                missing.remove(name);
-                assert!(restore(facts(), &missing).is_err(), "{method:?} without {name}");
-                for (what, change) in [
-                    (
-                        "NaN",
-                        &(|t: &Array2<f64>| t.mapv(|_| f64::NAN)) as &dyn Fn(&Array2<f64>) -> Array2<f64>,
-                    ),
-                    ("wider", &|t| Array2::zeros((t.nrows(), t.ncols() + 1))),
-                    ("taller", &|t| Array2::zeros((t.nrows() + 1, t.ncols()))),
-                    ("empty", &|_| Array2::zeros((0, 0))),
-                ] {
-                    let mut damaged = tables.clone();
-                    damaged.insert(name.clone(), change(&tables[name]));
-                    // Two rows more of both could be a model; one alone never is.
-                    assert!(restore(facts(), &damaged).is_err(), "{method:?}: {name} {what}");
-                }
+            assert_eq!(saved_parts(&again), saved_parts(&model));
+            check_damaged_arrays(&model, &data.schema, |_, _, _| false);
+            let (json, arrays) = saved_parts(&model);
+            for wrong in [0, 7] {
+                let json = json.replacen(
+                    &format!("\"n_classes\":{n_classes}"),
+                    &format!("\"n_classes\":{wrong}"),
+                    1,
+                );
+                assert!(from_saved_parts::<GpClassifier>(&json, arrays.clone(), &data.schema).is_err());
+                let mut schema = data.schema.clone();
+                schema.labels = (0..wrong).map(|class| class.to_string()).collect::<Vec<_>>().into();
+                assert!(
+                    from_saved_parts::<GpClassifier>(&json, arrays.clone(), &schema).is_err(),
+                    "{method:?}"
+                );
             }
-            let mut facts_json: serde_json::Value = serde_json::from_str(&text).unwrap();
-            facts_json["n_classes"] = 7.into();
-            let other = serde_json::from_value::<GpFacts>(facts_json.clone()).unwrap();
-            let survived = restore(other, &tables);
-            if let Ok(model) = survived {
-                check_distributions(&model, x.view());
-            }
-            facts_json["n_classes"] = 0.into();
-            assert!(restore(serde_json::from_value(facts_json).unwrap(), &tables).is_err());
         }
     }
 }

@@ -5,6 +5,7 @@ use hedgerow_core::{
     Par, Result, Schema, StopReason, Training, TrainingRun as _, drive,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use super::learnt::Learnt;
 use super::retained::RetainedRows;
@@ -13,7 +14,7 @@ use super::{Ivm, IvmParams};
 use crate::prepare::Preparation;
 
 /// A classifier of any number of classes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IvmClassifier {
     pub(super) params: IvmParams,
     pub(super) n_classes: usize,

@@ -1,35 +1,43 @@
 //! What a classifier has learnt from its rows, and how it predicts with it.
 
+use hedgerow_core::saved::{array, require};
 use hedgerow_core::{Calibration, OutOfSample, Par, Result, Training};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
 
 use super::Ivm;
 use super::one_vs_rest::OneVsRest;
 use super::rows::{TrainingRows, union};
 use crate::kernel::Kernel;
+use crate::prepare::Preparation;
 use crate::refit::{Refit, Refitted};
 
 /// One class against the rest: its active rows, as numbers of the union, and their sites.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sites {
+    #[serde(with = "array")]
     pub(super) active: Vec<usize>,
+    #[serde(with = "array")]
     pub(super) means: Vec<f64>,
+    #[serde(with = "array")]
     pub(super) precisions: Vec<f64>,
     pub(super) bias: f64,
 }
 
 /// What was learnt from rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Learnt {
     /// Length scale and variance of the kernel.
     pub(super) kernel: [f64; 2],
     /// Those of each class, where classes have their own; otherwise none.
     pub(super) class_kernels: Vec<[f64; 2]>,
     /// The rows that are active for any class and those that the regression chose, prepared.
+    #[serde(with = "array")]
     pub(super) rows: Array2<f32>,
     /// The sites of each class; none for a class without rows, and for the first of two classes.
     pub(super) sites: Vec<Option<Sites>>,
     /// The binary classifiers; none where scores come from the regression.
+    #[serde(skip)]
     pub(super) posteriors: Vec<Option<Ivm>>,
     pub(super) refit: Option<Refit>,
     pub(super) calibration: Calibration,
@@ -50,7 +58,37 @@ pub(super) struct Outcome {
     pub(super) validation: OutOfSample,
 }
 
+impl Sites {
+    /// Whether they are sites of so many rows.
+    fn fits(&self, n_rows: usize) -> bool {
+        let n = self.active.len();
+        [self.means.len(), self.precisions.len()] == [n, n]
+            && self.active.iter().all(|row| *row < n_rows)
+            && self.means.iter().chain(&self.precisions).all(|v| v.is_finite() && v.abs() < 1e30)
+            && self.precisions.iter().all(|v| *v > 0.0)
+            && self.bias.is_finite()
+    }
+}
+
 impl Learnt {
+    /// Checks what was read, and builds what was not written.
+    pub(super) fn complete(&mut self, preparation: &Preparation, noise: f64, n_classes: usize) -> Result<()> {
+        let (n_rows, n_known) = (self.rows.nrows(), self.sites.len());
+        let mut kernels = self.kernel.iter().chain(self.class_kernels.iter().flatten());
+        let fits = kernels.all(|v| *v > 0.0 && v.is_finite())
+            && self.class_kernels.len() <= n_known
+            && n_known <= n_classes
+            && self.calibration.is_valid()
+            && self.calibration.curves.len() == n_known
+            && self.rows.ncols() == preparation.width()
+            && self.rows.iter().all(|v| v.is_finite() && v.abs() < 1e30);
+        require(fits, || "kernel, calibration, classes and rows do not fit together")?;
+        let are_sites = self.sites.iter().flatten().all(|sites| sites.fits(n_rows));
+        require(are_sites, || "expected rows, means and precisions above 0 as sites")?;
+        self.refit.as_ref().map_or(Ok(()), |refit| refit.check(n_rows, n_known))?;
+        self.build_posteriors(noise, &Par::sequential())
+    }
+
     /// Puts together what was found for each class.
     pub(super) fn assemble(
         rows: &TrainingRows,

@@ -29,5 +29,4 @@ pub use classifier::{FittedIvm, IvmClassifier};
 pub use model::Ivm;
 pub use params::{IvmParams, Objective, SearchKind};
 pub use run::IvmRun;
-pub use saved::IvmFacts;
 pub use train::{IvmOptions, SecondPass, Trained, train};

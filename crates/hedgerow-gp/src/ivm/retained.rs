@@ -1,18 +1,22 @@
 //! The rows that a classifier retains to go on learning.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{ClassId, Dataset, Features, Rows, Schema};
+use hedgerow_core::saved::{array, require};
+use hedgerow_core::{ClassId, Dataset, Features, Result, Rows, Schema};
 use ndarray::s;
+use serde::{Deserialize, Serialize};
 
 /// Rows between two trainings, at least and at most.
 const PAUSE: [u64; 2] = [16, 128];
 
 /// A bounded number of rows: those in the active sets, and a sample of all rows learnt.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct RetainedRows {
     pub(super) features: Features,
+    #[serde(with = "array")]
     pub(super) labels: Vec<ClassId>,
     /// The largest information gain of each row in the one-vs-rest classifiers; 0 if it is not active.
+    #[serde(with = "array")]
     pub(super) gains: Vec<f64>,
     /// Rows learnt so far.
     pub(super) n_seen: u64,
@@ -21,6 +25,7 @@ pub(super) struct RetainedRows {
     /// Rows learnt when columns were last prepared and the kernel searched for.
     pub(super) tuned_at: u64,
     /// Rows of each class at the last training.
+    #[serde(with = "array")]
     pub(super) counts: Vec<u64>,
 }
 
@@ -131,8 +136,26 @@ impl RetainedRows {
         }
     }
 
+    /// Fails unless rows, labels and counts fit together and so many columns and classes.
+    pub(super) fn check(&self, n_features: usize, n_classes: usize) -> Result<()> {
+        let n = self.features.n_rows();
+        let fits = self.features.n_features() == n_features
+            && [self.labels.len(), self.gains.len()] == [n, n]
+            && self.labels.iter().all(|label| label.index() < n_classes)
+            && self.gains.iter().all(|gain| *gain >= 0.0 && gain.is_finite())
+            && !self.features.has_infinite()
+            && self.next_training > self.n_seen
+            && self.next_training - self.n_seen <= 1 << 20
+            && self.n_seen < 1 << 60
+            && self.n_seen >= n as u64
+            && self.tuned_at <= self.n_seen
+            && self.counts.len() <= n_classes
+            && self.counts.iter().all(|count| *count <= self.n_seen);
+        require(fits, || "retained rows, labels and counts do not fit together")
+    }
+
     /// The rows as a data set.
-    pub(super) fn dataset(&self, schema: &Schema) -> hedgerow_core::Result<Dataset> {
+    pub(super) fn dataset(&self, schema: &Schema) -> Result<Dataset> {
         Dataset::new(schema.clone(), self.features.clone(), self.labels.clone(), None)
     }
 

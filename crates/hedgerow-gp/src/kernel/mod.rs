@@ -23,7 +23,7 @@ use pairs::{Pairs, Same};
 pub use shape::Shape;
 
 /// A kernel.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Kernel {
     /// A function of the distance.
@@ -48,6 +48,7 @@ pub enum Kernel {
         offset: f64,
     },
     /// 1 for every pair.
+    #[default]
     Constant,
     /// 1 for a training row and itself (the same row, not an equal one), 0 otherwise: noise.
     White,

@@ -13,7 +13,7 @@ const ROWS: usize = 128;
 const SOLVED: usize = 64;
 
 /// The lower triangular `L` with `L Lᵀ = A`.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Cholesky {
     /// Row by row; zero above the diagonal.
     lower: Array2<f64>,

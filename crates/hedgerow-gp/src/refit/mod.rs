@@ -11,16 +11,16 @@
 mod equations;
 mod fitter;
 mod folds;
-mod saved;
 mod search;
 
-use hedgerow_core::{Calibration, Par};
+use hedgerow_core::saved::{array, require};
+use hedgerow_core::{Calibration, Par, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
 
 pub(crate) use fitter::{Fitter, MOST_VALIDATION};
-pub use saved::RefitFacts;
 pub(crate) use search::{Freedom, Refitted, RegressionSearch};
 
 /// s² that are tried, for labels 2 apart and a kernel of variance 1: the more noise in the labels, the larger the best.
@@ -29,9 +29,10 @@ pub const RIDGES: [f64; 4] = [0.003, 0.03, 0.3, 3.0];
 pub(crate) const BLOCK: usize = 2048;
 
 /// Scores of all classes from one set of rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Refit {
     /// w: a column a class.
+    #[serde(with = "array")]
     pub weights: Array2<f64>,
     /// s².
     pub ridge: f64,
@@ -40,6 +41,7 @@ pub struct Refit {
     /// Nearly all training rows have a covariance at least this large with an active row other than themselves.
     pub near: f64,
     /// The share of each class among the training rows.
+    #[serde(with = "array")]
     pub shares: Vec<f64>,
 }
 
@@ -68,6 +70,20 @@ impl Refit {
             }
         }
         proba
+    }
+
+    /// Fails unless it is a regression of so many rows and classes.
+    pub fn check(&self, n_rows: usize, n_classes: usize) -> Result<()> {
+        let is_share = |v: &f64| (0.0..=1.0).contains(v);
+        let fits = self.weights.dim() == (n_rows, n_classes)
+            && self.weights.iter().all(|w| w.is_finite())
+            && [self.ridge, self.length].iter().all(|v| *v > 0.0 && v.is_finite())
+            && is_share(&self.near)
+            && self.shares.len() == n_classes
+            && self.shares.iter().all(is_share);
+        require(fits, || {
+            format!("expected {n_rows} rows of {n_classes} weights, a ridge, a length and shares")
+        })
     }
 
     /// Bytes in memory.

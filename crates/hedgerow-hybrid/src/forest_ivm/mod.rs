@@ -23,17 +23,17 @@ use hedgerow_core::{
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use hedgerow_gp::IvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
+use serde::{Deserialize, Serialize};
 
 pub use hedgerow_core::Blend;
 use online::OnlineState;
 pub use params::{Combine, ForestIvmParams};
 pub use run::ForestIvmRun;
 use run::LEAST_WRONG;
-pub use saved::ForestIvmFacts;
 use validation::{ForestAndIvm, IvmBlend};
 
 /// A forest blended with IVMs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForestIvm {
     params: ForestIvmParams,
     n_classes: usize,
@@ -47,7 +47,7 @@ pub struct ForestIvm {
 }
 
 /// An IVM, and the predictions of the forest that it is blended with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 struct AssignedIvm {
     /// The class predicted by the forest that it is assigned to; none if it is assigned to all rows.
     class: Option<usize>,
@@ -89,11 +89,6 @@ impl ForestIvm {
     /// How it was trained.
     pub fn params(&self) -> &ForestIvmParams {
         &self.params
-    }
-
-    /// The forest, and what it needs to go on learning.
-    pub fn forest_model(&self) -> &ForestModel {
-        &self.forest
     }
 
     /// The forest.

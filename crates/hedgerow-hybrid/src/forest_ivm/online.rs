@@ -8,6 +8,7 @@ use hedgerow_core::{
 };
 use hedgerow_gp::IvmClassifier;
 use ndarray::{ArrayViewMut2, Axis};
+use serde::{Deserialize, Serialize};
 
 use super::validation::{ForestAndIvm, IvmBlend};
 use super::{AssignedIvm, Combine, ForestIvm};
@@ -16,16 +17,17 @@ use super::{AssignedIvm, Combine, ForestIvm};
 const PAUSE_SHARE: u64 = 16;
 const PAUSE: [u64; 2] = [32, 1024];
 /// Newest rows that the blends are fitted to.
-pub(super) const MOST_ROWS: usize = 2000;
+const MOST_ROWS: usize = 2000;
 
 /// What online learning needs beside forest and IVMs.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OnlineState {
     /// Rows learnt so far.
     pub(super) n_seen: u64,
     /// The number of rows learnt at which the blends are fitted next.
     pub(super) next_at: u64,
     /// The newest rows with their prequential predictions, the oldest first.
+    #[serde(with = "super::saved::predictions")]
     pub(super) validation: Vec<ForestAndIvm>,
 }
 
@@ -54,6 +56,18 @@ impl OnlineState {
     fn forget(&mut self) {
         let excess = self.validation.len().saturating_sub(MOST_ROWS);
         self.validation.drain(..excess);
+    }
+
+    /// Whether what was read fits so many classes.
+    pub(super) fn fits(&self, n_classes: usize) -> bool {
+        let is_row = |row: &ForestAndIvm| {
+            row.class.index() < n_classes
+                && row.forest.len().max(row.gp.len()) <= n_classes
+                && row.forest.iter().chain(&row.gp).all(|p| (0.0..=1.0 + 1e-6).contains(p))
+        };
+        self.validation.iter().all(is_row)
+            && self.validation.len() <= MOST_ROWS + (1 << 11)
+            && self.next_at <= self.n_seen.saturating_add(1 << 20)
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -25,7 +25,6 @@ pub(super) struct ForestAndIvm {
 /// The blend of the forest with one IVM, and where it is used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct IvmBlend {
-    #[serde(rename = "blend")]
     pub(super) exponents: Blend,
     /// For each class the forest predicts, whether the blend lowers the log-loss; true for classes that came later.
     pub(super) helps: Vec<bool>,

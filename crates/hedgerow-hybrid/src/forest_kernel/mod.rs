@@ -30,18 +30,18 @@ use hedgerow_core::{
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use online::OnlineState;
 pub use params::{ForestKernelParams, KernelLearner};
 pub use run::ForestKernelRun;
-pub use saved::{ForestKernelFacts, LeafLists, LeafTables};
 use scores::LeafScores;
 use validation::KernelChoice;
 
 /// A GP classifier with the kernel of a forest.
 ///
 /// A prediction costs a walk down each tree. Training on n rows costs a few dozen passes over n rows, trees and classes beside growing about two forests.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForestKernelClassifier {
     params: ForestKernelParams,
     n_classes: usize,
@@ -99,11 +99,6 @@ impl ForestKernelClassifier {
     /// How it was trained.
     pub fn params(&self) -> &ForestKernelParams {
         &self.params
-    }
-
-    /// The forest, and what it needs to go on learning.
-    pub fn forest_model(&self) -> &ForestModel {
-        &self.forest
     }
 
     /// The forest.

@@ -5,6 +5,7 @@
 //! how many rows were seen. Whenever twice as many rows have been seen, noise variance, calibration and blend are chosen anew; in between,
 //! prequential scores calibrate.
 
+use hedgerow_core::saved::{array, lists};
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::text::count;
 use hedgerow_core::{
@@ -12,6 +13,7 @@ use hedgerow_core::{
     Summary, Training, Update,
 };
 use ndarray::{Array2, ArrayViewMut2};
+use serde::{Deserialize, Serialize};
 
 use super::ForestKernelClassifier;
 use super::limits::{draw_rows, half, most_rows};
@@ -23,11 +25,11 @@ use super::validation::FoldTraining;
 const PAUSE_SHARE: u64 = 16;
 const PAUSE: [u64; 2] = [32, 1024];
 /// Prequential scores that are kept, and how many calibrate at least.
-pub(super) const MOST_SCORES: usize = 2000;
+const MOST_SCORES: usize = 2000;
 const LEAST_SCORES: usize = 300;
 
 /// What learning more needs beside forest and GP.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OnlineState {
     /// Rows learnt so far, those that wait among them.
     pub(super) n_seen: u64,
@@ -37,10 +39,14 @@ pub(super) struct OnlineState {
     pub(super) validated_at: u64,
     /// Rows that wait.
     pub(super) features: Features,
+    #[serde(with = "array")]
     pub(super) labels: Vec<ClassId>,
+    #[serde(with = "array")]
     pub(super) weights: Vec<f32>,
     /// Prequential scores of the newest rows, and their classes.
+    #[serde(with = "lists")]
     pub(super) scores: Vec<Vec<f64>>,
+    #[serde(with = "array")]
     pub(super) classes: Vec<ClassId>,
 }
 
@@ -69,8 +75,25 @@ impl OnlineState {
         (self.n_seen / PAUSE_SHARE).clamp(PAUSE[0], PAUSE[1])
     }
 
-    /// The longest pause there is.
-    pub(super) const MOST_WAITING: usize = PAUSE[1] as usize;
+    /// Whether what was read fits together and so many columns and classes.
+    pub(super) fn fits(&self, n_features: usize, n_classes: usize) -> bool {
+        let most_waiting = PAUSE[1] as usize;
+        let (n, n_scores) = (self.features.n_rows(), self.scores.len());
+        self.features.n_features() == n_features
+            && !self.features.has_infinite()
+            && n <= most_waiting
+            && [self.labels.len(), self.weights.len()] == [n, n]
+            && self.labels.iter().chain(&self.classes).all(|class| class.index() < n_classes)
+            && self.weights.iter().all(|weight| *weight >= 0.0 && weight.is_finite())
+            && n_scores <= 2 * MOST_SCORES + most_waiting
+            && self.classes.len() == n_scores
+            && self.scores.iter().all(|row| row.len() <= n_classes)
+            && self.scores.iter().flatten().all(|score| score.is_finite())
+            && self.maintain_at > self.n_seen
+            && self.maintain_at - self.n_seen <= 1 << 20
+            && self.n_seen < 1 << 60
+            && self.validated_at <= self.n_seen
+    }
 
     pub(super) fn bytes(&self) -> usize {
         let of_scores: usize = self.scores.iter().map(|row| 8 * row.len() + 24).sum();

@@ -6,10 +6,12 @@
 //! score(x) = Σ_t g_t(leaf_t(x)),    g_t(l) = 1/T Σ_{j in leaf l of tree t} α_j
 //! ```
 
+use hedgerow_core::saved::{lists, require};
 use hedgerow_core::{Error, Par, Result};
 use hedgerow_forest::Forest;
 use hedgerow_forest::tree::Tree;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+use serde::{Deserialize, Serialize};
 
 use super::leaves::{Leaves, key, n_keys};
 
@@ -18,16 +20,19 @@ const BLOCK: usize = 256;
 const NONE: u32 = u32::MAX;
 
 /// A score a class for each leaf that holds an active row; others add nothing.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct LeafScores {
     pub(super) n_classes: usize,
     /// Active rows.
     pub(super) n_rows: usize,
     /// For each tree, its leaves, as keys that rise.
+    #[serde(with = "lists")]
     pub(super) keys: Vec<Vec<u32>>,
     /// For each tree, leaf after leaf, a score a class.
+    #[serde(with = "lists")]
     pub(super) values: Vec<Vec<f32>>,
     /// For each tree, where the scores of a leaf begin, by its key.
+    #[serde(skip)]
     places: Vec<Vec<u32>>,
 }
 
@@ -66,30 +71,21 @@ impl LeafScores {
         Ok(scores)
     }
 
-    /// The same from a model file. None if leaves and scores do not fit the forest or each other.
-    pub(super) fn from_parts(
-        forest: &Forest,
-        n_classes: usize,
-        n_rows: usize,
-        keys: Vec<Vec<u32>>,
-        values: Vec<Vec<f32>>,
-    ) -> Option<Self> {
+    /// Checks what was read with its forest, and makes what was not written.
+    pub(super) fn complete(&mut self, forest: &Forest, n_classes: usize) -> Result<()> {
         let fits = |((tree, keys), values): ((&Tree, &Vec<u32>), &Vec<f32>)| {
-            keys.windows(2).all(|pair| pair[0] < pair[1])
+            keys.is_sorted_by(|a, b| a < b)
                 && keys.last().is_none_or(|last| (*last as usize) < n_keys(tree))
-                && values.len() == keys.len() * n_classes
+                && values.len() == keys.len() * self.n_classes
                 && values.iter().all(|value| value.is_finite())
         };
         let trees = forest.trees();
-        if keys.len() != trees.len() || values.len() != trees.len() {
-            return None;
-        }
-        if !trees.iter().zip(&keys).zip(&values).all(fits) {
-            return None;
-        }
-        let mut scores = Self { n_classes, n_rows, keys, values, places: Vec::new() };
-        scores.index(forest);
-        Some(scores)
+        let fits = (1..=n_classes).contains(&self.n_classes)
+            && [self.keys.len(), self.values.len()] == [trees.len(); 2]
+            && trees.iter().zip(&self.keys).zip(&self.values).all(fits);
+        require(fits, || "the scores of leaves do not fit the forest")?;
+        self.index(forest);
+        Ok(())
     }
 
     fn index(&mut self, forest: &Forest) {

@@ -59,6 +59,23 @@ impl Leaf {
         }
     }
 
+    /// Whether what was read fits so many rows and classes. `has_rows`: rows have not been left out.
+    pub(super) fn fits(&self, n_rows: usize, n_classes: usize, has_rows: bool) -> bool {
+        let total: u64 = self.counts.iter().map(|(_, n)| u64::from(*n)).sum();
+        let are_rows = |rows: &[u32]| rows.iter().all(|row| (*row as usize) < n_rows);
+        let is_gp = |gp: &Arc<Gp>| {
+            are_rows(&gp.rows)
+                && gp.classes.iter().all(|class| usize::from(*class) < n_classes)
+                && gp.weights.iter().chain(&gp.offsets).all(|v| v.is_finite())
+                && gp.length_scale > 0.0
+                && gp.length_scale.is_finite()
+        };
+        are_rows(&self.rows)
+            && self.counts.iter().all(|(class, _)| usize::from(*class) < n_classes)
+            && (!has_rows || total == self.rows.len() as u64)
+            && self.gp.as_ref().is_none_or(is_gp)
+    }
+
     pub(super) fn is_pure(&self) -> bool {
         self.counts.len() < 2
     }

@@ -7,6 +7,7 @@
 //! kernel for all leaves, `run` is the training of it all, `predict` averages over trees and `online` goes on learning. `frequencies` has the class frequencies
 //! in leaves; `folds` and `validation` decide how far they count beside the GPs.
 
+mod columns;
 mod folds;
 mod frequencies;
 mod kernel;
@@ -33,17 +34,17 @@ use hedgerow_core::{
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArcArray2, Axis};
+use serde::{Deserialize, Serialize};
 
 pub use kernel::LeafKernel;
 use leaf::Leaf;
 use online::OnlineState;
 pub use params::{Fusion, LeafGpParams, LeafLearner, Sharing};
 pub use run::LeafGpRun;
-pub use saved::{LeafGpFacts, Stored};
 use trees::Trees;
 
 /// A classifier of any number of classes.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeafGp {
     params: LeafGpParams,
     n_classes: usize,
@@ -53,10 +54,13 @@ pub struct LeafGp {
     /// All rows, as they came; those that only wait to be learnt are at the end.
     features: Features,
     /// Their classes; none where they were left out.
+    #[serde(with = "hedgerow_core::saved::array")]
     labels: Vec<ClassId>,
     /// The same rows, prepared.
+    #[serde(skip)]
     x: ArcArray2<f32>,
     trees: Trees,
+    #[serde(with = "columns::leaves")]
     leaves: Vec<Leaf>,
     /// None before there was anything to calibrate by.
     calibration: Option<Calibration>,

@@ -4,12 +4,14 @@
 //! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, a whole training run prepares columns, grows trees and
 //! searches for a kernel anew. Prequential predictions calibrate those that follow.
 
+use hedgerow_core::saved::{array, lists};
 use hedgerow_core::text::{count, significant};
 use hedgerow_core::{
     ClassId, Dataset, Error, OnlineClassifier, OutOfSample, Result, Rows, Schema, Source, Summary, Training,
     TrainingRun as _, Update, drive,
 };
 use ndarray::{Array2, ArrayViewMut2, Axis, concatenate};
+use serde::{Deserialize, Serialize};
 
 use super::kernel::LeafKernel;
 use super::leaf::Leaf;
@@ -27,7 +29,7 @@ const MOST_PREDICTIONS: usize = 2000;
 const LEAST_PREDICTIONS: usize = 300;
 
 /// What online learning needs beside rows and leaves.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OnlineState {
     /// Rows learnt so far, those that wait among them.
     pub(super) n_seen: u64,
@@ -39,9 +41,12 @@ pub(super) struct OnlineState {
     pub(super) n_placed: usize,
     /// Rows there were when leaves were last trained.
     pub(super) n_known: usize,
-    /// Prequential scores and class frequencies of the newest rows, and their classes. A row without frequencies comes from an old file.
+    /// Prequential scores and class frequencies of the newest rows, and their classes.
+    #[serde(with = "lists")]
     pub(super) scores: Vec<Vec<f64>>,
+    #[serde(with = "lists")]
     pub(super) frequencies: Vec<Vec<f64>>,
+    #[serde(with = "array")]
     pub(super) classes: Vec<ClassId>,
 }
 
@@ -64,6 +69,22 @@ impl OnlineState {
 
     fn pause(&self) -> u64 {
         (self.n_seen / PAUSE_SHARE).clamp(PAUSE[0], PAUSE[1])
+    }
+
+    /// Whether what was read fits so many rows and classes.
+    pub(super) fn fits(&self, n_rows: usize, n_classes: usize) -> bool {
+        let n = self.classes.len();
+        let mut rows = self.scores.iter().chain(&self.frequencies);
+        [self.scores.len(), self.frequencies.len()] == [n, n]
+            && rows.all(|row| row.len() <= n_classes.max(1))
+            && self.scores.iter().flatten().all(|score| score.is_finite())
+            && self.frequencies.iter().flatten().all(|frequency| (0.0..=1.0).contains(frequency))
+            && self.classes.iter().all(|class| class.index() < n_classes)
+            && self.n_placed.max(self.n_known) <= n_rows
+            && n_rows as u64 <= self.n_seen
+            && self.n_seen <= self.next_at.saturating_add(1 << 20)
+            && self.next_at <= self.n_seen.saturating_add(1 << 20)
+            && self.tuned_at <= self.n_seen
     }
 
     pub(super) fn bytes(&self) -> usize {
@@ -99,7 +120,7 @@ impl OnlineState {
 }
 
 /// Rows as a table, with a value for classes that came later.
-pub(super) fn table(rows: &[Vec<f64>], n_classes: usize, late: f64) -> Array2<f64> {
+fn table(rows: &[Vec<f64>], n_classes: usize, late: f64) -> Array2<f64> {
     let value = |(row, class): (usize, usize)| rows[row].get(class).copied().unwrap_or(late);
     Array2::from_shape_fn((rows.len(), n_classes), value)
 }

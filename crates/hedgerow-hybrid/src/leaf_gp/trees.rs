@@ -3,6 +3,8 @@
 //! A tree begins as one that a forest would grow. A leaf that is split later becomes a small tree of its own behind the first; each such
 //! piece is a [`Subtree`], and a walk goes from subtree to subtree until it ends at a leaf.
 
+use hedgerow_core::Result;
+use hedgerow_core::saved::{array, require};
 use hedgerow_forest::tree::Tree;
 use serde::{Deserialize, Serialize};
 
@@ -10,13 +12,11 @@ use super::leaf::Leaf;
 use super::placement::PlacedTree;
 
 /// Where a walk through a subtree leads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     /// To a leaf.
     Leaf(u32),
-    /// On to a later subtree. Model files have had this name for it from the first.
-    #[serde(rename = "bed")]
+    /// On to a later subtree.
     Subtree(u32),
 }
 
@@ -29,16 +29,34 @@ pub(super) struct Subtree {
 }
 
 /// All trees.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Trees {
+    #[serde(with = "super::columns::subtrees")]
     pub(super) subtrees: Vec<Subtree>,
     /// The first subtree of each tree.
+    #[serde(with = "array")]
     pub(super) roots: Vec<u32>,
 }
 
 impl Trees {
     pub(super) fn n_trees(&self) -> usize {
         self.roots.len()
+    }
+
+    /// Fails unless every walk by so many columns ends at one of so many leaves.
+    pub(super) fn check(&self, n_leaves: usize, n_features: usize, n_classes: usize) -> Result<()> {
+        let n = self.subtrees.len();
+        require(self.roots.iter().all(|root| (*root as usize) < n), || format!("roots of {n} subtrees"))?;
+        for (number, Subtree { tree, ends }) in self.subtrees.iter().enumerate() {
+            tree.check(n_features, n_classes)?;
+            let leads_on = |end: &End| match end {
+                End::Leaf(leaf) => (*leaf as usize) < n_leaves,
+                End::Subtree(next) => (*next as usize) < n && *next as usize > number,
+            };
+            let lead = ends.iter().all(|(_, end)| leads_on(end)) && ends.is_sorted_by(|a, b| a.0 < b.0);
+            require(lead, || format!("the ends of subtree {number} lead nowhere"))?;
+        }
+        Ok(())
     }
 
     /// The leaf of a row in a tree; none for a place that no row had come to when the tree was grown.

@@ -1,12 +1,15 @@
 //! The binary RVMs that several classes need.
 
+use hedgerow_core::saved::array;
 use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, Axis};
+use serde::{Deserialize, Serialize};
 
 use super::combine::Combination;
 use crate::basis::Basis;
 use crate::design::Design;
 use crate::params::MultiClass;
+use crate::rvm::is_positive;
 use crate::target::{Binary, SparseFit};
 use crate::train::{Trained, train_or_update};
 use crate::training_rows::TrainingRows;
@@ -15,11 +18,26 @@ use crate::training_rows::TrainingRows;
 const SWEEPS: usize = 3;
 
 /// A binary RVM of a classifier. Its columns are places among all relevance vectors; the number of these is the bias.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct BinaryWeights {
+    #[serde(with = "array")]
     pub(crate) columns: Vec<usize>,
+    #[serde(with = "array")]
     pub(crate) alpha: Vec<f64>,
+    #[serde(with = "array")]
     pub(crate) mean: Vec<f64>,
+}
+
+impl BinaryWeights {
+    /// Whether its columns are in order and among so many relevance vectors and the bias, with precisions and weights.
+    pub(super) fn is_valid(&self, n_relevant: usize) -> bool {
+        let n = self.columns.len();
+        [self.alpha.len(), self.mean.len()] == [n, n]
+            && self.columns.is_sorted_by(|a, b| a < b)
+            && self.columns.last().is_none_or(|last| *last <= n_relevant)
+            && self.alpha.iter().copied().all(is_positive)
+            && self.mean.iter().all(|w| w.abs() < 1e100)
+    }
 }
 
 /// All binary RVMs, over training rows.

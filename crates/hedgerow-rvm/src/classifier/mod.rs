@@ -53,7 +53,7 @@ impl Classifier for Rvm<ClassificationModel> {
         let Some(fit) = &self.fit else {
             // All that is known are the class frequencies.
             let mut counts = vec![1.0; self.n_classes];
-            let known = self.retained.iter().flat_map(|retained| &retained.facts.counts);
+            let known = self.retained.iter().flat_map(|retained| &retained.counts);
             counts.iter_mut().zip(known).for_each(|(count, n)| *count += *n as f64);
             let sum: f64 = counts.iter().sum();
             out.rows_mut().into_iter().for_each(|mut row| {
@@ -105,7 +105,7 @@ impl OnlineClassifier for Rvm<ClassificationModel> {
     }
 
     fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.facts.n_seen)
+        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
     }
 
     fn n_retained(&self) -> usize {

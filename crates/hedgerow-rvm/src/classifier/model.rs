@@ -1,8 +1,8 @@
 //! A fitted classifier: binary RVMs over common relevance vectors, or one regression that all classes share.
 
-use hedgerow_core::{Calibration, Par, Quality, Result, StopReason};
-use hedgerow_gp::refit::{Refit, RefitFacts};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, CowArray, s};
+use hedgerow_core::saved::array;
+use hedgerow_core::{Par, Quality, Result, StopReason};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use super::binaries::{Binaries, BinaryWeights, train_binaries};
@@ -11,34 +11,21 @@ use super::shared::{Shared, SharedTrained, SharedTrainer, train_shared};
 use crate::basis::Basis;
 use crate::params::{MultiClass, RvmParams};
 use crate::retained::RetainedRows;
-use crate::rvm::{FittedModel, NamedTable, Outcome, Tables, finite, malformed};
+use crate::rvm::{FittedModel, Outcome};
 use crate::target::SparseFit;
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, labels};
 
 /// A fitted classifier.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ClassificationModel {
     /// The relevance vectors of any class, as the kernel sees them.
+    #[serde(with = "array")]
     centers: Array2<f64>,
     binaries: Vec<BinaryWeights>,
     combination: Combination,
     /// None where binary RVMs predict.
     pub(super) shared: Option<Shared>,
-}
-
-/// What is not a table.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct ClassificationFacts {
-    combination: Combination,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    shared: Option<SharedFacts>,
-}
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct SharedFacts {
-    scores: RefitFacts,
-    calibration: Calibration,
 }
 
 impl ClassificationModel {
@@ -103,9 +90,7 @@ impl ClassificationModel {
 }
 
 impl FittedModel for ClassificationModel {
-    type Facts = ClassificationFacts;
     const IS_OF_CLASSES: bool = true;
-    const CENTERS: &'static str = "rows";
 
     fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
         if Combination::new(rows).how == MultiClass::Shared {
@@ -144,7 +129,7 @@ impl FittedModel for ClassificationModel {
 
     /// Classes have come, or enough rows for a shared regression.
     fn must_refit(&self, rows: &RetainedRows, params: &RvmParams) -> bool {
-        let n_known = rows.facts.counts.iter().filter(|n| **n > 0).count();
+        let n_known = rows.counts.iter().filter(|n| **n > 0).count();
         let how = params.multi_class.with(rows.n_rows(), n_known);
         self.combination.known.len() != n_known || (n_known > 2 && self.combination.how != how)
     }
@@ -164,86 +149,13 @@ impl FittedModel for ClassificationModel {
         of_binaries + self.shared.as_ref().map_or(0, Shared::bytes)
     }
 
-    fn facts(&self) -> ClassificationFacts {
-        let of = |shared: &Shared| SharedFacts {
-            scores: shared.scores.facts(),
-            calibration: shared.calibration.clone(),
-        };
-        ClassificationFacts { combination: self.combination.clone(), shared: self.shared.as_ref().map(of) }
-    }
-
-    fn tables(&self) -> Vec<NamedTable<'_>> {
-        let mut tables: Vec<NamedTable<'_>> = Vec::new();
-        for (number, binary) in self.binaries.iter().enumerate() {
-            let value =
-                |(part, i): (usize, usize)| [binary.columns[i] as f64, binary.alpha[i], binary.mean[i]][part];
-            let table = Array2::from_shape_fn((3, binary.columns.len()), value);
-            tables.push((table_name(number), CowArray::from(table)));
-        }
-        if let Some(shared) = &self.shared {
-            tables.push(("shared.weights".into(), CowArray::from(shared.scores.weights.view())));
-            let alpha = ArrayView1::from(&shared.alpha).insert_axis(Axis(0));
-            tables.push(("shared.precisions".into(), CowArray::from(alpha)));
-        }
-        tables
-    }
-
-    fn restore(
-        facts: ClassificationFacts,
-        centers: Array2<f64>,
-        tables: Tables<'_>,
-        n_classes: usize,
-    ) -> Result<Self> {
-        let ClassificationFacts { combination, shared } = facts;
+    fn is_valid(&self, n_classes: usize) -> bool {
+        let (n, combination) = (self.centers.nrows(), &self.combination);
         let is_shared = combination.how == MultiClass::Shared && combination.known.len() > 2;
-        if !combination.is_valid(n_classes) || is_shared != shared.is_some() {
-            return Err(malformed("facts", "classes and a shared regression do not fit together"));
-        }
-        let n = centers.nrows();
-        let binaries = (0..combination.n_binaries())
-            .map(|number| restore_binary(&table_name(number), n, tables))
-            .collect::<Result<_>>()?;
-        let shared = shared.map(|facts| restore_shared(facts, n, n_classes, tables)).transpose()?;
-        Ok(Self { centers, binaries, combination, shared })
+        combination.is_valid(n_classes)
+            && is_shared == self.shared.is_some()
+            && self.shared.as_ref().is_none_or(|shared| shared.is_valid(n, n_classes))
+            && self.binaries.len() == combination.n_binaries()
+            && self.binaries.iter().all(|binary| binary.is_valid(n))
     }
-}
-
-fn restore_binary(name: &str, n: usize, tables: Tables<'_>) -> Result<BinaryWeights> {
-    let found = finite(tables, name)?;
-    let is_column = |v: &f64| *v >= 0.0 && v.fract() == 0.0 && *v <= n as f64;
-    let fits = found.nrows() == 3
-        && found.row(0).iter().all(is_column)
-        && found.row(0).windows(2).into_iter().all(|pair| pair[0] < pair[1])
-        && found.row(1).iter().all(|a| *a > 0.0)
-        && found.row(2).iter().all(|w| w.abs() < 1e100);
-    if !fits {
-        return Err(malformed(name, "expected columns in order, precisions above 0, and weights"));
-    }
-    Ok(BinaryWeights {
-        columns: found.row(0).iter().map(|v| *v as usize).collect(),
-        alpha: found.row(1).to_vec(),
-        mean: found.row(2).to_vec(),
-    })
-}
-
-fn restore_shared(facts: SharedFacts, n: usize, n_classes: usize, tables: Tables<'_>) -> Result<Shared> {
-    let SharedFacts { scores, calibration } = facts;
-    let weights = tables("shared.weights")?;
-    // A class that came after the last update has no weights yet.
-    let n_known = weights.ncols();
-    if n_known > n_classes || !calibration.is_valid() || calibration.curves.len() != n_known {
-        return Err(malformed("shared.weights", "weights, curves and classes do not fit together"));
-    }
-    let scores = Refit::restore(scores, weights, (n, n_known))
-        .map_err(|detail| malformed("shared.weights", detail))?;
-    let alpha = finite(tables, "shared.precisions")?;
-    if alpha.dim() != (1, n) || !alpha.iter().all(|a| *a > 0.0) {
-        return Err(malformed("shared.precisions", "expected a precision above 0 for each relevant row"));
-    }
-    Ok(Shared { scores, alpha: alpha.row(0).to_vec(), calibration })
-}
-
-/// The table of a binary RVM. The name is part of the file format.
-fn table_name(number: usize) -> String {
-    format!("machine.{number}")
 }

@@ -1,13 +1,14 @@
 //! A fitted RVM of numbers.
 
+use hedgerow_core::saved::array;
 use hedgerow_core::{Normals, Par, Result};
-use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::basis::Basis;
 use crate::design::Centers;
 use crate::params::Variance;
-use crate::rvm::{FittedModel, NamedTable, Outcome, Tables, finite, is_positive, malformed};
+use crate::rvm::{FittedModel, Outcome, are_moderate, is_positive};
 use crate::target::{Regression, SparseFit, sample};
 use crate::train::{Trained, train_or_update, update};
 use crate::training_log::TrainingLog;
@@ -17,22 +18,18 @@ use crate::training_rows::TrainingRows;
 const MOST_SAMPLED: usize = 500;
 
 /// A fitted RVM of numbers. All but `scale` is in units of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RegressionModel {
     centers: Centers,
+    #[serde(with = "array")]
     alpha: Vec<f64>,
+    #[serde(with = "array")]
     mean: Array1<f64>,
+    #[serde(with = "array")]
     covariance: Array2<f64>,
     /// Training rows that stand for all; none unless the variance is to be healed.
+    #[serde(with = "array")]
     sampled: Array2<f64>,
-    facts: RegressionFacts,
-}
-
-/// What is not a table.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct RegressionFacts {
-    /// The place of the bias among the columns.
-    bias: Option<usize>,
     noise: f64,
     scale: f64,
     /// The variance of the targets.
@@ -49,16 +46,18 @@ impl RegressionModel {
         } else {
             Array2::zeros((0, rows.x.ncols()))
         };
-        let centers = target.design.centers(&fit.columns);
-        let facts = RegressionFacts {
-            bias: centers.bias,
+        let SparseFit { alpha, mean, covariance, .. } = fit.clone();
+        Self {
+            centers: target.design.centers(&fit.columns),
+            alpha,
+            mean,
+            covariance,
             noise: fit.noise,
             scale: rows.scale,
             spread: target.variance(),
             weight: n as f64 / sampled.nrows().max(1) as f64,
-        };
-        let SparseFit { alpha, mean, covariance, .. } = fit.clone();
-        Self { centers, alpha, mean, covariance, sampled, facts }
+            sampled,
+        }
     }
 
     fn outcome(
@@ -90,12 +89,12 @@ impl RegressionModel {
         let bias = self.centers.bias.map(|_| target.design.bias());
         let columns = relevant.iter().copied().chain(bias).collect();
         let known = SparseFit::known(target.design, columns, &self.alpha, self.mean.clone(), par);
-        (target, SparseFit { noise: self.facts.noise, ..known })
+        (target, SparseFit { noise: self.noise, ..known })
     }
 
     /// The standard deviation of the noise.
     pub(super) fn noise_deviation(&self) -> f64 {
-        self.facts.scale * libm::sqrt(self.facts.noise)
+        self.scale * libm::sqrt(self.noise)
     }
 
     /// Means and variances of rows as the kernel sees them.
@@ -103,13 +102,13 @@ impl RegressionModel {
         let phi = self.centers.values(&basis.kernel, x, &Par::sequential());
         let known = phi.dot(&self.covariance);
         let own: Array1<f64> = phi.rows().into_iter().zip(known.rows()).map(|(a, b)| a.dot(&b)).collect();
-        let mut variance = own.mapv(|v| v.max(0.0) + self.facts.noise);
+        let mut variance = own.mapv(|v| v.max(0.0) + self.noise);
         if self.sampled.nrows() > 0 {
             variance += &self.healing(basis, x, &phi);
         }
         Normals {
-            mean: phi.dot(&self.mean).iter().map(|m| m * self.facts.scale).collect(),
-            variance: variance.iter().map(|v| v * self.facts.scale * self.facts.scale).collect(),
+            mean: phi.dot(&self.mean).iter().map(|m| m * self.scale).collect(),
+            variance: variance.iter().map(|v| v * self.scale * self.scale).collect(),
         }
     }
 
@@ -117,13 +116,13 @@ impl RegressionModel {
     /// Quiñonero-Candela 2005).
     fn healing(&self, basis: &Basis, x: ArrayView2<'_, f64>, phi: &Array2<f64>) -> Array1<f64> {
         let (par, kernel) = (Par::sequential(), &basis.kernel);
-        let weight = self.facts.weight / self.facts.noise;
+        let weight = self.weight / self.noise;
         let own = kernel.cross(x, self.sampled.view(), &par);
         let at_sampled = self.centers.values(kernel, self.sampled.view(), &par);
         let moments = own.dot(&at_sampled) * weight;
         let v = moments.dot(&self.covariance);
         let diagonal = kernel.diagonal(x);
-        let signal = (self.facts.spread - self.facts.noise).max(1e-6 * self.facts.spread);
+        let signal = (self.spread - self.noise).max(1e-6 * self.spread);
         (0..x.nrows())
             .map(|i| {
                 let explained = moments.row(i).dot(&v.row(i));
@@ -142,9 +141,7 @@ fn target<'a>(rows: &TrainingRows<'a>, basis: &'a Basis) -> Regression<'a> {
 }
 
 impl FittedModel for RegressionModel {
-    type Facts = RegressionFacts;
     const IS_OF_CLASSES: bool = false;
-    const CENTERS: &'static str = "centers";
 
     /// The standard deviation of the targets, or their size if they do not vary.
     fn unit(targets: &[f64]) -> f64 {
@@ -160,7 +157,7 @@ impl FittedModel for RegressionModel {
     }
 
     fn scale(&self) -> f64 {
-        self.facts.scale
+        self.scale
     }
 
     fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
@@ -196,37 +193,16 @@ impl FittedModel for RegressionModel {
         8 * (self.covariance.len() + self.sampled.len() + 2 * self.mean.len())
     }
 
-    fn facts(&self) -> RegressionFacts {
-        self.facts
-    }
-
-    fn tables(&self) -> Vec<NamedTable<'_>> {
-        let value = |(part, i): (usize, usize)| [self.alpha[i], self.mean[i]][part];
-        let weights = Array2::from_shape_fn((2, self.mean.len()), value);
-        vec![
-            ("weights".into(), CowArray::from(weights)),
-            ("covariance".into(), CowArray::from(self.covariance.view())),
-            ("witnesses".into(), CowArray::from(self.sampled.view())),
-        ]
-    }
-
-    fn restore(facts: RegressionFacts, centers: Array2<f64>, tables: Tables<'_>, _: usize) -> Result<Self> {
-        let RegressionFacts { bias, noise, scale, spread, weight } = facts;
-        let weights = finite(tables, "weights")?;
-        let covariance = finite(tables, "covariance")?;
-        let sampled = finite(tables, "witnesses")?;
-        let n = centers.nrows() + usize::from(bias.is_some());
-        let fits = [noise, scale, spread, weight].into_iter().all(is_positive)
-            && weights.dim() == (2, n)
-            && weights.row(0).iter().all(|a| *a > 0.0)
-            && covariance.dim() == (n, n)
-            && sampled.ncols() == centers.ncols()
-            && bias.is_none_or(|place| place + 1 == n);
-        if !fits {
-            return Err(malformed("centers", "rows, weights, variances and covariances do not fit together"));
-        }
-        let centers = Centers { rows: centers, bias };
-        let (alpha, mean) = (weights.row(0).to_vec(), weights.row(1).to_owned());
-        Ok(Self { centers, alpha, mean, covariance, sampled, facts })
+    fn is_valid(&self, _: usize) -> bool {
+        let Centers { rows, bias } = &self.centers;
+        let n = rows.nrows() + usize::from(bias.is_some());
+        [self.noise, self.scale, self.spread, self.weight].into_iter().all(is_positive)
+            && [self.alpha.len(), self.mean.len()] == [n, n]
+            && self.alpha.iter().copied().all(is_positive)
+            && self.covariance.dim() == (n, n)
+            && self.sampled.ncols() == rows.ncols()
+            && [&self.covariance, &self.sampled].iter().all(|table| are_moderate(*table))
+            && are_moderate(&self.mean)
+            && bias.is_none_or(|place| place + 1 == n)
     }
 }

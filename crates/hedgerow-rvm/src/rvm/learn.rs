@@ -69,14 +69,14 @@ impl<M: FittedModel> Rvm<M> {
         let n_before = retained.relevant().len();
         update.n_forgotten += retained.forget(most, M::IS_OF_CLASSES, self.params.seed);
         let has_lost = retained.relevant().len() < n_before;
-        retained.facts.next_update = retained.facts.n_seen + retained.pause();
-        retained.facts.counts = counts(&retained.targets, self.n_classes);
+        retained.next_update = retained.n_seen + retained.pause();
+        retained.counts = counts(&retained.targets, self.n_classes);
         if M::IS_OF_CLASSES && retained.targets.iter().all(|class| *class == retained.targets[0]) {
             retained.n_new = 0;
             return Ok(());
         }
         // Columns are prepared and lengths searched for again whenever twice as many rows were learnt, until no more are retained.
-        let has_grown = retained.facts.n_seen >= 2 * retained.facts.tuned_at && retained.n_rows() < most;
+        let has_grown = retained.n_seen >= 2 * retained.tuned_at && retained.n_rows() < most;
         let is_stale = self.fit.as_ref().is_none_or(|fit| fit.model.must_refit(retained, &self.params));
         let first_new = retained.n_rows() - retained.n_new;
         let preparation =
@@ -94,7 +94,7 @@ impl<M: FittedModel> Rvm<M> {
         }
         if let Some(preparation) = preparation {
             self.preparation = preparation;
-            retained.facts.tuned_at = retained.facts.n_seen;
+            retained.tuned_at = retained.n_seen;
         }
         update.n_tried += retained.n_new;
         update.n_replaced += outcome.relevant.iter().filter(|&&row| row >= first_new).count();

@@ -3,12 +3,13 @@
 mod learn;
 mod saved;
 
+use hedgerow_core::saved::array;
 use hedgerow_core::text::count;
 use hedgerow_core::{Checked, Error, Features, Par, Result, Schema, StopReason, Summary, Training};
 use hedgerow_gp::prepare::Preparation;
-use ndarray::{Array2, ArrayView2, CowArray, Ix2, s};
-use serde::Serialize;
+use ndarray::{Array2, ArrayView2, s};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::basis::Basis;
 use crate::lengths::best_lengths;
@@ -17,8 +18,7 @@ use crate::retained::RetainedRows;
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, counts};
 
-pub use saved::RvmFacts;
-pub(crate) use saved::{finite, is_positive, malformed};
+pub(crate) use saved::{are_moderate, is_positive};
 
 /// Rows that are predicted together.
 const BLOCK: usize = 256;
@@ -27,7 +27,7 @@ const FEW_ROWS: usize = 150;
 
 /// A Relevance Vector Machine: of numbers ([`RvmRegressor`](crate::RvmRegressor)) or of any number of classes
 /// ([`RvmClassifier`](crate::RvmClassifier)).
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Rvm<M> {
     pub(crate) params: RvmParams,
     /// 0 unless targets are classes.
@@ -40,12 +40,15 @@ pub struct Rvm<M> {
 }
 
 /// A fitted model and its kernel.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Fit<M> {
     pub(crate) basis: Basis,
     /// The relevance vectors, in the columns of the table.
+    #[serde(with = "array")]
     pub(crate) raw: Array2<f32>,
     pub(crate) model: M,
+    /// A fit without relevance vectors may have an infinite one.
+    #[serde(with = "array")]
     pub(crate) log_evidence: f64,
 }
 
@@ -73,18 +76,10 @@ pub struct Outcome<M> {
     pub(crate) log: TrainingLog,
 }
 
-/// Tables of a file by their names.
-pub(crate) type Tables<'a> = &'a mut dyn FnMut(&str) -> Result<Array2<f64>>;
-pub(crate) type NamedTable<'a> = (String, CowArray<'a, f64, Ix2>);
-
 /// What differs between numbers and classes.
-pub trait FittedModel: Clone + Sized {
-    /// What a file holds of it beside tables.
-    type Facts: Serialize + DeserializeOwned;
+pub trait FittedModel: Clone + Sized + Serialize + DeserializeOwned {
     /// Whether targets are classes.
     const IS_OF_CLASSES: bool;
-    /// The table that holds the relevance vectors as the kernel sees them.
-    const CENTERS: &'static str;
 
     /// The unit that targets are divided by before training.
     fn unit(_targets: &[f64]) -> f64 {
@@ -123,19 +118,8 @@ pub trait FittedModel: Clone + Sized {
     /// Bytes in memory beside the relevance vectors.
     fn bytes(&self) -> usize;
 
-    /// What is not a table.
-    fn facts(&self) -> Self::Facts;
-
-    /// The tables beside the relevance vectors.
-    fn tables(&self) -> Vec<NamedTable<'_>>;
-
-    /// The model again, if its parts fit together.
-    fn restore(
-        facts: Self::Facts,
-        centers: Array2<f64>,
-        tables: Tables<'_>,
-        n_classes: usize,
-    ) -> Result<Self>;
+    /// Whether what was read fits together and so many classes.
+    fn is_valid(&self, n_classes: usize) -> bool;
 }
 
 impl<M: FittedModel> Rvm<M> {
@@ -164,7 +148,7 @@ impl<M: FittedModel> Rvm<M> {
 
     /// Rows learnt so far; 0 if it cannot learn more.
     pub fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.facts.n_seen)
+        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
     }
 
     /// Retained rows.
@@ -228,7 +212,7 @@ impl<M: FittedModel> Rvm<M> {
         let limits = (params.max_rows, M::IS_OF_CLASSES, params.seed);
         let counts = counts(&targets, n_classes);
         let mut retained = RetainedRows::of(features, targets, &outcome.relevant, limits);
-        retained.facts.counts = counts;
+        retained.counts = counts;
         rvm.retained = Some(retained);
         let stop = training.budget.spent().unwrap_or(outcome.stop);
         let log_evidence = outcome.log_evidence;

@@ -1,82 +1,50 @@
 //! The model file: a safetensors file with our metadata and a checksum at its end. `docs/model-file.md` is its description.
 //!
-//! `layout` writes and reads named arrays, `forest` says which arrays a forest is, `online` which it needs to go on learning, `kernel`
-//! writes and reads kernel models, which say themselves what they are, `leaf_gp`, `forest_ivm` and `forest_kernel` forests
-//! together with such models; `disk` replaces files in one
-//! step.
+//! Models say themselves what text and arrays they are, see [`hedgerow_core::saved`]. `layout` puts these into one file and takes them out again,
+//! `disk` replaces files in one step.
 
 mod disk;
-mod forest;
-mod forest_ivm;
-mod forest_kernel;
-mod kernel;
 mod layout;
-mod leaf_gp;
-mod online;
-mod rows;
-mod values;
 
-use std::borrow::Cow;
+use std::io::Write;
 use std::path::Path;
 
-use hedgerow_core::{Classifier, Error, ModelProblem, Result, Schema};
-use hedgerow_forest::Saved;
-use hedgerow_forest::tree::Tree;
-use serde::de::DeserializeOwned;
+use hedgerow_core::{Error, ModelProblem, Result, Schema, saved};
 
-use crate::kinds::{Kind, Learner};
 use crate::model::Model;
-use crate::values::{AnyModel, ValueModel};
-use layout::{Parts, Plan};
+use crate::values::{AnyModel, AnyModelRef};
+use layout::Layout;
 
-/// The version of the format that this program writes.
-pub const FORMAT_VERSION: u32 = 2;
-/// The oldest version that it reads.
-const OLDEST_VERSION: u32 = 1;
+/// The version of the format that this program writes, and the only one that it reads.
+pub const FORMAT_VERSION: u32 = 3;
 
-pub(crate) fn save(model: &Model, path: &Path) -> Result<u64> {
-    let contents = Contents::new(model);
-    let plan = contents.plan()?;
-    disk::replace(path, |out| plan.write(out)).map_err(|source| Error::io(path, source))?;
-    Ok(plan.len())
+pub(crate) fn save(model: AnyModelRef<'_>, path: &Path) -> Result<u64> {
+    let layout = Layout::new(&model)?;
+    disk::replace(path, |out| layout.write(out)).map_err(|source| Error::io(path, source))?;
+    Ok(layout.len())
 }
 
-pub(crate) fn len(model: &Model) -> Result<u64> {
-    Ok(Contents::new(model).plan()?.len())
+pub(crate) fn len(model: AnyModelRef<'_>) -> Result<u64> {
+    Ok(Layout::new(&model)?.len())
 }
 
-pub(crate) fn write(model: &Model, out: &mut dyn std::io::Write) -> Result<()> {
-    let contents = Contents::new(model);
-    contents.plan()?.write(out).map_err(|source| Error::io("the model's place", source))
+pub(crate) fn write(model: AnyModelRef<'_>, out: &mut dyn Write) -> Result<()> {
+    Layout::new(&model)?.write(out).map_err(|source| Error::io("the model's place", source))
 }
 
-pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
-    let contents = Contents::new(model);
-    let plan = contents.plan()?;
-    let mut bytes = Vec::with_capacity(plan.len() as usize);
-    plan.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
+pub(crate) fn to_bytes(model: AnyModelRef<'_>) -> Result<Vec<u8>> {
+    let layout = Layout::new(&model)?;
+    let mut bytes = Vec::with_capacity(layout.len() as usize);
+    layout.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
     Ok(bytes)
 }
 
 pub(crate) fn load(path: &Path) -> Result<Model> {
-    let bytes = disk::read(path)?;
-    from_bytes(&bytes).map_err(|error| error.in_file(path))
+    classes(load_any(path)?).map_err(|error| error.in_file(path))
 }
 
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    match any_from_bytes(bytes)? {
-        AnyModel::Classes(model) => Ok(model),
-        AnyModel::Values(_) => Err(Error::model(ModelProblem::Values)),
-    }
-}
-
-pub(crate) fn any_from_bytes(bytes: &[u8]) -> Result<AnyModel> {
-    let parts = Parts::open(bytes)?;
-    if values::is_there(&parts) {
-        values::read(&parts).map(AnyModel::Values)
-    } else {
-        classes(&parts).map(AnyModel::Classes)
-    }
+    classes(any_from_bytes(bytes)?)
 }
 
 pub(crate) fn load_any(path: &Path) -> Result<AnyModel> {
@@ -84,49 +52,15 @@ pub(crate) fn load_any(path: &Path) -> Result<AnyModel> {
     any_from_bytes(&bytes).map_err(|error| error.in_file(path))
 }
 
-pub(crate) fn save_values(model: &ValueModel, path: &Path) -> Result<u64> {
-    let plan = values::plan(model)?;
-    disk::replace(path, |out| plan.write(out)).map_err(|source| Error::io(path, source))?;
-    Ok(plan.len())
-}
-
-pub(crate) fn values_len(model: &ValueModel) -> Result<u64> {
-    Ok(values::plan(model)?.len())
-}
-
-pub(crate) fn values_to_bytes(model: &ValueModel) -> Result<Vec<u8>> {
-    let plan = values::plan(model)?;
-    let mut bytes = Vec::with_capacity(plan.len() as usize);
-    plan.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
-    Ok(bytes)
-}
-
-/// A model of classes.
-fn classes(parts: &Parts<'_>) -> Result<Model> {
-    let schema: Schema = json(parts, "schema")?;
-    check_schema(&schema)?;
-    let kind = parts.text("kind")?;
-    let Ok(kind) = kind.parse() else {
-        return Err(Error::model(ModelProblem::Kind { kind: kind.to_string() }));
-    };
-    let learner = match kind {
-        Kind::Forest => {
-            let model = forest_ivm::part(parts, &schema)?;
-            if model.forest().trees().is_empty() && !online::is_there(parts) {
-                return Err(malformed("trees.roots", "there are no trees"));
-            }
-            Learner::Forest(Box::new(model))
-        }
-        Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
-        Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(parts)?, &schema)?)),
-        Kind::ForestIvm => Learner::ForestIvm(Box::new(fitting(forest_ivm::read(parts, &schema)?, &schema)?)),
-        Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(parts, &schema)?, &schema)?)),
-        Kind::Rvm => Learner::Rvm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
-        Kind::ForestKernel => {
-            Learner::ForestKernel(Box::new(fitting(forest_kernel::read(parts, &schema)?, &schema)?))
-        }
-    };
-    Ok(Model { schema, learner })
+pub(crate) fn any_from_bytes(bytes: &[u8]) -> Result<AnyModel> {
+    let (text, arrays) = layout::open(bytes)?;
+    let mut model: AnyModel = saved::read(&text, arrays)?;
+    check_schema(model.schema())?;
+    model.complete().map_err(|error| match error {
+        Error::ModelFile { .. } => error,
+        other => Error::model(ModelProblem::Inconsistent { detail: other.to_string() }),
+    })?;
+    Ok(model)
 }
 
 /// Whether a file starts like one of ours. It may still be damaged.
@@ -134,69 +68,11 @@ pub fn is_model_file(path: &Path) -> bool {
     disk::starts_like_ours(path)
 }
 
-/// A model whose sizes are those of the schema.
-fn fitting<M: Classifier>(model: M, schema: &Schema) -> Result<M> {
-    let (expected, got) =
-        ([schema.n_features(), schema.n_classes()], [model.n_features(), model.n_classes()]);
-    if expected == got {
-        return Ok(model);
+fn classes(model: AnyModel) -> Result<Model> {
+    match model {
+        AnyModel::Classes(model) => Ok(model),
+        AnyModel::Values(_) => Err(Error::model(ModelProblem::Values)),
     }
-    let detail = format!("the schema has {expected:?} columns and classes, the model {got:?}");
-    Err(Error::model(ModelProblem::Inconsistent { detail }))
-}
-
-/// What goes into a file, with what had to be made for it.
-struct Contents<'a> {
-    model: &'a Model,
-    /// The trees of a forest in the order in which they are written.
-    trees: Cow<'a, [Tree]>,
-    /// What a forest needs to go on learning.
-    saved: Option<Saved>,
-    /// Rows and trees with processes in their leaves.
-    stored: Option<leaf_gp::Whole>,
-}
-
-impl<'a> Contents<'a> {
-    fn new(model: &'a Model) -> Self {
-        let (trees, saved) = match &model.learner {
-            Learner::Forest(model) => model.saved(),
-            Learner::ForestIvm(model) => model.forest_model().saved(),
-            Learner::ForestKernel(model) => model.forest_model().saved(),
-            Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) | Learner::Rvm(_) => {
-                (Cow::Borrowed([].as_slice()), None)
-            }
-        };
-        let stored =
-            if let Learner::LeafGp(model) = &model.learner { Some(leaf_gp::Whole::new(model)) } else { None };
-        Self { model, trees, saved, stored }
-    }
-
-    fn plan(&self) -> Result<Plan<'_>> {
-        let mut plan = Plan::new(self.model.kind().name());
-        plan.json("schema", &self.model.schema)?;
-        match &self.model.learner {
-            Learner::Forest(model) => forest::plan(model.forest(), &self.trees, &mut plan)?,
-            Learner::Ivm(ivm) => kernel::plan(&**ivm, &mut plan)?,
-            Learner::Gp(gp) => kernel::plan(&**gp, &mut plan)?,
-            Learner::ForestIvm(model) => forest_ivm::plan(model, &self.trees, &mut plan)?,
-            Learner::LeafGp(model) => {
-                if let Some(stored) = &self.stored {
-                    leaf_gp::plan(model, stored, &mut plan)?;
-                }
-            }
-            Learner::Rvm(rvm) => kernel::plan(&**rvm, &mut plan)?,
-            Learner::ForestKernel(model) => forest_kernel::plan(model, &self.trees, &mut plan)?,
-        }
-        if let Some(saved) = &self.saved {
-            online::plan(saved, &mut plan)?;
-        }
-        plan.finish()
-    }
-}
-
-/// A part that is JSON.
-fn json<T: DeserializeOwned>(parts: &Parts<'_>, name: &str) -> Result<T> {
-    serde_json::from_str(parts.text(name)?).map_err(|wrong| malformed(name, wrong.to_string()))
 }
 
 fn malformed(part: &str, detail: impl Into<String>) -> Error {

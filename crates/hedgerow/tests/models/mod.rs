@@ -97,9 +97,14 @@ fn mixed(labels: &[&str], seed: u64) -> Dataset {
 
 /// A model of any kind, fitted to rows with numbers, a flag, categories and gaps.
 pub(crate) fn fit_any(params: &ModelParams, threads: usize) -> Model {
+    fit_data(&more_rows(), params, threads)
+}
+
+/// A model of any kind.
+pub(crate) fn fit_data(data: &Dataset, params: &ModelParams, threads: usize) -> Model {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    Model::fit(&more_rows(), params, &training).unwrap().model
+    Model::fit(data, params, &training).unwrap().model
 }
 
 /// The bytes of a sound file with a few of them changed, in its header in even rounds and behind it in others, and the checksum

@@ -6,12 +6,15 @@
 
 mod train;
 
+use hedgerow_core::saved::array;
 use hedgerow_core::{Calibration, Par};
 use hedgerow_gp::refit::Refit;
 use ndarray::{Array2, ArrayView2};
+use serde::{Deserialize, Serialize};
 
 use super::combine::Combination;
 use crate::basis::Basis;
+use crate::rvm::is_positive;
 use crate::training_rows::TrainingRows;
 pub(super) use train::{SharedTrained, SharedTrainer};
 
@@ -24,11 +27,12 @@ const PART: usize = 4;
 const MOST_OF_TRIAL: usize = 100;
 
 /// Scores of all classes, and how they are calibrated.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Shared {
     /// The weights, a column a class.
     pub(crate) scores: Refit,
     /// The precision of each row's weights.
+    #[serde(with = "array")]
     pub(crate) alpha: Vec<f64>,
     pub(crate) calibration: Calibration,
 }
@@ -46,6 +50,17 @@ impl Shared {
         let covariances = basis.kernel.cross(x, centers, &Par::sequential());
         let is_known = |class: usize| known.binary_search(&class).is_ok();
         self.scores.predict(&covariances, &self.calibration, n_classes, is_known)
+    }
+
+    /// Whether it fits so many relevance vectors and classes. A class that came after the last update has no weights yet.
+    pub(super) fn is_valid(&self, n_relevant: usize, n_classes: usize) -> bool {
+        let n_known = self.scores.weights.ncols();
+        n_known <= n_classes
+            && self.calibration.is_valid()
+            && self.calibration.curves.len() == n_known
+            && self.scores.check(n_relevant, n_known).is_ok()
+            && self.alpha.len() == n_relevant
+            && self.alpha.iter().copied().all(is_positive)
     }
 
     /// Bytes in memory.
