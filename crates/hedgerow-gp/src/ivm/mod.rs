@@ -27,7 +27,7 @@ mod train;
 
 pub use classifier::{FittedIvm, IvmClassifier};
 pub use model::Ivm;
-pub use params::{IvmParams, Objective, SearchKind};
+pub use params::{Forget, IvmParams, Objective, SearchKind};
 pub use run::IvmRun;
 pub use saved::IvmFacts;
 pub use train::{IvmOptions, SecondPass, Trained, train};
