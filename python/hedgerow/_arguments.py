@@ -165,6 +165,7 @@ class IvmArguments:
         "balance": "balance",
         "second_pass": "second_pass",
         "refit": "refit",
+        "forget": "forget",
         "max_rows": "max_rows",
     }
 
@@ -185,6 +186,7 @@ class IvmArguments:
         balance: bool = False,
         second_pass: str = "none",
         refit: bool = True,
+        forget: str = "inactive",
         max_rows: int = 0,
         max_seconds: float | None = None,
         max_memory: int | str | None = None,
@@ -224,6 +226,8 @@ class IvmArguments:
             What is done with the sites once the active rows are chosen: `none`, `reversed` or `ep`.
         refit : bool, default=True
             Fit scores to all rows once the active ones are known.
+        forget : str, default="inactive"
+            Which rows a model that goes on learning forgets first: `inactive` draws them at random among those that are not active, then takes active ones by their rating; `rating` takes the lowest rating of all. It is the entropy that an active row's removal would give back, or that the label of another row would still take away.
         max_rows : int, default=0
             Rows that a model which goes on learning retains, its active rows among them; 0 for 20 times `n_active`, but 2,000 at least.
         max_seconds : float | None, default=None
@@ -251,6 +255,7 @@ class IvmArguments:
         self.balance = balance
         self.second_pass = second_pass
         self.refit = refit
+        self.forget = forget
         self.max_rows = max_rows
         self.max_seconds = max_seconds
         self.max_memory = max_memory

@@ -72,30 +72,23 @@ impl GpRegression {
 
     /// The logarithm of the probability of what was observed.
     pub fn log_evidence(&self) -> f64 {
-        let n = self.rest.len() as f64;
-        -0.5 * self.rest.dot(&self.alpha)
-            - 0.5 * self.factor.log_det()
-            - 0.5 * n * libm::log(2.0 * std::f64::consts::PI)
+        self.known().log_density(&self.rest)
     }
 
     /// Its derivatives with respect to the kernel's parameters: ½ tr((ααᵀ − K⁻¹) ∂K).
     pub fn evidence_gradient(&self, par: &Par) -> Vec<f64> {
-        let column = self.alpha.view().insert_axis(Axis(1));
-        let weights = (column.dot(&column.t()) - self.factor.inverse(par)) * 0.5;
-        self.kernel.gradient(self.x.view(), &weights, par)
+        self.known().density_gradient(par)
     }
 
     /// What is known about the values at other rows.
     pub fn predict(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
-        let known = Known {
-            kernel: &self.kernel,
-            x: self.x.view(),
-            alpha: &self.alpha,
-            root: None,
-            factor: &self.factor,
-        };
-        let Normal { mean, variance } = known.at(x, par)?;
+        let Normal { mean, variance } = self.known().at(x, par)?;
         Ok(Normal { mean: mean + self.mean, variance })
+    }
+
+    fn known(&self) -> Known<'_> {
+        let Self { kernel, x, alpha, factor, .. } = self;
+        Known { kernel, x: x.view(), alpha, root: None, factor }
     }
 
     /// Functions drawn from what is known: one a row, at the rows given.
@@ -165,6 +158,19 @@ pub(crate) struct Known<'a> {
 }
 
 impl Known<'_> {
+    /// The log density of values with A = L Lᵀ as their covariance and A⁻¹ values = α: −½ log|A| − ½ yᵀα − (n/2) log 2π.
+    pub(crate) fn log_density(&self, values: &Array1<f64>) -> f64 {
+        let n = values.len() as f64;
+        -0.5 * (values.dot(self.alpha) + self.factor.log_det() + n * libm::log(2.0 * std::f64::consts::PI))
+    }
+
+    /// Its derivatives with respect to the kernel's parameters: ½ tr((ααᵀ − A⁻¹) ∂K).
+    pub(crate) fn density_gradient(&self, par: &Par) -> Vec<f64> {
+        let column = self.alpha.view().insert_axis(Axis(1));
+        let weights = (column.dot(&column.t()) - self.factor.inverse(par)) * 0.5;
+        self.kernel.gradient(self.x, &weights, par)
+    }
+
     /// The posterior at other rows.
     pub(crate) fn at(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
         check_columns(self.x.ncols(), x)?;

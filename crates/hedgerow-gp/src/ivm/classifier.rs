@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn several_classes_are_learnt_with_and_without_a_refit() {
-        let (data, more) = (blobs(500, 5, 4, 1), blobs(500, 5, 4, 1));
+        let all = blobs(1000, 5, 4, 1);
+        let [data, more] = [0..500, 500..1000].map(|rows| all.select(&rows.collect::<Vec<_>>()));
         for refit in [true, false] {
             let params = IvmParams { n_active: 30, refit, ..Default::default() };
             let model = fit(&data, params.clone(), 2);

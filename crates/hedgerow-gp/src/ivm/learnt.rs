@@ -51,10 +51,13 @@ pub(super) enum Scores {
     Regression(Box<Refitted>),
 }
 
-/// What was learnt, the worth of each training row, and calibrated out-of-sample probabilities.
+/// What was learnt, what each training row is worth, and calibrated out-of-sample probabilities.
 pub(super) struct Outcome {
     pub(super) learnt: Learnt,
+    /// The information gain of each active row when it joined; 0 for the others.
     pub(super) gains: Vec<f64>,
+    /// The rating of each row: the largest of any class.
+    pub(super) ratings: Vec<f64>,
     pub(super) validation: OutOfSample,
 }
 
@@ -101,7 +104,7 @@ impl Learnt {
         let union = union(found);
         let place = |row: &usize| union.binary_search(row).unwrap_or(0);
         let mut sites: Vec<Option<Sites>> = vec![None; rows.n_classes];
-        let mut gains = vec![0.0_f64; rows.n_rows()];
+        let (mut gains, mut ratings) = (vec![0.0_f64; rows.n_rows()], vec![0.0_f64; rows.n_rows()]);
         for one in found.iter().flatten().map(AsRef::as_ref) {
             sites[one.class] = Some(Sites {
                 active: one.active.iter().map(place).collect(),
@@ -111,6 +114,8 @@ impl Learnt {
             });
             let pairs = one.active.iter().zip(&one.gains);
             pairs.for_each(|(&row, gain)| gains[row] = gains[row].max(*gain));
+            let own = one.ratings(&rows.labels);
+            ratings.iter_mut().zip(own).for_each(|(most, rating)| *most = most.max(rating));
         }
         let (chosen, refit, mut validation) = match scores {
             Scores::Posterior(scores) => (union, None, scores),
@@ -134,7 +139,7 @@ impl Learnt {
             calibration,
         };
         learnt.build_posteriors(rows.noise, training.par)?;
-        Ok(Outcome { learnt, gains, validation })
+        Ok(Outcome { learnt, gains, ratings, validation })
     }
 
     /// Builds the binary classifiers where predictions come from them.

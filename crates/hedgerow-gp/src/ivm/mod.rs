@@ -27,6 +27,6 @@ mod train;
 
 pub use classifier::{FittedIvm, IvmClassifier};
 pub use model::Ivm;
-pub use params::{IvmParams, Objective, SearchKind};
+pub use params::{Forget, IvmParams, Objective, SearchKind};
 pub use run::IvmRun;
 pub use train::{IvmOptions, SecondPass, Trained, train};

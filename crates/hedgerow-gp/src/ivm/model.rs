@@ -1,7 +1,7 @@
 //! A trained IVM for two classes.
 
 use hedgerow_core::{Par, Result};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
@@ -70,16 +70,12 @@ impl Ivm {
     /// The log marginal likelihood of the active rows under the sites that ADF gave them: −½ log|A| − ½ mᵀA⁻¹m − (d/2) log 2π, with site means m and
     /// A = K + diag(1/precision).
     pub fn log_evidence(&self) -> f64 {
-        let n = self.means.len() as f64;
-        let fit = self.means.dot(&self.alpha);
-        -0.5 * (self.factor.log_det() + fit + n * libm::log(2.0 * std::f64::consts::PI))
+        self.known().log_density(&self.means)
     }
 
     /// Its derivatives with respect to the kernel's parameters, sites and active rows held: ½ tr((ααᵀ − A⁻¹) ∂K), α = A⁻¹m.
     pub fn evidence_gradient(&self, par: &Par) -> Vec<f64> {
-        let column = self.alpha.view().insert_axis(Axis(1));
-        let weights = (column.dot(&column.t()) - self.factor.inverse(par)) * 0.5;
-        self.kernel.gradient(self.x.view(), &weights, par)
+        self.known().density_gradient(par)
     }
 
     /// Bytes in memory.
@@ -89,8 +85,12 @@ impl Ivm {
 
     /// The posterior of the latent values at rows, without the bias.
     pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
-        let alpha = &self.alpha;
-        Known { kernel: &self.kernel, x: self.x.view(), alpha, root: None, factor: &self.factor }.at(x, par)
+        self.known().at(x, par)
+    }
+
+    fn known(&self) -> Known<'_> {
+        let Self { kernel, x, alpha, factor, .. } = self;
+        Known { kernel, x: x.view(), alpha, root: None, factor }
     }
 
     /// (mean + bias)/√(1 + variance) of each row.

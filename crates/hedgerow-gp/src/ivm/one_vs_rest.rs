@@ -1,12 +1,13 @@
 //! The one-vs-rest classifier of a class: an active set, its sites, and the posterior at all training rows.
 
-use hedgerow_core::{Budget, Par, Result, Training};
+use hedgerow_core::{Budget, ClassId, Par, Result, Training};
 use ndarray::{Array1, Array2};
 
 use super::Ivm;
 use super::rows::TrainingRows;
 use super::search::{Pick, Search, State};
 use super::second::second_pass;
+use super::site::Site;
 use super::train::{SecondPass, bias_for, kernel_noise};
 use crate::kernel::Kernel;
 
@@ -80,6 +81,22 @@ impl OneVsRest {
     /// (mean + bias)/√(1 + variance) of a training row.
     pub(super) fn score(&self, row: usize) -> f64 {
         (f64::from(self.mean[row]) + self.bias) / libm::sqrt(1.0 + f64::from(self.variance[row]))
+    }
+
+    /// What the label of each training row is worth, in entropy. For an active row, with site precision β and posterior variance ζ, it is what removing its site
+    /// would give back, −½ log(1 − βζ); for any other row what its label would still take away, ΔH.
+    pub(super) fn ratings(&self, labels: &[ClassId]) -> Vec<f64> {
+        let gain = |(row, label): (usize, &ClassId)| {
+            let y = if label.index() == self.class { 1.0 } else { -1.0 };
+            let (mean, variance) = (f64::from(self.mean[row]), f64::from(self.variance[row]));
+            Site::new(y, mean, variance, self.bias).map_or(0.0, |site| site.entropy)
+        };
+        let mut ratings: Vec<f64> = labels.iter().enumerate().map(gain).collect();
+        for (&row, precision) in self.active.iter().zip(&self.precisions) {
+            let left = 1.0 - precision * f64::from(self.variance[row]);
+            ratings[row] = -0.5 * libm::log(left.clamp(1e-12, 1.0));
+        }
+        ratings
     }
 
     /// The share of rows outside the active set that it puts on the right side, its class and the others counting the same: chance is ½ however rare
@@ -175,4 +192,51 @@ pub(super) fn fold_scores(
         scores.column_mut(one.class).assign(&ivm.scores(x.view(), training.par)?);
     }
     Ok(scores)
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::Silent;
+    use hedgerow_core::testing::blobs;
+
+    use super::super::IvmOptions;
+    use super::*;
+    use crate::linalg::Cholesky;
+
+    /// Entropies of whole posteriors, from determinants: `½ log|Σ|` with `Σ⁻¹ = K⁻¹ + diag(precisions)`.
+    #[test]
+    fn ratings_are_differences_of_entropies() {
+        let data = blobs(40, 2, 3, 2);
+        let options = IvmOptions { n_active: 12, ..IvmOptions::default() };
+        let x = data.features.to_array(0..40);
+        let labels = data.labels.clone();
+        let rows = TrainingRows { x, squares: None, labels, n_classes: 3, options, noise: 0.05 };
+        let (par, kernel) = (Par::sequential(), [0.8, 3.0]);
+        let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+        let all: Vec<usize> = (0..40).collect();
+        let k = rows.kernel(kernel).matrix(rows.wide(&all).view(), &par);
+        let inverse = Cholesky::new(k, &par).unwrap().inverse(&par);
+        let entropy = |precisions: &[f64]| {
+            let mut of_posterior = inverse.clone();
+            of_posterior.diag_mut().iter_mut().zip(precisions).for_each(|(v, precision)| *v += precision);
+            -0.5 * Cholesky::new(of_posterior, &par).unwrap().log_det()
+        };
+        for one in rows.train_all(&[kernel; 3], &training).unwrap().into_iter().flatten() {
+            let mut precisions = vec![0.0; 40];
+            one.active.iter().zip(&one.precisions).for_each(|(&row, precision)| precisions[row] = *precision);
+            for (row, rating) in one.ratings(&rows.labels).into_iter().enumerate() {
+                let mut changed = precisions.clone();
+                let expected = if precisions[row] > 0.0 {
+                    changed[row] = 0.0;
+                    entropy(&changed) - entropy(&precisions)
+                } else {
+                    let y = if rows.labels[row].index() == one.class { 1.0 } else { -1.0 };
+                    let (mean, variance) = (f64::from(one.mean[row]), f64::from(one.variance[row]));
+                    changed[row] = Site::new(y, mean, variance, one.bias).unwrap().precision;
+                    entropy(&precisions) - entropy(&changed)
+                };
+                assert!((rating - expected).abs() < 1e-4, "{row}: {rating} {expected}");
+            }
+        }
+    }
 }

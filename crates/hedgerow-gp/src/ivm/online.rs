@@ -63,10 +63,10 @@ impl OnlineClassifier for IvmClassifier {
     fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
         let Some(retained) = &mut self.retained else { return Ok(()) };
         let most = self.params.pool_rows();
-        update.n_forgotten += retained.forget(most, self.params.seed);
         retained.count();
         retained.next_training = retained.n_seen + retained.pause();
         if !retained.has_two_classes() {
+            update.n_forgotten += retained.forget(&self.params, &retained.gains.clone());
             return Ok(());
         }
         let data = retained.dataset(schema)?;
@@ -79,12 +79,13 @@ impl OnlineClassifier for IvmClassifier {
             self.preparation = Preparation::until(&training.budget.stop, schema, &data.features);
             self.learnt = None;
         }
-        let gains = self.train(&data, training)?;
+        let (gains, ratings) = self.train(&data, training)?;
         if before.1.is_some() && training.budget.spent().is_some() {
             // Cut short: what was known before is better.
             (self.preparation, self.learnt) = (before.0, before.1);
             if let Some(retained) = &mut self.retained {
                 retained.tuned_at = before.2;
+                update.n_forgotten += retained.forget(&self.params, &retained.gains.clone());
             }
             return Ok(());
         }
@@ -93,6 +94,7 @@ impl OnlineClassifier for IvmClassifier {
         update.n_replaced += gains.iter().zip(&was_active).filter(|pair| is_new(*pair)).count();
         if let Some(retained) = &mut self.retained {
             retained.gains = gains;
+            update.n_forgotten += retained.forget(&self.params, &ratings);
         }
         Ok(())
     }
@@ -120,8 +122,8 @@ impl OnlineClassifier for IvmClassifier {
 }
 
 impl IvmClassifier {
-    /// Trains on rows, with the kernel that there is or the best that is found. Returns the information gain of each row.
-    fn train(&mut self, data: &Dataset, training: &Training<'_>) -> Result<Vec<f64>> {
+    /// Trains on rows, with the kernel that there is or the best that is found. Returns the information gain of each active row, and the rating of each row.
+    fn train(&mut self, data: &Dataset, training: &Training<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
         let before = self.learnt.as_ref();
         let known = Known {
             kernel: before.map(|learnt| learnt.kernel),
@@ -132,9 +134,9 @@ impl IvmClassifier {
         let mut run = IvmRun::on_prepared(data, params, self.preparation.clone(), known, lanes, training);
         drive(&mut run, training)?;
         let make = run.outcome().ok_or(Error::Interrupted)?;
-        let Outcome { learnt, gains, .. } = make(training)?;
+        let Outcome { learnt, gains, ratings, .. } = make(training)?;
         self.learnt = Some(learnt);
-        Ok(gains)
+        Ok((gains, ratings))
     }
 }
 

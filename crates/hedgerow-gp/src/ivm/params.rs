@@ -42,6 +42,10 @@ pub struct IvmParams {
     pub second_pass: SecondPass,
     /// Fit scores to all rows once the active ones are known.
     pub refit: bool,
+    /// Which rows a model that goes on learning forgets first: `inactive` draws them at random among those that are not active, then takes active ones by their
+    /// rating; `rating` takes the lowest rating of all. It is the entropy that an active row's removal would give back, or that the label of another row
+    /// would still take away.
+    pub forget: Forget,
     /// Rows that a model which goes on learning retains, its active rows among them; 0 for 20 times `n_active`, but 2,000 at least.
     pub max_rows: usize,
     /// Seed of all random choices: same seed, same data, same model.
@@ -74,6 +78,17 @@ pub enum Objective {
     Error,
 }
 
+/// Which rows are forgotten first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Forget {
+    /// Those that are not active, at random; then active ones by their rating.
+    #[default]
+    Inactive,
+    /// Those of the lowest rating.
+    Rating,
+}
+
 impl Default for IvmParams {
     fn default() -> Self {
         Self {
@@ -91,6 +106,7 @@ impl Default for IvmParams {
             balance: false,
             second_pass: SecondPass::None,
             refit: true,
+            forget: Forget::Inactive,
             max_rows: 0,
             seed: 0,
         }

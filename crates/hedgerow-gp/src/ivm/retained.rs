@@ -6,6 +6,8 @@ use hedgerow_core::{ClassId, Dataset, Features, Result, Rows, Schema};
 use ndarray::s;
 use serde::{Deserialize, Serialize};
 
+use super::{Forget, IvmParams};
+
 /// Rows between two trainings, at least and at most.
 const PAUSE: [u64; 2] = [16, 128];
 
@@ -44,7 +46,7 @@ impl RetainedRows {
     }
 
     /// Of rows that a model was fitted to.
-    pub(super) fn of(data: &Dataset, gains: Vec<f64>, most: usize, seed: u64) -> Self {
+    pub(super) fn of(data: &Dataset, gains: Vec<f64>) -> Self {
         let n = data.n_rows() as u64;
         let mut retained = Self {
             features: data.features.clone(),
@@ -56,7 +58,6 @@ impl RetainedRows {
             counts: Vec::new(),
         };
         retained.next_training = n + retained.pause();
-        retained.forget(most, seed);
         retained
     }
 
@@ -77,40 +78,26 @@ impl RetainedRows {
         self.n_seen += range.len() as u64;
     }
 
-    /// Forgets rows until there are no more than `most`; returns how many went. Rows that are not active go first, drawn at random from
-    /// the class that has most of them; then active ones, the lowest gain first, but the last two of a class only when nothing
-    /// else is left.
-    pub(super) fn forget(&mut self, most: usize, seed: u64) -> usize {
-        let excess = self.n_rows().saturating_sub(most);
+    /// Forgets rows until there are no more than the parameters allow, in the order that they prescribe, but the last two of a class only when
+    /// nothing else is left. Rows of equal rating go at random. Returns how many went.
+    pub(super) fn forget(&mut self, params: &IvmParams, ratings: &[f64]) -> usize {
+        let excess = self.n_rows().saturating_sub(params.pool_rows());
         if excess == 0 {
             return 0;
         }
-        let n_classes = self.labels.iter().map(|label| label.index() + 1).max().unwrap_or(0);
-        let mut rng = Rng::new(seed, Purpose::Sample, 4 + (self.n_seen << 3));
-        let mut idle: Vec<Vec<usize>> = vec![Vec::new(); n_classes];
-        let mut counts = vec![0_usize; n_classes];
-        for (row, label) in self.labels.iter().enumerate() {
-            counts[label.index()] += 1;
-            if self.gains[row] == 0.0 {
-                idle[label.index()].push(row);
-            }
-        }
-        idle.iter_mut().for_each(|rows| rng.shuffle(rows));
+        self.count();
+        let worth = |row: &usize| match params.forget {
+            Forget::Inactive if self.gains[*row] == 0.0 => f64::NEG_INFINITY,
+            _ => ratings[*row],
+        };
+        let mut order: Vec<usize> = (0..self.n_rows()).collect();
+        Rng::new(params.seed, Purpose::Sample, 4 + (self.n_seen << 3)).shuffle(&mut order);
+        order.sort_by(|a, b| worth(a).total_cmp(&worth(b)));
         let mut is_gone = vec![false; self.n_rows()];
         let mut n_gone = 0;
-        while n_gone < excess {
-            let class =
-                (0..n_classes).filter(|c| counts[*c] > 2).max_by_key(|c| (idle[*c].len(), n_classes - c));
-            let Some(row) = class.and_then(|class| idle[class].pop()) else { break };
-            counts[self.labels[row].index()] -= 1;
-            is_gone[row] = true;
-            n_gone += 1;
-        }
-        let mut active: Vec<usize> = (0..self.n_rows()).filter(|row| !is_gone[*row]).collect();
-        active.sort_by(|a, b| self.gains[*a].total_cmp(&self.gains[*b]).then(a.cmp(b)));
         for keeps_two in [true, false] {
-            for &row in &active {
-                let count = &mut counts[self.labels[row].index()];
+            for &row in &order {
+                let count = &mut self.counts[self.labels[row].index()];
                 if n_gone < excess && !is_gone[row] && (*count > 2 || !keeps_two) {
                     *count -= 1;
                     is_gone[row] = true;
@@ -174,21 +161,52 @@ mod tests {
 
     use super::*;
 
+    fn forget(retained: &mut RetainedRows, max_rows: usize, forget: Forget, ratings: &[f64]) -> usize {
+        retained.forget(&IvmParams { max_rows, forget, seed: 7, ..IvmParams::default() }, ratings)
+    }
+
     #[test]
-    fn rows_with_little_gain_go_first_and_no_class_is_forgotten() {
+    fn rows_with_low_ratings_go_first_and_no_class_is_forgotten() {
         let mut data = blobs(300, 2, 3, 1);
         data.labels.iter_mut().enumerate().for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
-        let gains = (0..300).map(|i| if i < 40 { 1.0 + i as f64 } else { 0.0 }).collect();
-        let retained = RetainedRows::of(&data, gains, 100, 7);
-        assert_eq!(retained.n_rows(), 100);
-        assert_eq!(retained.gains.iter().filter(|r| **r > 0.0).count(), 40, "active rows stay");
+        // What a row counts is kept as its gain, to be found again.
+        let ratings: Vec<f64> = (0..300).map(|i| f64::from(i * 7 % 300)).collect();
+        let mut retained = RetainedRows::of(&data, ratings.clone());
+        assert_eq!(forget(&mut retained, 100, Forget::Rating, &ratings), 200);
         let rare = |m: &RetainedRows| m.labels.iter().filter(|l| l.0 == 1).count();
-        assert_eq!(rare(&retained), 6, "the class with most rows loses them");
-        let mut small = retained.clone();
-        assert_eq!(small.forget(5, 7), 95);
-        assert_eq!((small.n_rows(), rare(&small)), (5, 2));
-        let best: f64 = small.gains.iter().copied().fold(0.0, f64::max);
-        assert_eq!(best, 40.0, "of active rows those with the lowest gain go first");
-        assert_eq!(small.forget(1, 7), 4);
+        let lowest = retained.gains.iter().copied().fold(f64::INFINITY, f64::min);
+        assert_eq!((retained.n_rows(), lowest), (100, 200.0));
+        let ratings = retained.gains.clone();
+        assert_eq!(forget(&mut retained, 5, Forget::Rating, &ratings), 95);
+        assert_eq!((retained.n_rows(), rare(&retained)), (5, 2));
+        let best: f64 = retained.gains.iter().copied().fold(0.0, f64::max);
+        assert_eq!(best, 299.0);
+        let ratings = retained.gains.clone();
+        assert_eq!(forget(&mut retained, 1, Forget::Rating, &ratings), 4);
+    }
+
+    #[test]
+    fn active_rows_stay_while_there_are_others() {
+        let data = blobs(300, 2, 3, 1);
+        let gains: Vec<f64> = (0..300).map(|i| f64::from(if i % 3 == 0 { i + 1 } else { 0 })).collect();
+        let ratings: Vec<f64> = (0..300).map(|i| f64::from(1 + (i * 7) % 300)).collect();
+        let mut retained = RetainedRows::of(&data, gains.clone());
+        assert_eq!(forget(&mut retained, 180, Forget::Inactive, &ratings), 120);
+        let is_active = |gain: &&f64| **gain > 0.0;
+        assert_eq!(retained.gains.iter().filter(is_active).count(), 100);
+        // Of the others none is preferred.
+        let first = data.features.to_array(0..150);
+        let kept = retained.features.to_array(0..180);
+        let is_early =
+            |row: &ndarray::ArrayView1<'_, f32>| first.rows().into_iter().any(|other| other == *row);
+        let n_early = kept.rows().into_iter().filter(is_early).count() - 50;
+        assert!((25..=55).contains(&n_early), "{n_early} of 80");
+        // Then active ones go by their ratings; classes have two rows at least.
+        let mut few = RetainedRows::of(&data, gains.clone());
+        forget(&mut few, 30, Forget::Inactive, &ratings);
+        let mut best: Vec<usize> = (0..300).filter(|row| gains[*row] > 0.0).collect();
+        best.sort_by(|a, b| ratings[*b].total_cmp(&ratings[*a]));
+        let n_kept = best[..24].iter().filter(|row| few.gains.contains(&gains[**row])).count();
+        assert_eq!(n_kept, 24);
     }
 }

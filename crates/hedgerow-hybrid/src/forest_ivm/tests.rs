@@ -113,6 +113,28 @@ fn batches_and_threads_change_nothing_while_it_learns() {
 }
 
 #[test]
+fn an_ivm_begins_when_the_forest_has_predicted_its_class_often_enough() {
+    let data = stripes(500, 4);
+    let route = |min_rows| ForestIvmParams { min_rows, combine: Combine::Route, ..small() };
+    let (min_rows, mut n_begun) = (80, 0);
+    let mut model = new(&data, route(min_rows));
+    for first in (0..500).step_by(20) {
+        learn(&mut model, &data.select(&(first..first + 20).collect::<Vec<_>>()), 20, 1);
+        for assigned in &model.ivms[n_begun..] {
+            let validation = &model.online.as_ref().unwrap().validation;
+            let is_own = |row: &&validation::ForestAndIvm| largest(&row.forest) == assigned.class;
+            let n = validation.iter().filter(is_own).count();
+            assert!(n >= min_rows, "an IVM after {n} rows");
+        }
+        n_begun = model.ivms.len();
+    }
+    assert!(n_begun > 0);
+    let mut never = new(&data, route(501));
+    learn(&mut never, &data, 500, 1);
+    assert_eq!(never.n_ivms(), [0, 0]);
+}
+
+#[test]
 fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let all = stripes(700, 5);
     let mut schema = all.schema.clone();

@@ -290,8 +290,9 @@ impl TrainingRun for IvmRun {
         let make = self.outcome()?;
         let (data, params, preparation) = (self.data.clone(), self.params.clone(), self.preparation.clone());
         Some(ModelTask::new(move |training| {
-            let Outcome { learnt, gains, validation } = make(training)?;
-            let retained = RetainedRows::of(&data, gains, params.pool_rows(), params.seed);
+            let Outcome { learnt, gains, ratings, validation } = make(training)?;
+            let mut retained = RetainedRows::of(&data, gains);
+            retained.forget(&params, &ratings);
             let model = IvmClassifier {
                 n_classes: data.schema.n_classes(),
                 preparation,

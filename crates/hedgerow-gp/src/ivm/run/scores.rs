@@ -141,9 +141,10 @@ impl IvmRun {
             };
             let mut made = Learnt::assemble(&rows, kernel, &class_kernels, &found, scores, &open)?;
             if let Some(origin) = origin {
-                let mut gains = vec![0.0; n];
-                origin.iter().zip(&made.gains).for_each(|(&row, gain)| gains[row] = *gain);
-                made.gains = gains;
+                for values in [&mut made.gains, &mut made.ratings] {
+                    let of_some = std::mem::replace(values, vec![0.0; n]);
+                    origin.iter().zip(of_some).for_each(|(&row, value)| values[row] = value);
+                }
                 made.validation.rows.iter_mut().for_each(|row| *row = origin[*row]);
             }
             Ok(made)
