@@ -4,6 +4,7 @@ use hedgerow_core::saved::{Saved, require, require_rules, require_sizes};
 use hedgerow_core::{Result, Schema};
 
 use super::LeafGp;
+use crate::blend::Blend;
 use crate::blend_report::BlendReport;
 
 impl Saved for LeafGp {
@@ -24,7 +25,7 @@ impl Saved for LeafGp {
             self.calibration.as_ref().is_none_or(|c| c.is_valid() && c.curves.len() <= n_classes);
         require(calibrates, || "impossible curves")?;
         let reports = self.report == BlendReport::default() || self.report.fits(n_classes);
-        let blends = self.blend.is_none_or(|blend| blend.is_valid());
+        let blends = self.blend.is_none_or(Blend::is_valid);
         require(reports && blends, || "the report of leaf GPs does not fit")?;
         let fits = self.online.as_ref().is_none_or(|online| online.fits(n, n_classes));
         require(fits, || "the predictions of the newest rows do not fit the rest")?;
@@ -44,7 +45,6 @@ mod tests {
     use hedgerow_core::{Budget, Par, Params as _, Rows, Silent, Training};
 
     use super::*;
-    use crate::blend::Blend;
     use crate::leaf_gp::LeafGpParams;
 
     #[test]
