@@ -25,7 +25,7 @@ pub struct Forest {
     pub(crate) params: ForestParams,
     pub(crate) n_features: usize,
     pub(crate) n_classes: usize,
-    #[serde(with = "crate::tree::columns")]
+    #[serde(with = "saved::columns")]
     pub(crate) trees: Vec<Tree>,
     /// How much the vote of a leaf counts.
     pub(crate) leaf_weight: LeafWeight,

@@ -183,7 +183,8 @@ impl Serialize for Features {
 
 impl<'de> Deserialize<'de> for Features {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (number, array) = saved::take(deserializer)?;
+        let number = usize::deserialize(deserializer)?;
+        let array = saved::take::<D::Error>(number)?;
         match (array.shape.as_slice(), array.values) {
             (&[_, n_features], Values::U8(values)) => Ok(Self::Bytes { values: values.into(), n_features }),
             (&[_, n_features], Values::F32(values)) => Ok(Self::Floats { values: values.into(), n_features }),

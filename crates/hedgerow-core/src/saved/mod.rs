@@ -1,6 +1,6 @@
 //! Models as text and arrays, which is what a model file holds.
 //!
-//! A model is serialized by serde into JSON. Fields marked with [`array`], [`optional`] or [`lists`] go into arrays of numbers and leave
+//! A model is serialized by serde into JSON. Fields marked with [`array`], [`optional`] or [`columns`] go into arrays of numbers and leave
 //! only the number of the array in the text, so that their values come back to the last bit. Whatever follows from other fields is skipped;
 //! after reading, [`Saved::complete`] checks everything and makes it again.
 //!
@@ -10,7 +10,7 @@
 //!
 //! Fields must not be flattened into others (`serde(flatten)`): serde would keep them back instead of writing them.
 
-mod columns;
+mod arrays;
 mod number;
 mod scope;
 
@@ -21,7 +21,9 @@ use std::rc::Rc;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-pub use columns::{Array, Lists, array, column, lists, lists_of, optional};
+pub use arrays::{
+    Array, Columnar, Lists, Numbers, Parts, array, column, columns, lists_of, optional, parts_of,
+};
 pub use number::{Dtype, Number, Raw, StoredArray, Values};
 pub(crate) use scope::{put, take};
 

@@ -5,9 +5,8 @@ use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
 
-use serde::de::Error as _;
 use serde::ser::{Error as _, SerializeSeq as _};
-use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+use serde::{Serialize as _, Serializer};
 
 use super::ArrayInfo;
 use super::number::{Number, Raw, StoredArray};
@@ -132,16 +131,14 @@ pub(crate) fn put<N: Number, S: Serializer>(
     pieces.end()
 }
 
-/// The array whose number stands in the text. Each can be taken once, so that a file cannot stand for more than its length.
-pub(crate) fn take<'de, D: Deserializer<'de>>(deserializer: D) -> Result<(usize, StoredArray), D::Error> {
-    let number = usize::deserialize(deserializer)?;
+/// The array of a number in the text. Each can be taken once, so that a file cannot stand for more than its length.
+pub(crate) fn take<E: serde::de::Error>(number: usize) -> Result<StoredArray, E> {
     let array = CURRENT.with_borrow_mut(|scope| match scope {
         Some(Scope::Reading(arrays)) => Some(arrays.get_mut(number).and_then(Option::take)),
         _ => None,
     });
-    let array = array.ok_or_else(|| D::Error::custom(OUTSIDE))?;
-    let array = array.ok_or_else(|| D::Error::custom(format!("array {number} is missing or used twice")))?;
-    Ok((number, array))
+    let array = array.ok_or_else(|| E::custom(OUTSIDE))?;
+    array.ok_or_else(|| E::custom(format!("array {number} is missing or used twice")))
 }
 
 pub(super) fn once<T: 'static>(make: impl FnOnce() -> T) -> Rc<T> {

@@ -26,7 +26,7 @@ struct Toy {
     weights: Option<Vec<f32>>,
     #[serde(with = "optional")]
     nothing: Option<Vec<f32>>,
-    #[serde(with = "lists")]
+    #[serde(with = "columns")]
     lists: Vec<Vec<u16>>,
     features: Vec<Features>,
     inner: Option<Box<Toy>>,

@@ -72,9 +72,9 @@ pub struct OnlineForest {
     /// For each tree its lists; no trees where the lists have not been made yet.
     #[serde(skip)]
     live: Vec<LiveTree>,
-    #[serde(with = "saved::records")]
+    #[serde(with = "file::columns")]
     records: Vec<Record>,
-    #[serde(with = "saved::births")]
+    #[serde(with = "file::columns")]
     births: Vec<Birth>,
     /// Whether the leaves of the trees count exactly the rows of the pool.
     is_settled: bool,

@@ -8,6 +8,7 @@ use hedgerow_core::{ClassId, Dataset, Error, ModelProblem, Result, Schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::turned::Turned;
+use super::window::{Record, WORDS};
 use super::{Birth, OnlineForest};
 use crate::leaf_weight::LeafWeight;
 
@@ -129,62 +130,30 @@ impl PartialEq for OnlineForest {
     }
 }
 
-/// Records as an array of bits, predicted rows before rows predicted right.
-pub(super) mod records {
-    use hedgerow_core::saved::{array, column};
-    use serde::de::Error as _;
-    use serde::{Deserializer, Serialize as _, Serializer};
-
-    use crate::online::window::{Record, WORDS};
-
-    pub(in crate::online) fn serialize<S: Serializer>(
-        records: &[Record],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        column(|| records.iter().flat_map(|record| record.predicted.into_iter().chain(record.right)))
-            .serialize(serializer)
+hedgerow_core::columns! {
+    RecordColumns of Record {
+        all words: u64 = |record| record.predicted.into_iter().chain(record.right),
     }
-
-    pub(in crate::online) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Record>, D::Error> {
-        let words: Vec<u64> = array::deserialize(deserializer)?;
+    |columns: RecordColumns| {
         let record = |words: &[u64; 2 * WORDS]| Record {
             predicted: std::array::from_fn(|i| words[i]),
             right: std::array::from_fn(|i| words[i + WORDS]),
         };
-        match words.as_chunks() {
-            (whole, []) => Ok(whole.iter().map(record).collect()),
-            _ => Err(D::Error::custom("a record is cut off")),
-        }
+        let (whole, rest) = columns.words.0.as_chunks();
+        rest.is_empty().then(|| whole.iter().map(record).collect())
     }
 }
 
-/// How trees began, as an array of three numbers each.
-pub(super) mod births {
-    use hedgerow_core::saved::{array, column};
-    use serde::de::Error as _;
-    use serde::{Deserializer, Serialize as _, Serializer};
-
-    use super::Birth;
-
-    pub(in crate::online) fn serialize<S: Serializer>(
-        births: &[Birth],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let numbers = |birth: &Birth| [birth.serial, birth.n_rows, u64::from(birth.is_tolerant)];
-        column(|| births.iter().flat_map(numbers)).serialize(serializer)
+hedgerow_core::columns! {
+    BirthColumns of Birth {
+        each serials: u64 = |birth| birth.serial,
+        each n_rows: u64 = |birth| birth.n_rows,
+        each are_tolerant: bool = |birth| birth.is_tolerant,
     }
-
-    pub(in crate::online) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Birth>, D::Error> {
-        let numbers: Vec<u64> = array::deserialize(deserializer)?;
-        let birth =
-            |&[serial, n_rows, tolerant]: &[u64; 3]| Birth { serial, n_rows, is_tolerant: tolerant == 1 };
-        match numbers.as_chunks() {
-            (whole, []) => Ok(whole.iter().map(birth).collect()),
-            _ => Err(D::Error::custom("the beginning of a tree is cut off")),
-        }
+    |BirthColumns { serials, n_rows, are_tolerant }| {
+        let numbers = serials.0.iter().zip(&n_rows.0).zip(&are_tolerant.0);
+        let birth = |((&serial, &n_rows), &is_tolerant)| Birth { serial, n_rows, is_tolerant };
+        let n = serials.0.len();
+        ([n_rows.0.len(), are_tolerant.0.len()] == [n, n]).then(|| numbers.map(birth).collect())
     }
 }

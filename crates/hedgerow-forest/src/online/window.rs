@@ -72,7 +72,7 @@ pub(super) fn add_row(mask: &mut Mask, age: u64) {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub(super) struct Window {
     /// For each of the newest rows, in a ring: shares summed over trees, for each leaf weight one number a class.
-    #[serde(with = "saved::lists")]
+    #[serde(with = "saved::columns")]
     pub(super) shares: Vec<Vec<f32>>,
     #[serde(with = "saved::array")]
     pub(super) labels: Vec<u16>,

@@ -1,78 +1,35 @@
-//! Trees as arrays: those of all trees one after the other, so that a forest of many trees is few arrays.
-
-use hedgerow_core::saved::{Lists, column, lists_of};
-use serde::ser::SerializeStruct as _;
-use serde::{Deserialize, Deserializer, Serializer};
+//! Trees as columns: those of all trees one after the other, so that a forest of many trees is few arrays.
 
 use super::{LeafEntry, Link, Split, Tree};
 
-/// Keeps trees as arrays: `#[serde(with = "hedgerow_forest::tree::columns")]`. They have to be checked after reading ([`Tree::check`]).
-pub fn serialize<S: Serializer>(trees: &[Tree], serializer: S) -> Result<S::Ok, S::Error> {
-    serialize_all(|| trees.iter(), serializer)
+hedgerow_core::columns! {
+    TreeColumns of Tree {
+        each roots: u32 = |tree| tree.root.bits(),
+        lists thresholds: f32 = |tree| tree.splits.iter().map(|split| split.threshold),
+        all features: u16 = |tree| tree.splits.iter().map(|split| split.feature),
+        all flags: u8 = |tree| tree.splits.iter().map(|split| split.flags as u8),
+        all yes: u32 = |tree| tree.splits.iter().map(|split| split.links[0].bits()),
+        all no: u32 = |tree| tree.splits.iter().map(|split| split.links[1].bits()),
+        lists leaf_classes: u32 = |tree| tree.leaves.iter().map(|entry| entry.class),
+        all leaf_weights: f32 = |tree| tree.leaves.iter().map(|entry| entry.weight),
+        lists sets: u32 = |tree| tree.sets.iter().copied(),
+    }
+    TreeColumns::trees
 }
 
-/// The same for trees that are parts of something else.
-pub fn serialize_all<'a, I: Iterator<Item = &'a Tree>, S: Serializer>(
-    trees: impl Fn() -> I,
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
-    let splits = || trees().flat_map(|tree| &tree.splits);
-    let leaves = || trees().flat_map(|tree| &tree.leaves);
-    let mut out = serializer.serialize_struct("Trees", 9)?;
-    out.serialize_field("roots", &column(|| trees().map(|tree| tree.root.bits())))?;
-    let thresholds = || trees().map(|tree| tree.splits.iter().map(|split| split.threshold));
-    out.serialize_field("thresholds", &lists_of(thresholds))?;
-    out.serialize_field("features", &column(|| splits().map(|split| split.feature)))?;
-    out.serialize_field("flags", &column(|| splits().map(|split| split.flags as u8)))?;
-    out.serialize_field("yes", &column(|| splits().map(|split| split.links[0].bits())))?;
-    out.serialize_field("no", &column(|| splits().map(|split| split.links[1].bits())))?;
-    let classes = || trees().map(|tree| tree.leaves.iter().map(|entry| entry.class));
-    out.serialize_field("leaf_classes", &lists_of(classes))?;
-    out.serialize_field("leaf_weights", &column(|| leaves().map(|entry| entry.weight)))?;
-    out.serialize_field("sets", &lists_of(|| trees().map(|tree| tree.sets.iter().copied())))?;
-    out.end()
-}
-
-/// Reads trees.
-pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Tree>, D::Error> {
-    Columns::deserialize(deserializer)?.trees().map_err(serde::de::Error::custom)
-}
-
-/// What is written, as it is read.
-#[derive(Deserialize)]
-struct Columns {
-    #[serde(with = "hedgerow_core::saved::array")]
-    roots: Vec<u32>,
-    thresholds: Lists<f32>,
-    #[serde(with = "hedgerow_core::saved::array")]
-    features: Vec<u16>,
-    #[serde(with = "hedgerow_core::saved::array")]
-    flags: Vec<u8>,
-    #[serde(with = "hedgerow_core::saved::array")]
-    yes: Vec<u32>,
-    #[serde(with = "hedgerow_core::saved::array")]
-    no: Vec<u32>,
-    leaf_classes: Lists<u32>,
-    #[serde(with = "hedgerow_core::saved::array")]
-    leaf_weights: Vec<f32>,
-    sets: Lists<u32>,
-}
-
-impl Columns {
-    fn trees(self) -> Result<Vec<Tree>, String> {
-        let n_trees = self.roots.len();
+impl TreeColumns {
+    /// The trees, which have yet to be checked.
+    fn trees(self) -> Option<Vec<Tree>> {
         let n_lists = [self.thresholds.n_lists(), self.leaf_classes.n_lists(), self.sets.n_lists()];
-        let n_splits = self.thresholds.values().len();
-        let lengths = [self.features.len(), self.flags.len(), self.yes.len(), self.no.len()];
-        let n_leaves = self.leaf_classes.values().len();
-        if n_lists != [n_trees; 3] || lengths != [n_splits; 4] || self.leaf_weights.len() != n_leaves {
-            return Err(format!("{n_trees} trees of {n_splits} splits and {n_leaves} leaves do not fit"));
-        }
-        let mut links = self.yes.iter().zip(&self.no).map(|(&yes, &no)| [yes, no].map(Link::from_bits));
-        let mut asked = self.features.iter().zip(&self.flags);
-        let mut weights = self.leaf_weights.iter();
+        let lengths = [self.features.0.len(), self.flags.0.len(), self.yes.0.len(), self.no.0.len()];
+        let fits = n_lists == [self.roots.0.len(); 3]
+            && lengths == [self.thresholds.values().len(); 4]
+            && self.leaf_weights.0.len() == self.leaf_classes.values().len();
+        let mut links = self.yes.0.iter().zip(&self.no.0).map(|(&yes, &no)| [yes, no].map(Link::from_bits));
+        let mut asked = self.features.0.iter().zip(&self.flags.0);
+        let mut weights = self.leaf_weights.0.iter();
         let lists = self.thresholds.iter().zip(self.leaf_classes.iter()).zip(self.sets.iter());
-        let tree = |(&root, ((thresholds, classes), sets)): (&u32, ((&[f32], &[u32]), &[u32]))| Tree {
+        let trees = self.roots.0.iter().zip(lists).map(|(&root, ((thresholds, classes), sets))| Tree {
             root: Link::from_bits(root),
             splits: (thresholds.iter().zip(&mut links).zip(&mut asked))
                 .map(|((&threshold, links), (&feature, &flags))| {
@@ -83,7 +40,7 @@ impl Columns {
                 .map(|(&class, &weight)| LeafEntry { class, weight })
                 .collect(),
             sets: sets.to_vec(),
-        };
-        Ok(self.roots.iter().zip(lists).map(tree).collect())
+        });
+        fits.then(|| trees.collect())
     }
 }

@@ -8,7 +8,7 @@
 //! The larger child of a split is stored right behind it. Following the crowd therefore walks forward through memory, and
 //! a path leaves that line at most log2(n) times.
 
-pub mod columns;
+mod columns;
 mod leaf;
 mod link;
 mod split;

@@ -27,7 +27,7 @@ pub(super) struct OnlineState {
     /// The number of rows learnt at which the blends are fitted next.
     pub(super) next_at: u64,
     /// The newest rows with their prequential predictions, the oldest first.
-    #[serde(with = "super::saved::predictions")]
+    #[serde(with = "hedgerow_core::saved::columns")]
     pub(super) validation: Vec<ForestAndIvm>,
 }
 

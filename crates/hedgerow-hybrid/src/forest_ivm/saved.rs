@@ -1,9 +1,10 @@
 //! A forest with IVMs that was read.
 
 use hedgerow_core::saved::{Saved, require, require_rules, require_sizes};
-use hedgerow_core::{OnlineClassifier as _, Result, Schema};
+use hedgerow_core::{ClassId, OnlineClassifier as _, Result, Schema};
 
 use super::ForestIvm;
+use super::validation::ForestAndIvm;
 
 impl Saved for ForestIvm {
     fn complete(&mut self, schema: &Schema) -> Result<()> {
@@ -27,49 +28,19 @@ impl Saved for ForestIvm {
     }
 }
 
-/// Keeps out-of-sample predictions as arrays.
-pub(super) mod predictions {
-    use hedgerow_core::ClassId;
-    use hedgerow_core::saved::{Lists, array, column, lists_of};
-    use serde::de::Error as _;
-    use serde::ser::SerializeStruct as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    use crate::forest_ivm::validation::ForestAndIvm;
-
-    #[derive(Deserialize)]
-    struct Columns {
-        forest: Lists<f64>,
-        gp: Lists<f64>,
-        #[serde(with = "array")]
-        classes: Vec<ClassId>,
+hedgerow_core::columns! {
+    PredictionColumns of ForestAndIvm {
+        lists forest: f64 = |row| row.forest.iter().copied(),
+        lists gp: f64 = |row| row.gp.iter().copied(),
+        each classes: ClassId = |row| row.class,
     }
-
-    pub(in crate::forest_ivm) fn serialize<S: Serializer>(
-        rows: &[ForestAndIvm],
-        serializer: S,
-    ) -> Result<S::Ok, S::Error> {
-        let mut out = serializer.serialize_struct("Predictions", 3)?;
-        let forest = || rows.iter().map(|row| row.forest.iter().copied());
-        out.serialize_field("forest", &lists_of(forest))?;
-        out.serialize_field("gp", &lists_of(|| rows.iter().map(|row| row.gp.iter().copied())))?;
-        out.serialize_field("classes", &column(|| rows.iter().map(|row| row.class)))?;
-        out.end()
-    }
-
-    pub(in crate::forest_ivm) fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<ForestAndIvm>, D::Error> {
-        let Columns { forest, gp, classes } = Columns::deserialize(deserializer)?;
-        if [forest.n_lists(), gp.n_lists()] != [classes.len(); 2] {
-            return Err(D::Error::custom("predictions of forest and IVMs do not fit each other"));
-        }
-        let rows = forest.iter().zip(gp.iter()).zip(classes);
-        let row = |((forest, gp), class): ((&[f64], &[f64]), ClassId)| ForestAndIvm {
+    |PredictionColumns { forest, gp, classes }| {
+        let row = |((forest, gp), class): ((&[f64], &[f64]), &ClassId)| ForestAndIvm {
             forest: forest.to_vec(),
             gp: gp.to_vec(),
-            class,
+            class: *class,
         };
-        Ok(rows.map(row).collect())
+        let fits = [forest.n_lists(), gp.n_lists()] == [classes.0.len(); 2];
+        fits.then(|| forest.iter().zip(gp.iter()).zip(&classes.0).map(row).collect())
     }
 }

@@ -5,7 +5,7 @@
 //! how many rows were seen. Whenever twice as many rows have been seen, noise variance, calibration and blend are chosen anew; in between,
 //! prequential scores calibrate.
 
-use hedgerow_core::saved::{array, lists};
+use hedgerow_core::saved::{array, columns};
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::text::count;
 use hedgerow_core::{
@@ -44,7 +44,7 @@ pub(super) struct OnlineState {
     #[serde(with = "array")]
     pub(super) weights: Vec<f32>,
     /// Prequential scores of the newest rows, and their classes.
-    #[serde(with = "lists")]
+    #[serde(with = "columns")]
     pub(super) scores: Vec<Vec<f64>>,
     #[serde(with = "array")]
     pub(super) classes: Vec<ClassId>,

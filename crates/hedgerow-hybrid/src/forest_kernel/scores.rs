@@ -6,7 +6,7 @@
 //! score(x) = Σ_t g_t(leaf_t(x)),    g_t(l) = 1/T Σ_{j in leaf l of tree t} α_j
 //! ```
 
-use hedgerow_core::saved::{lists, require};
+use hedgerow_core::saved::{columns, require};
 use hedgerow_core::{Error, Par, Result};
 use hedgerow_forest::Forest;
 use hedgerow_forest::tree::Tree;
@@ -26,10 +26,10 @@ pub(super) struct LeafScores {
     /// Active rows.
     pub(super) n_rows: usize,
     /// For each tree, its leaves, as keys that rise.
-    #[serde(with = "lists")]
+    #[serde(with = "columns")]
     pub(super) keys: Vec<Vec<u32>>,
     /// For each tree, leaf after leaf, a score a class.
-    #[serde(with = "lists")]
+    #[serde(with = "columns")]
     pub(super) values: Vec<Vec<f32>>,
     /// For each tree, where the scores of a leaf begin, by its key.
     #[serde(skip)]

@@ -60,7 +60,7 @@ pub struct LeafGp {
     #[serde(skip)]
     x: ArcArray2<f32>,
     trees: Trees,
-    #[serde(with = "columns::leaves")]
+    #[serde(with = "hedgerow_core::saved::columns")]
     leaves: Vec<Leaf>,
     /// None before there was anything to calibrate by.
     calibration: Option<Calibration>,

@@ -4,7 +4,7 @@
 //! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, a whole training run prepares columns, grows trees and
 //! searches for a kernel anew. Prequential predictions calibrate those that follow.
 
-use hedgerow_core::saved::{array, lists};
+use hedgerow_core::saved::{array, columns};
 use hedgerow_core::text::{count, significant};
 use hedgerow_core::{
     ClassId, Dataset, Error, OnlineClassifier, OutOfSample, Result, Rows, Schema, Source, Summary, Training,
@@ -42,9 +42,9 @@ pub(super) struct OnlineState {
     /// Rows there were when leaves were last trained.
     pub(super) n_known: usize,
     /// Prequential scores and class frequencies of the newest rows, and their classes.
-    #[serde(with = "lists")]
+    #[serde(with = "columns")]
     pub(super) scores: Vec<Vec<f64>>,
-    #[serde(with = "lists")]
+    #[serde(with = "columns")]
     pub(super) frequencies: Vec<Vec<f64>>,
     #[serde(with = "array")]
     pub(super) classes: Vec<ClassId>,

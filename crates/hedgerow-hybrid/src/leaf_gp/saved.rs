@@ -4,7 +4,7 @@ use hedgerow_core::saved::{Saved, require, require_rules, require_sizes};
 use hedgerow_core::{Result, Schema};
 
 use super::LeafGp;
-use hedgerow_core::BlendReport;
+use hedgerow_core::{Blend, BlendReport};
 
 impl Saved for LeafGp {
     fn complete(&mut self, schema: &Schema) -> Result<()> {
@@ -24,7 +24,7 @@ impl Saved for LeafGp {
             self.calibration.as_ref().is_none_or(|c| c.is_valid() && c.curves.len() <= n_classes);
         require(calibrates, || "impossible curves")?;
         let reports = self.report == BlendReport::default() || self.report.fits(n_classes);
-        let blends = self.blend.is_none_or(|blend| blend.is_valid());
+        let blends = self.blend.is_none_or(Blend::is_valid);
         require(reports && blends, || "the report of leaf GPs does not fit")?;
         let fits = self.online.as_ref().is_none_or(|online| online.fits(n, n_classes));
         require(fits, || "the predictions of the newest rows do not fit the rest")?;

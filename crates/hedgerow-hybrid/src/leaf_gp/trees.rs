@@ -4,7 +4,7 @@
 //! piece is a [`Subtree`], and a walk goes from subtree to subtree until it ends at a leaf.
 
 use hedgerow_core::Result;
-use hedgerow_core::saved::{array, require};
+use hedgerow_core::saved::{array, columns, require};
 use hedgerow_forest::tree::Tree;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +31,7 @@ pub(super) struct Subtree {
 /// All trees.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct Trees {
-    #[serde(with = "super::columns::subtrees")]
+    #[serde(with = "columns")]
     pub(super) subtrees: Vec<Subtree>,
     /// The first subtree of each tree.
     #[serde(with = "array")]
