@@ -250,7 +250,7 @@ mod tests {
 
     /// Reference values: one row of class 0.
     #[test]
-    fn one_row_as_in_the_spec() {
+    fn one_row_gives_the_reference_values() {
         let par = Par::sequential();
         let signal = 40.0;
         let wanted: f64 = 0.920_23;
