@@ -259,9 +259,9 @@ mod tests {
     use super::*;
     use crate::binary::Ep;
 
-    /// Spec 004, section 9: one row of class 0.
+    /// Reference values: one row of class 0.
     #[test]
-    fn one_row_as_in_the_spec() {
+    fn one_row_gives_the_reference_values() {
         let par = Par::sequential();
         let signal = 40.0;
         let wanted: f64 = 0.920_23;
@@ -291,7 +291,7 @@ mod tests {
 
     /// Equation 7.15 against the short form of it.
     #[test]
-    fn the_precision_of_the_spec_is_the_inverse_of_the_sum() {
+    fn the_precision_in_closed_form_is_the_inverse_of_the_sum() {
         let par = Par::sequential();
         let x = array![[0.0], [0.7], [1.9], [2.4]];
         let (c, k0) = (Kernel::matern(1.5, 1.0).scaled(1.7).matrix(x.view(), &par), 0.5876);

@@ -159,9 +159,9 @@ mod tests {
         (x, classes)
     }
 
-    /// Spec 004, section 9.
+    /// Reference values.
     #[test]
-    fn the_shortcut_of_the_spec() {
+    fn the_shortcut_gives_the_reference_values() {
         let mut row = [0.1, 0.9];
         to_simplex(&mut row, JEFFREYS_RATIO);
         assert!((row[1] - 0.706_592_11).abs() < 1e-8, "{}", row[1]);

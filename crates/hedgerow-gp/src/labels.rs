@@ -132,9 +132,9 @@ mod tests {
     use super::*;
     use crate::regression::GpRegression;
 
-    /// Spec 003, section 10.
+    /// Reference values.
     #[test]
-    fn the_four_rows_of_the_spec() {
+    fn four_rows_give_the_reference_values() {
         let par = Par::sequential();
         let x = array![[0.0], [1.0], [2.0], [3.0]];
         let y = array![[1.0], [1.0], [-1.0], [-1.0]];

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_three_points_of_the_spec() {
+    fn three_points_give_the_reference_values() {
         let ((x, y), par) = (three(), Par::sequential());
         let gp = GpRegression::fit(kernel(1.0, 1.0, 0.01), 0.0, x.view(), y.view(), &par).unwrap();
         for (got, expected) in gp.alpha.iter().zip([-0.193_745, 1.153_405, -0.350_440]) {

@@ -16,9 +16,9 @@ fn circle(n: usize) -> (Array2<f64>, Vec<f64>) {
     (x, y)
 }
 
-/// Spec 000, section 13.
+/// Reference values.
 #[test]
-fn ep_on_the_four_rows_of_the_spec() {
+fn ep_on_four_rows_gives_the_reference_values() {
     let x = array![[0.0], [1.0], [2.0], [3.0]];
     let kernel = Kernel::rbf(1.0) + Kernel::white(1e-6);
     let ep = Ep::fit(kernel, x.view(), &[1.0, 1.0, -1.0, -1.0], &Par::sequential()).unwrap();

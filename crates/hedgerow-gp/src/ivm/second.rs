@@ -77,7 +77,7 @@ mod tests {
 
     /// Reference sites, in the order in which they joined.
     #[test]
-    fn the_filter_gives_the_sites_of_the_spec() {
+    fn the_filter_gives_the_reference_sites() {
         let (k, y) = four();
         let start = (Array1::ones(4), Array1::ones(4));
         let (means, precisions) = filtered(&k, &y, 0.0, &[0, 2, 1], (&start.0, &start.1));

@@ -45,7 +45,7 @@ mod tests {
 
     /// Reference values, for slope 1.
     #[test]
-    fn the_table_of_the_spec() {
+    fn sites_are_those_of_the_reference_table() {
         let table = [
             ([1.0, 0.0, 1.0, 0.0], [0.564_190, FRAC_1_PI, 0.191_590, 1.772_454, 0.466_942, -LN_2]),
             (

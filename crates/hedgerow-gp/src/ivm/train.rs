@@ -229,9 +229,9 @@ mod tests {
         train(kernel, x.view(), y, &options, &Par::new(2).unwrap(), &Budget::open()).unwrap()
     }
 
-    /// Spec 000, section 13: as many rows of either class, so the bias is 0.
+    /// Reference values: as many rows of either class, so the bias is 0.
     #[test]
-    fn the_small_machine_of_the_spec() {
+    fn a_small_ivm_gives_the_reference_values() {
         let (x, y, kernel) = four();
         let small = trained(&x, &y, &kernel, 3);
         assert_eq!(small.active, [0, 2, 1]);
