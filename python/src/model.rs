@@ -5,7 +5,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use hedgerow::core::{
     ClassId, Classifier as _, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Par,
-    Result, Rows, Schema, Silent, StopReason, Training,
+    Result, Rows, Schema, Silent, StopReason, Task, Training,
 };
 use ndarray::{Array2, s};
 use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1};
@@ -83,7 +83,9 @@ impl Model {
         let (view, labels) = (table.view(), class_ids(&labels));
         let weights = weights.map(|w| w.as_array().to_vec());
         let data = run::at_once(py, || Dataset::new(schema, view.features(), labels, weights))?;
-        let data = data.and_then(|data| data.check_trainable().map(|()| data)).map_err(to_python)?;
+        let data = data
+            .and_then(|data| data.check_trainable(Task::Classification).map(|()| data))
+            .map_err(to_python)?;
         let budget = limits.budget(data.bytes()).map_err(to_python)?;
         let stop = budget.stop.clone();
         let outcome = run::watched(py, &stop, watch, move |observer| -> Result<_> {
@@ -159,7 +161,7 @@ impl Model {
             let schema = grown(&model.schema, new_classes, new_categories)?;
             let training = Training { par: &par, budget: &budget, observer };
             view.with_rows(0..n_rows, |x| {
-                model.learn(&schema, Rows { x, labels: &labels, weights: weights.as_deref() }, &training)
+                model.learn(&schema, Rows::new(x, labels.as_slice(), weights.as_deref()), &training)
             })
         };
         let outcome = if n_rows <= LEARNT_AT_ONCE {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
-use hedgerow::core::{Error, Par, Regressor as _, Result, Training, ValueData};
+use hedgerow::core::{Dataset, Error, Par, Regressor as _, Result, Rows, Training};
 use hedgerow::{AnyModel, ValueModel as Engine};
 use ndarray::Array2;
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
@@ -61,7 +61,7 @@ impl ValueModel {
         let schema = new_schema(table.shape()[1], columns, Vec::new()).map_err(to_python)?;
         let (view, targets) = (table.view(), values.as_array().to_vec());
         let data =
-            run::at_once(py, || ValueData::new(schema, view.features(), targets))?.map_err(to_python)?;
+            run::at_once(py, || Dataset::new(schema, view.features(), targets, None))?.map_err(to_python)?;
         let budget = limits.budget(data.features.bytes()).map_err(to_python)?;
         let stop = budget.stop.clone();
         let outcome = run::watched(py, &stop, watch, move |observer| -> Result<_> {
@@ -123,7 +123,7 @@ impl ValueModel {
             let training = Training { par: &par, budget: &budget, observer };
             view.with_rows(0..n_rows, |x| {
                 check_finite(&model.schema, x, 0)?;
-                model.learn(x, &targets, &training)
+                model.learn(Rows::new(x, targets.as_slice(), None), &training)
             })?;
             Ok(())
         })?;

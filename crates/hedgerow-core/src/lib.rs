@@ -24,7 +24,9 @@ pub mod text;
 pub mod traits;
 
 pub use budget::{Budget, StopFlag, StopReason};
-pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, ValueData};
+pub use data::{
+    ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, TargetSlice, Targets, Task,
+};
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;
 pub use learn::{Drift, Rows, Training, Update};

@@ -1,6 +1,7 @@
 //! Gaussian processes: kernels, exact models, and the sparse ones that scale.
 //!
-//! [`kernel`] is the similarity of rows; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
+//! [`kernel`] is the similarity of rows; [`linalg`] factors covariance matrices; [`regression`] is the exact model of
+//! values, and [`GpRegressor`] that of a table.
 //! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation; [`softmax`], [`labels`],
 //! [`kriging`] and [`dsgq`] are others, and [`classifier`] makes classifiers of them all. [`ivm`] is the
 //! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties
@@ -36,6 +37,7 @@ pub mod platt;
 pub mod prepare;
 pub mod refit;
 pub mod regression;
+mod regressor;
 pub mod saved;
 pub mod softmax;
 pub mod special;
@@ -49,5 +51,6 @@ pub use kriging::Kriging;
 pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
+pub use regressor::{FittedGpRegressor, GpRegressor, GpRegressorFacts};
 pub use saved::Saved;
 pub use softmax::SoftmaxLaplace;

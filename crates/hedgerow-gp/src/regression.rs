@@ -1,12 +1,11 @@
 //! Exact Gaussian-process regression (Rasmussen & Williams, 2006, chapter 2).
 
 use hedgerow_core::rng::Rng;
-use hedgerow_core::{Budget, Error, Par, Result};
+use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
-use crate::optimize::climb;
 
 /// The posterior of a Gaussian process given values at some rows. With a known mean this is simple kriging.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,39 +40,25 @@ impl GpRegression {
         par: &Par,
     ) -> Result<Self> {
         check(&kernel, x, y)?;
-        let factor = Cholesky::robust(&kernel.matrix(x, par), par)?;
+        let factor = Cholesky::robust_in_place(kernel.matrix(x, par), par)?;
         let rest = y.mapv(|v| v - mean);
         let alpha = factor.solve(rest.view());
         Ok(Self { kernel, mean, x: x.to_owned(), rest, factor, alpha })
     }
 
-    /// The same with kernel parameters that make the observations most likely, searched for from those given.
-    pub fn fit_parameters(
-        kernel: Kernel,
-        mean: f64,
-        x: ArrayView2<'_, f64>,
-        y: ArrayView1<'_, f64>,
-        par: &Par,
-        budget: &Budget,
-    ) -> Result<Self> {
-        const MOST_EVALUATIONS: usize = 200;
-        check(&kernel, x, y)?;
-        let at = |parameters: &[f64]| {
-            let mut moved = kernel.clone();
-            moved.set_parameters(parameters);
-            let model = Self::fit(moved, mean, x, y, par).ok()?;
-            Some((model.log_evidence(), model.evidence_gradient(par)))
-        };
-        let mut best = kernel.clone();
-        if let Some(found) = climb(&kernel.parameters(), MOST_EVALUATIONS, budget, at) {
-            best.set_parameters(&found.x);
-        }
-        Self::fit(best, mean, x, y, par)
-    }
-
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
+    }
+
+    /// The rows that were learnt.
+    pub fn rows(&self) -> ArrayView2<'_, f64> {
+        self.x.view()
+    }
+
+    /// What was observed there, less the prior mean.
+    pub fn rest(&self) -> ArrayView1<'_, f64> {
+        self.rest.view()
     }
 
     /// The logarithm of the probability of what was observed.
@@ -228,23 +213,6 @@ mod tests {
             };
             assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - derivative).abs() < 1e-7);
         }
-    }
-
-    #[test]
-    fn parameters_are_found_again() {
-        let par = Par::sequential();
-        let mut rng = Rng::new(2, Purpose::Data, 0);
-        let x = Array2::from_shape_fn((150, 1), |(i, _)| i as f64 / 10.0);
-        let truth = kernel(0.7, 2.0, 0.02);
-        let y = sample_prior(&truth, x.view(), 1, &mut rng, &par).unwrap().row(0).to_owned();
-        let start = kernel(3.0, 0.5, 0.5);
-        let found =
-            GpRegression::fit_parameters(start, 0.0, x.view(), y.view(), &par, &Budget::open()).unwrap();
-        for (found, truth) in found.kernel().parameters().iter().zip(truth.parameters()) {
-            assert!((found - truth).abs() < 0.8, "{found} {truth}");
-        }
-        let of_truth = GpRegression::fit(truth, 0.0, x.view(), y.view(), &par).unwrap();
-        assert!(found.log_evidence() >= of_truth.log_evidence());
     }
 
     #[test]

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use hedgerow_core::{
-    Error, Normals, Par, Params as _, Regressor, Result, Schema, StopReason, Training, ValueData,
+    Dataset, Error, Normals, Par, Params as _, Regressor, Result, Rows, Schema, StopReason, Training, Update,
 };
-use hedgerow_rvm::{RvmParams, RvmRegressor, TracePoint, ValueUpdate};
+use hedgerow_rvm::{RvmParams, RvmRegressor, TracePoint};
 use ndarray::{Array2, ArrayView2};
 
 use crate::file;
@@ -61,7 +61,7 @@ impl AnyModel {
 
 impl ValueModel {
     /// Fits a model of the kind that the parameters are of; fails for kinds that answer with classes only.
-    pub fn fit(data: &ValueData, params: &ModelParams, training: &Training<'_>) -> Result<FittedValues> {
+    pub fn fit(data: &Dataset, params: &ModelParams, training: &Training<'_>) -> Result<FittedValues> {
         let fitted = RvmRegressor::fit(data, &of_values(params)?.check()?, training)?;
         Ok(FittedValues {
             model: Self { schema: data.schema.clone(), regressor: fitted.rvm },
@@ -85,13 +85,8 @@ impl ValueModel {
     }
 
     /// Answers rows and learns them, one after the other.
-    pub fn learn(
-        &mut self,
-        x: ArrayView2<'_, f32>,
-        targets: &[f64],
-        training: &Training<'_>,
-    ) -> Result<ValueUpdate> {
-        self.regressor.learn(&self.schema, x, targets, training)
+    pub fn learn(&mut self, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
+        self.regressor.learn(&self.schema, rows, training)
     }
 
     /// The kind.

@@ -82,7 +82,7 @@ fn merged_models_that_have_their_rows_learn_on_with_all_of_them() {
     let [one, two] = [(0..150), (150..300)].map(|rows| data.select(&rows.collect::<Vec<_>>()));
     let parts = [one, two].map(|data| fit(&data, &params, 1).with_rows(data));
     let mut merged = hedgerow::merge(&parts.each_ref()).unwrap();
-    assert_eq!(merged.remembered().unwrap().unwrap().labels, data.labels);
+    assert_eq!(merged.remembered().unwrap().unwrap().labels(), data.labels());
     teach(&mut merged, &data).unwrap();
     assert_eq!(merged.as_online().unwrap().n_remembered(), 600);
 }

@@ -4,17 +4,17 @@
 mod models;
 
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, Error, Features, Par, Regressor as _, Schema, Silent, Training, ValueData};
+use hedgerow::core::{Budget, Dataset, Error, Features, Par, Regressor as _, Rows, Schema, Silent, Training};
 use hedgerow::rvm::{RvmParams, Variance};
 use hedgerow::{AnyModel, Kind, Model, ModelParams, ValueModel};
 use models::changed;
 use ndarray::Array2;
 
-fn data() -> ValueData {
+fn data() -> Dataset {
     let mut rng = Rng::new(1, Purpose::Data, 0);
     let x = Array2::from_shape_fn((120, 2), |_| rng.normal() as f32);
-    let targets = x.rows().into_iter().map(|r| f64::from(r[0].sin() + 0.5 * r[1])).collect();
-    ValueData::new(Schema::unnamed(2), Features::from_view(x.view()), targets).unwrap()
+    let targets: Vec<f64> = x.rows().into_iter().map(|r| f64::from(r[0].sin() + 0.5 * r[1])).collect();
+    Dataset::new(Schema::unnamed(2), Features::from_view(x.view()), targets, None).unwrap()
 }
 
 fn fitted(variance: Variance) -> ValueModel {
@@ -54,7 +54,7 @@ fn a_changed_file_never_panics() {
                 let x = Array2::<f32>::ones((3, loaded.n_features()));
                 let _ = loaded.predict_values(x.view(), &par);
                 if round % 16 == 0 {
-                    let _ = loaded.learn(x.view(), &[1.0; 3], &training);
+                    let _ = loaded.learn(Rows::new(x.view(), &[1.0; 3][..], None), &training);
                 }
             }
             Ok(AnyModel::Classes(_)) => {}

@@ -132,7 +132,7 @@ pub(crate) fn evaluate_dataset(
     let start = Instant::now();
     let proba = model.predict_proba(data.features.to_array(0..data.n_rows()).view(), par)?;
     let predict_seconds = start.elapsed().as_secs_f64();
-    let evaluation = evaluate_predictions(proba, data.labels.clone(), data.weights.clone())?;
+    let evaluation = evaluate_predictions(proba, data.labels().to_vec(), data.weights.clone())?;
     let least_sure = numbers.map_or_else(LeastSure::default, |numbers| {
         least_sure(&evaluation.proba, &evaluation.truth, &data.features, numbers)
     });

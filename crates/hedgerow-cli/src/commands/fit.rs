@@ -106,7 +106,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() == 2) {
         let x = data.features.to_array(0..n_rows);
         let text = "The dots are the training rows.";
-        page::map(page, &model, (x.view(), &data.labels), text, &par)?;
+        page::map(page, &model, (x.view(), data.labels()), text, &par)?;
     }
     let model = if args.frozen { model.without_rows() } else { model.with_rows(data) };
     // The model is safe before anything else can go wrong.
@@ -168,7 +168,7 @@ impl HeldOut {
         kept.sort_unstable();
         let held_out = data.select(held);
         *data = data.select(kept);
-        data.check_trainable()?;
+        data.check_trainable(hedgerow::core::Task::Classification)?;
         Ok(Self { data: held_out, numbers: held.iter().map(|&row| row as u64 + 1).collect() })
     }
 }
@@ -233,14 +233,14 @@ fn evaluate_oob(
     data: &Dataset,
     page: Option<&mut Page>,
 ) -> anyhow::Result<Option<Measured>> {
-    let labels = &data.labels;
+    let labels = data.labels();
     let rows: Vec<usize> = (0..labels.len()).filter(|&row| oob.n_trees[row] > 0).collect();
     if rows.is_empty() {
         return Ok(None);
     }
     let Some(forest) = model.as_forest() else { return Ok(None) };
     let mut proba = oob.probabilities(forest);
-    let mut truth = labels.clone();
+    let mut truth = labels.to_vec();
     if rows.len() < labels.len() {
         proba = proba.select(ndarray::Axis(0), &rows);
         truth = rows.iter().map(|&row| labels[row]).collect();

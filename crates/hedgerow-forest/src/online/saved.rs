@@ -145,7 +145,7 @@ impl OnlineForest {
         }
         let x = saved.features.to_array(0..n_rows);
         let labels: Vec<_> = saved.classes.iter().map(|&c| hedgerow_core::ClassId(u32::from(c))).collect();
-        hedgerow_core::data::check_rows(schema, x.view(), &labels, saved.weights.as_deref())
+        hedgerow_core::data::check_rows(schema, x.view(), labels.as_slice().into(), saved.weights.as_deref())
             .map_err(|e| Error::model(ModelProblem::Inconsistent { detail: e.to_string() }))?;
         drop(x);
         let n_window = saved.window_labels.len();
@@ -227,7 +227,7 @@ impl OnlineForest {
     /// The retained rows, the oldest first, as a data set.
     pub fn remembered(&self, schema: &Schema) -> Result<Dataset> {
         let saved = self.saved();
-        let labels = saved.classes.iter().map(|&c| hedgerow_core::ClassId(u32::from(c))).collect();
+        let labels: Vec<_> = saved.classes.iter().map(|&c| hedgerow_core::ClassId(u32::from(c))).collect();
         Dataset::new(schema.clone(), saved.features, labels, saved.weights)
     }
 }

@@ -6,12 +6,12 @@
 mod params;
 mod rule;
 mod saved;
-mod search;
+pub(crate) mod search;
 
 use std::borrow::Cow;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Progress, Result, StopReason, Training};
+use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Progress, Result, StopReason, Task, Training};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 pub use params::{GpMethod, GpParams, KernelName};
@@ -58,7 +58,7 @@ pub struct FittedGp {
 }
 
 /// Rows to learn.
-struct Task<'a> {
+struct Targets<'a> {
     x: Array2<f64>,
     classes: Cow<'a, [usize]>,
     /// Labels as ±1: a column a class, or one for the second of two classes.
@@ -69,23 +69,15 @@ struct Task<'a> {
 impl GpClassifier {
     /// Fits a Gaussian process to a data set. Row weights are ignored.
     pub fn fit(data: &Dataset, params: &Checked<GpParams>, training: &Training<'_>) -> Result<FittedGp> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         let params = params.get();
-        params.check_rows(data.n_rows())?;
+        params.check_rows(data.n_rows(), params.method.usual_rows(), "ivm")?;
         let n_classes = data.schema.n_classes();
-        let needed = params.method.bytes(data.n_rows(), n_classes);
-        if let Some(limit) = training.budget.bytes.filter(|limit| needed > *limit) {
-            let what = format!("an exact Gaussian process of {} rows", data.n_rows());
-            return Err(Error::BudgetTooSmall {
-                what,
-                needed: format!("{needed} bytes"),
-                limit: format!("{limit} bytes; the model ivm needs less"),
-            });
-        }
+        check_room(data.n_rows(), params.method.bytes(data.n_rows(), n_classes), training, "ivm")?;
         let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
-        let classes: Vec<usize> = data.labels.iter().map(|label| label.index()).collect();
+        let classes: Vec<usize> = data.labels().iter().map(|label| label.index()).collect();
         let x = preparation.map_all(&data.features, training.par);
-        let task = Task::new(x, &classes, n_classes);
+        let task = Targets::new(x, &classes, n_classes);
         // A factor of thousands of rows takes seconds: who interrupts does not wait for it, but gets a model of fewer rows.
         let stop = &training.budget.stop;
         let until_stopped = training.par.until(stop);
@@ -139,7 +131,7 @@ impl GpClassifier {
     }
 }
 
-impl<'a> Task<'a> {
+impl<'a> Targets<'a> {
     fn new(x: Array2<f64>, classes: &'a [usize], n_classes: usize) -> Self {
         let columns: Vec<usize> = if n_classes == 2 { vec![1] } else { (0..n_classes).collect() };
         let y = Array2::from_shape_fn((classes.len(), columns.len()), |(row, column)| {
@@ -149,19 +141,14 @@ impl<'a> Task<'a> {
     }
 
     /// The same task for rows drawn at random, at most so many.
-    fn some(&self, most: usize, seed: u64) -> Task<'_> {
-        let n = self.classes.len();
-        if n <= most {
+    fn some(&self, most: usize, seed: u64) -> Targets<'_> {
+        let Some(rows) = some_rows(self.classes.len(), most, seed) else {
             let (x, y) = (self.x.clone(), self.y.clone());
-            return Task { x, classes: Cow::Borrowed(&self.classes), y, n_classes: self.n_classes };
-        }
-        let mut rows: Vec<usize> = (0..n).collect();
-        Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
-        rows.truncate(most);
-        rows.sort_unstable();
+            return Targets { x, classes: Cow::Borrowed(&self.classes), y, n_classes: self.n_classes };
+        };
         let classes = rows.iter().map(|&row| self.classes[row]).collect();
         let (x, y) = (self.x.select(Axis(0), &rows), self.y.select(Axis(0), &rows));
-        Task { x, classes: Cow::Owned(classes), y, n_classes: self.n_classes }
+        Targets { x, classes: Cow::Owned(classes), y, n_classes: self.n_classes }
     }
 
     /// Learns all rows.
@@ -246,6 +233,28 @@ impl<'a> Task<'a> {
         }
         Ok((Rule::Latent { posteriors, likelihood }, Some(log_evidence)))
     }
+}
+
+/// Rows drawn at random, in order; none if there are no more than so many.
+pub(crate) fn some_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
+    if n <= most {
+        return None;
+    }
+    let mut rows: Vec<usize> = (0..n).collect();
+    Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
+    rows.truncate(most);
+    rows.sort_unstable();
+    Some(rows)
+}
+
+/// Fails if a limit on memory leaves no room for training; `other` is a model that needs less.
+pub(crate) fn check_room(n_rows: usize, needed: u64, training: &Training<'_>, other: &str) -> Result<()> {
+    let Some(limit) = training.budget.bytes.filter(|limit| needed > *limit) else { return Ok(()) };
+    Err(Error::BudgetTooSmall {
+        what: format!("an exact Gaussian process of {n_rows} rows"),
+        needed: format!("{needed} bytes"),
+        limit: format!("{limit} bytes; the model {other} needs less"),
+    })
 }
 
 fn linear(model: &LabelRegression, reading: Reading) -> Rule {

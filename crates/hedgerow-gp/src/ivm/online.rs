@@ -19,7 +19,7 @@ impl IvmClassifier {
     pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         self.check(schema, rows)?;
         self.n_classes = schema.n_classes();
-        let n = rows.labels.len();
+        let n = rows.labels().len();
         let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
         while update.n_learnt < n {
             let Some(retained) = &self.retained else { return Err(Error::NoRows) };
@@ -132,8 +132,7 @@ mod tests {
         let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
         for first in (0..data.n_rows()).step_by(size) {
             let end = data.n_rows().min(first + size);
-            let rows =
-                Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+            let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
             let update = model.learn(&data.schema, rows, &training).unwrap();
             assert_eq!(update.n_learnt, end - first);
             predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
@@ -151,7 +150,7 @@ mod tests {
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = most_probable(whole.slice(s![250.., ..]))
             .iter()
-            .zip(&data.labels[250..])
+            .zip(&data.labels()[250..])
             .filter(|(a, b)| a == b)
             .count();
         assert!(right > 230, "{right} of 250");
@@ -173,7 +172,7 @@ mod tests {
             let fitted = IvmClassifier::fit(&data, &params, &training).unwrap();
             assert_eq!(fitted.stop, hedgerow_core::StopReason::Interrupted);
             let predictions = fitted.classifier.predict(data.features.to_array(0..600).view(), &par).unwrap();
-            let right = predictions.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+            let right = predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
             assert!(right > 540, "{right} of 600");
         }
     }
@@ -181,7 +180,7 @@ mod tests {
     #[test]
     fn a_class_may_come_late_and_is_learnt() {
         let all = blobs(600, 3, 3, 2);
-        let early: Vec<usize> = (0..300).filter(|row| all.labels[*row].0 < 2).collect();
+        let early: Vec<usize> = (0..300).filter(|row| all.labels()[*row].0 < 2).collect();
         let mut model = new(&all, small());
         let mut schema = all.schema.clone();
         schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
@@ -193,13 +192,13 @@ mod tests {
         let predictions = learn(&mut model, &late, 64, 1);
         assert!(predictions.row(0)[2] > 0.0 && predictions.row(0)[2] < 0.05);
         let last = most_probable(predictions.slice(s![200.., ..]));
-        let right = last.iter().zip(&late.labels[200..]).filter(|(a, b)| a == b).count();
+        let right = last.iter().zip(&late.labels()[200..]).filter(|(a, b)| a == b).count();
         assert!(right > 80, "{right} of 100");
         assert!(
             model
                 .learn(
                     &first.schema,
-                    Rows { x: Array2::zeros((0, 3)).view(), labels: &[], weights: None },
+                    Rows::new(Array2::zeros((0, 3)).view(), &[ClassId(0); 0][..], None),
                     &Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent }
                 )
                 .is_err(),
@@ -229,11 +228,11 @@ mod tests {
         check_distributions(&model, x.view());
         let mut empty = new(&hard, small());
         check_distributions(&empty, x.view());
-        hard.labels.fill(ClassId(1));
+        hard.labels_mut().fill(ClassId(1));
         learn(&mut empty, &hard, 50, 1);
         assert!(empty.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
         let frozen = &mut model.frozen();
-        let rows = Rows { x: x.view(), labels: &hard.labels, weights: None };
+        let rows = Rows::new(x.view(), hard.labels(), None);
         assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(Error::NoRows)));
         budget.stop.stop();
         let update = empty.learn(&hard.schema, rows, &training).unwrap();

@@ -43,7 +43,7 @@ impl RetainedRows {
         let n = data.n_rows() as u64;
         let mut retained = Self {
             features: data.features.clone(),
-            labels: data.labels.clone(),
+            labels: data.labels().to_vec(),
             gains,
             n_seen: n,
             next_training: 0,
@@ -67,7 +67,7 @@ impl RetainedRows {
     /// Takes in some of the rows given.
     pub(super) fn add(&mut self, rows: Rows<'_>, range: std::ops::Range<usize>) {
         self.features.extend(rows.x.slice(s![range.clone(), ..]));
-        self.labels.extend_from_slice(&rows.labels[range.clone()]);
+        self.labels.extend_from_slice(&rows.labels()[range.clone()]);
         self.gains.resize(self.labels.len(), 0.0);
         self.n_seen += range.len() as u64;
     }
@@ -154,7 +154,10 @@ mod tests {
     #[test]
     fn rows_with_little_gain_go_first_and_no_class_is_forgotten() {
         let mut data = blobs(300, 2, 3, 1);
-        data.labels.iter_mut().enumerate().for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
+        data.labels_mut()
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
         let gains = (0..300).map(|i| if i < 40 { 1.0 + i as f64 } else { 0.0 }).collect();
         let retained = RetainedRows::of(&data, gains, 100, 7);
         assert_eq!(retained.n_rows(), 100);

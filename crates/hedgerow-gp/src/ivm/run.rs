@@ -13,7 +13,7 @@ use std::time::Instant;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{
     Budget, Candidate, Checked, Dataset, Delta, Effort, Folds, JobState, JobStatus, ModelTask, OutOfSample,
-    Progress, Result, Source, Step, StopReason, Training, TrainingRun,
+    Progress, Result, Source, Step, StopReason, Task, Training, TrainingRun,
 };
 use ndarray::Array2;
 
@@ -100,7 +100,7 @@ impl IvmRun {
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<Self> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         let params = params.get().clone();
         check_room(data, &params, training)?;
         let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
@@ -116,7 +116,7 @@ impl IvmRun {
         training: &Training<'_>,
     ) -> Result<Self> {
         let Some(learnt) = &earlier.learnt else { return Self::new(data, params, lanes, training) };
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         check_room(data, params.get(), training)?;
         let known =
             Known { kernel: Some(learnt.kernel), class_kernels: learnt.class_kernels.clone(), refit: None };
@@ -137,7 +137,7 @@ impl IvmRun {
         let rows = TrainingRows {
             x: preparation.map_all_narrow(&data.features, &training.par.until(&training.budget.stop)),
             squares: None,
-            labels: data.labels.clone(),
+            labels: data.labels().to_vec(),
             n_classes,
             options: params.options(),
             noise: params.noise_variance,

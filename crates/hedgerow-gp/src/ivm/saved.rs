@@ -248,11 +248,7 @@ mod tests {
             let mut model = IvmClassifier::new(&data.schema, &params.check().unwrap()).unwrap();
             assert_eq!(copy(&model).unwrap(), model);
             let learn = |model: &mut IvmClassifier, range: std::ops::Range<usize>| {
-                let rows = Rows {
-                    x: x.slice(ndarray::s![range.clone(), ..]),
-                    labels: &data.labels[range],
-                    weights: None,
-                };
+                let rows = Rows::new(x.slice(ndarray::s![range.clone(), ..]), &data.labels()[range], None);
                 model.learn(&data.schema, rows, &training).unwrap().predictions
             };
             learn(&mut model, 0..230);

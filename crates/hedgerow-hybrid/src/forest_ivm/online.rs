@@ -81,14 +81,14 @@ impl ForestIvm {
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
     /// grown by the classes and categories that have come since.
     pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        let n = rows.labels.len();
+        let n = rows.labels().len();
         if self.online.is_none() {
             return Err(Error::NoRows);
         }
         if rows.x.nrows() != n {
             return Err(Error::Shape { what: "labels", expected: rows.x.nrows(), got: n });
         }
-        hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)?;
+        hedgerow_core::data::check_rows(schema, rows.x, rows.targets, rows.weights)?;
         let mut update = Update { predictions: Array2::zeros((n, schema.n_classes())), ..Update::default() };
         while update.n_learnt < n || n == 0 {
             let Some(online) = &self.online else { return Err(Error::NoRows) };
@@ -118,11 +118,11 @@ impl ForestIvm {
         training: &Training<'_>,
         update: &mut Update,
     ) -> Result<usize> {
-        let part = Rows {
-            x: rows.x.slice(s![range.clone(), ..]),
-            labels: &rows.labels[range.clone()],
-            weights: rows.weights.map(|weights| &weights[range.clone()]),
-        };
+        let part = Rows::new(
+            rows.x.slice(s![range.clone(), ..]),
+            &rows.labels()[range.clone()],
+            rows.weights.map(|weights| &weights[range.clone()]),
+        );
         let Part::Learning(online) = &mut self.part else { return Err(Error::NoRows) };
         let of_forest = online.learn(schema, part, training)?;
         self.n_classes = schema.n_classes();
@@ -134,9 +134,9 @@ impl ForestIvm {
             let is_own = |row: &usize| !routes || largest(of_forest.predictions.row(*row)) == assigned.class;
             let own: Vec<usize> = (0..n).filter(is_own).collect();
             let x = part.x.select(Axis(0), &own);
-            let labels: Vec<ClassId> = own.iter().map(|&row| part.labels[row]).collect();
+            let labels: Vec<ClassId> = own.iter().map(|&row| part.labels()[row]).collect();
             let learnt =
-                assigned.ivm.learn(schema, Rows { x: x.view(), labels: &labels, weights: None }, training)?;
+                assigned.ivm.learn(schema, Rows::new(x.view(), labels.as_slice(), None), training)?;
             update.n_tried += learnt.n_tried;
             update.n_replaced += learnt.n_replaced;
             for (&row, proba) in own.iter().zip(learnt.predictions.rows()).take(learnt.n_learnt) {
@@ -145,7 +145,7 @@ impl ForestIvm {
         }
         for (number, gp) in of_ivms.into_iter().enumerate() {
             let forest = of_forest.predictions.row(number).to_vec();
-            let row = ForestAndIvm { forest, gp, class: part.labels[number] };
+            let row = ForestAndIvm { forest, gp, class: part.labels()[number] };
             let mut all = vec![0.0; row.forest.len()];
             let is_blended = self.combine(&row.forest, &row.gp, &mut all);
             self.report.add(row.class.index(), &row.forest, &all, is_blended);

@@ -7,7 +7,7 @@
 
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Effort, Error, Features, Result, Rows, Schema, Training,
+    Budget, ClassId, Classifier as _, Dataset, Effort, Error, Features, Result, Rows, Schema, Task, Training,
     Update,
 };
 use hedgerow_gp::calibration::Calibration;
@@ -80,7 +80,7 @@ impl OnlineState {
     /// Adds rows to those that wait.
     fn wait(&mut self, rows: Rows<'_>, range: std::ops::Range<usize>) {
         self.features.extend(rows.x.slice(s![range.clone(), ..]));
-        self.labels.extend_from_slice(&rows.labels[range.clone()]);
+        self.labels.extend_from_slice(&rows.labels()[range.clone()]);
         match rows.weights {
             Some(weights) => self.weights.extend_from_slice(&weights[range.clone()]),
             None => self.weights.resize(self.labels.len(), 1.0),
@@ -145,7 +145,7 @@ impl ForestKernelClassifier {
         rows.check(schema, forest.n_features(), self.n_classes)?;
         self.n_classes = schema.n_classes();
         forest.know_classes(self.n_classes);
-        let n = rows.labels.len();
+        let n = rows.labels().len();
         let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
         while update.n_learnt < n {
             let Some(online) = &self.online else { return Err(Error::NoRows) };
@@ -158,7 +158,7 @@ impl ForestKernelClassifier {
             self.predict_scored(rows.x.slice(part), scores.as_ref(), training.par, predictions);
             let Some(online) = &mut self.online else { return Err(Error::NoRows) };
             if let Some(scores) = &scores {
-                online.keep_scores(scores, &rows.labels[range.clone()]);
+                online.keep_scores(scores, &rows.labels()[range.clone()]);
             }
             online.wait(rows, range.clone());
             update.n_learnt = range.end;
@@ -179,7 +179,7 @@ impl ForestKernelClassifier {
         };
         online.maintain_at = online.n_seen + online.pause();
         let x = online.features.to_array(0..online.labels.len());
-        let waiting = Rows { x: x.view(), labels: &online.labels, weights: Some(&online.weights) };
+        let waiting = Rows::new(x.view(), online.labels.as_slice(), Some(&online.weights));
         let budget = Budget { deadline: training.budget.deadline, ..half(training.budget) };
         let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..*training })?;
         forest.put_in_order();
@@ -200,7 +200,7 @@ impl ForestKernelClassifier {
         if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.n_seen) {
             data = data.select(&rows);
         }
-        if data.check_trainable().is_err() {
+        if data.check_trainable(Task::Classification).is_err() {
             return Ok(());
         }
         let is_known = self.choice.as_ref().is_some_and(|c| c.calibration.curves.len() == self.n_classes);
@@ -214,7 +214,7 @@ impl ForestKernelClassifier {
             Err(Error::Interrupted) => {}
             outcome => outcome?,
         }
-        self.recalibrate(&data.labels, training);
+        self.recalibrate(data.labels(), training);
         Ok(())
     }
 

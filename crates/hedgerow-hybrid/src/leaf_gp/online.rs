@@ -132,7 +132,7 @@ impl LeafGp {
         self.check(schema, rows)?;
         self.n_classes = schema.n_classes();
         self.report.grow(self.n_classes);
-        let n = rows.labels.len();
+        let n = rows.labels().len();
         let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
         while update.n_learnt < n {
             let Some(online) = &self.online else { return Err(Error::NoRows) };
@@ -144,14 +144,14 @@ impl LeafGp {
             let predictions = self.predictions(x, training.par);
             self.probabilities(&predictions, update.predictions.slice_mut(part));
             self.features.extend(x);
-            self.labels.extend_from_slice(&rows.labels[range.clone()]);
+            self.labels.extend_from_slice(&rows.labels()[range.clone()]);
             let (has_trees, uses_gps) = (self.trees.n_trees() > 0, self.uses_gps());
             let Some(online) = &mut self.online else { return Err(Error::NoRows) };
             if has_trees {
                 let own = range.clone().zip(predictions.has_gp);
                 let both = predictions.scores.rows().into_iter().zip(predictions.frequencies.rows());
                 for ((row, has_gp), (scores, frequencies)) in own.zip(both) {
-                    let (class, frequencies) = (rows.labels[row], frequencies.to_vec());
+                    let (class, frequencies) = (rows.labels()[row], frequencies.to_vec());
                     let proba = update.predictions.row(row).to_vec();
                     self.report.add(class.index(), &frequencies, &proba, has_gp && uses_gps);
                     online.keep(scores.to_vec(), frequencies, class);

@@ -420,7 +420,7 @@ mod tests {
         let mut model = LeafGp::fit(&first, &params, &training).unwrap().model;
         model.blend = Some(Blend { forest: 0.7, gp: 0.4 });
         let x = data.features.to_array(300..400);
-        let rows = Rows { x: x.view(), labels: &data.labels[300..], weights: None };
+        let rows = Rows::new(x.view(), &data.labels()[300..], None);
         model.learn(&data.schema, rows, &training).unwrap();
         assert_eq!(model.report.n_rows(), 400);
         assert!(again(&model, model.facts()).unwrap() == model);

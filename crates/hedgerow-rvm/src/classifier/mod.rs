@@ -7,7 +7,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Rows, Schema, Task, Training, Update};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
 
 use crate::params::RvmParams;
@@ -25,8 +25,8 @@ impl Rvm<ClassificationModel> {
         params: &Checked<RvmParams>,
         training: &Training<'_>,
     ) -> Result<FittedRvm<ClassificationModel>> {
-        data.check_trainable()?;
-        let targets = data.labels.iter().map(|label| f64::from(label.0)).collect();
+        data.check_trainable(Task::Classification)?;
+        let targets = data.labels().iter().map(|label| f64::from(label.0)).collect();
         Self::fit_rows(&data.schema, &data.features, targets, params, training)
     }
 
@@ -38,7 +38,7 @@ impl Rvm<ClassificationModel> {
         }
         rows.check(schema, self.n_features(), self.n_classes)?;
         self.n_classes = schema.n_classes();
-        let targets: Vec<f64> = rows.labels.iter().map(|label| f64::from(label.0)).collect();
+        let targets: Vec<f64> = rows.labels().iter().map(|label| f64::from(label.0)).collect();
         let mut predictions = Array2::zeros((targets.len(), self.n_classes));
         let update = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
             let part = s![range, ..];

@@ -17,7 +17,7 @@
 //! let params = ForestParams { n_trees: 20, ..Default::default() }.into();
 //! let engine = Engine::start(data.schema.clone(), &params, &EngineOptions::default())?;
 //! let x = data.features.to_array(0..400);
-//! engine.append(&data.schema, Rows { x: x.view(), labels: &data.labels, weights: None })?;
+//! engine.append(&data.schema, Rows::new(x.view(), data.labels(), None))?;
 //! let early = engine.predict_proba(x.view())?; // whatever is known now
 //! engine.wait();
 //! let finished = engine.finish()?;
@@ -130,11 +130,11 @@ impl Engine {
     /// Gives it rows to learn. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once, with the place of the first
     /// row in the order in which rows come.
     pub fn append(&self, schema: &Schema, rows: Rows<'_>) -> Result<u64> {
-        hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)?;
+        hedgerow_core::data::check_rows(schema, rows.x, rows.targets, rows.weights)?;
         let data = Dataset {
             schema: schema.clone(),
             features: Features::from_view(rows.x),
-            labels: rows.labels.to_vec(),
+            targets: rows.labels().to_vec().into(),
             weights: rows.weights.map(<[f32]>::to_vec),
         };
         self.append_data(data)

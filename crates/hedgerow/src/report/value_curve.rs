@@ -1,6 +1,6 @@
 //! The fit of a model of values over its one column: the curve, the band that should hold 90 % of the values, the relevant rows.
 
-use hedgerow_core::{ColumnKind, Par, Regressor, Result, Schema, ValueData};
+use hedgerow_core::{ColumnKind, Dataset, Par, Regressor, Result, Schema};
 use ndarray::{Array2, ArrayView2};
 
 use super::axis::Axis;
@@ -35,7 +35,7 @@ impl ValueCurve {
     pub fn new(
         model: &dyn Regressor,
         schema: &Schema,
-        data: &ValueData,
+        data: &Dataset,
         relevant: ArrayView2<'_, f32>,
         par: &Par,
     ) -> Result<Option<Self>> {
@@ -63,14 +63,14 @@ impl ValueCurve {
         let thin = data.n_rows().div_ceil(MOST_ROWS).max(1);
         let rows: Vec<(f64, f64)> = (0..data.n_rows())
             .step_by(thin)
-            .map(|row| (places[row], data.targets[row]))
+            .map(|row| (places[row], data.values()[row]))
             .filter(|(x, _)| x.is_finite())
             .collect();
         // A relevance vector is drawn where the data have it, or on the curve where they do not.
         let at_relevant = model.predict_values(relevant, par)?;
         let value = |(i, x): (usize, &f32)| {
             let own = (0..data.n_rows()).find(|&row| data.features.value(row, 0) == *x);
-            (f64::from(*x), own.map_or(at_relevant.mean[i], |row| data.targets[row]))
+            (f64::from(*x), own.map_or(at_relevant.mean[i], |row| data.values()[row]))
         };
         let relevant =
             relevant.column(0).iter().enumerate().map(value).filter(|(x, _)| x.is_finite()).collect();

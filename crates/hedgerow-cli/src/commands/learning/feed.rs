@@ -90,7 +90,7 @@ impl Feed {
                 Ok((!rows.is_empty()).then(|| {
                     Chunk::new(
                         data.features.to_array(rows.clone()),
-                        data.labels[rows.clone()].to_vec(),
+                        data.labels()[rows.clone()].to_vec(),
                         data.weights.as_ref().map(|w| w[rows.clone()].to_vec()),
                         numbers[rows].to_vec(),
                     )

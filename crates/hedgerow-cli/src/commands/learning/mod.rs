@@ -292,11 +292,11 @@ impl<'a> StreamRun<'a> {
             let n_classes = self.model.schema.n_classes().max(chunk.labels[first].index() + 1);
             let rest = &chunk.labels[first..];
             let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(rest.len());
-            let rows = Rows {
-                x: chunk.x.slice(s![first..first + len, ..]),
-                labels: &chunk.labels[first..first + len],
-                weights: chunk.weights.as_ref().map(|w| &w[first..first + len]),
-            };
+            let rows = Rows::new(
+                chunk.x.slice(s![first..first + len, ..]),
+                &chunk.labels[first..first + len],
+                chunk.weights.as_ref().map(|w| &w[first..first + len]),
+            );
             let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
             let clock = Instant::now();
             let update = if n_classes < schema.n_classes() {
@@ -324,11 +324,11 @@ impl<'a> StreamRun<'a> {
             self.n_forgotten += usize::from(self.model.forget(chunk.x.row(i), old, self.plan.par));
             let n_classes = self.model.schema.n_classes().max(chunk.labels[i].index() + 1);
             let schema = with_classes(schema, n_classes.min(schema.n_classes()));
-            let rows = Rows {
-                x: chunk.x.slice(s![i..=i, ..]),
-                labels: &chunk.labels[i..=i],
-                weights: chunk.weights.as_ref().map(|w| &w[i..=i]),
-            };
+            let rows = Rows::new(
+                chunk.x.slice(s![i..=i, ..]),
+                &chunk.labels[i..=i],
+                chunk.weights.as_ref().map(|w| &w[i..=i]),
+            );
             let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
             let update = self.model.learn(&schema, rows, &training)?;
             self.seconds.fit += clock.elapsed().as_secs_f64();

@@ -54,7 +54,8 @@ impl TestData {
 
     /// Rows in memory, with their numbers in the file they come from.
     pub(crate) fn of_dataset(data: Dataset, numbers: Vec<u64>) -> Self {
-        let Dataset { features, labels, weights, .. } = data;
+        let labels = data.labels().to_vec();
+        let Dataset { features, weights, .. } = data;
         Self { features, labels, weights, numbers, without_label: 0 }
     }
 

@@ -47,7 +47,7 @@ pub(super) fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> a
         Some(test) => {
             let x = test.features.to_array(0..test.n_rows());
             let proba = snapshot.model.predict_proba(x.view(), par)?;
-            Some(Report::new(proba.view(), &test.labels, None)?)
+            Some(Report::new(proba.view(), test.labels(), None)?)
         }
         None => None,
     };

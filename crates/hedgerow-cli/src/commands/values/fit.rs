@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use hedgerow::core::metrics::ValueReport;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, StopReason, Training, ValueData};
-use hedgerow::io::read_values;
+use hedgerow::core::{Budget, Dataset, StopReason, Task, Training};
+use hedgerow::io::{ReadOptions, read_dataset};
 use hedgerow::report::Page;
 use hedgerow::{Kind, ModelParams, ValueModel};
 use serde::Serialize;
@@ -53,10 +53,11 @@ pub(crate) fn run(
     mut budget: Budget,
 ) -> anyhow::Result<Outcome> {
     let par = args.run.par()?;
-    let mut data = read_values(path, &args.data_args.options(), check_room(&args.limits)?)?;
+    let options = ReadOptions { task: Task::Regression, ..args.data_args.options() };
+    let mut data = read_dataset(path, &options, check_room(&args.limits)?)?;
     crate::commands::note_dates(&data.schema, &args.data_args.options());
     let held_out = args.holdout.map(|share| take(&mut data, share, params.seed()));
-    data.check_trainable()?;
+    data.check_trainable(Task::Regression)?;
     let read_seconds = start.elapsed().as_secs_f64();
     if let Some(limit) = args.limits.max_memory {
         let in_use = process::memory_now().unwrap_or(0);
@@ -130,7 +131,7 @@ pub(crate) fn run(
 }
 
 /// Takes a share of the rows, drawn at random, out of the data.
-fn take(data: &mut ValueData, share: f64, seed: u64) -> ValueData {
+fn take(data: &mut Dataset, share: f64, seed: u64) -> Dataset {
     let mut rows: Vec<usize> = (0..data.n_rows()).collect();
     Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
     let n = ((data.n_rows() as f64 * share).round() as usize).clamp(1, data.n_rows() - 1);

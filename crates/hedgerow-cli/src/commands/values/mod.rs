@@ -11,8 +11,8 @@ use std::path::Path;
 use std::time::Instant;
 
 use hedgerow::core::metrics::ValueReport;
-use hedgerow::core::{DataProblem, Error, Features, Normals, Par, Regressor as _, Result, ValueData};
-use hedgerow::io::{ReadOptions, ValueReader};
+use hedgerow::core::{DataProblem, Dataset, Error, Features, Normals, Par, Regressor as _, Result};
+use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::{AnyModel, ValueModel};
 
 use super::batch_rows;
@@ -34,13 +34,13 @@ pub(crate) struct Evaluation {
     /// Rows without a value.
     pub(crate) without_value: u64,
     /// The rows and values, kept where there is one column.
-    pub(crate) drawn: Option<ValueData>,
+    pub(crate) drawn: Option<Dataset>,
 }
 
 /// Evaluates a model by a file.
 fn evaluate_file(model: &ValueModel, path: &Path, options: &ReadOptions, par: &Par) -> Result<Evaluation> {
     let start = Instant::now();
-    let mut reader = ValueReader::open_with(path, options, &model.schema)?;
+    let mut reader = RowReader::open_with(path, options, &model.schema)?;
     let (mut predictions, mut truth) = (Normals::default(), Vec::new());
     let (mut predict_seconds, mut without_value) = (0.0, 0);
     let is_drawn = model.n_features() == 1;
@@ -49,7 +49,9 @@ fn evaluate_file(model: &ValueModel, path: &Path, options: &ReadOptions, par: &P
         let before = Instant::now();
         let found = model.predict_values(batch.x.view(), par)?;
         predict_seconds += before.elapsed().as_secs_f64();
-        for (i, target) in batch.targets.into_iter().enumerate() {
+        for (i, target) in
+            batch.values.unwrap_or_else(|| vec![f64::NAN; batch.x.nrows()]).into_iter().enumerate()
+        {
             if target.is_nan() {
                 without_value += 1;
                 continue;
@@ -71,19 +73,19 @@ fn evaluate_file(model: &ValueModel, path: &Path, options: &ReadOptions, par: &P
         predict_seconds,
         report: ValueReport::new(&predictions, &truth)?,
         without_value,
-        drawn: if is_drawn { ValueData::new(model.schema.clone(), rows, truth).ok() } else { None },
+        drawn: if is_drawn { Dataset::new(model.schema.clone(), rows, truth, None).ok() } else { None },
     })
 }
 
 /// Evaluates a model by rows in memory.
-fn evaluate_rows(model: &ValueModel, data: ValueData, par: &Par) -> Result<Evaluation> {
+fn evaluate_rows(model: &ValueModel, data: Dataset, par: &Par) -> Result<Evaluation> {
     let start = Instant::now();
     let predictions = model.predict_values(data.features.to_array(0..data.n_rows()).view(), par)?;
     Ok(Evaluation {
         rows: data.n_rows(),
         read_seconds: 0.0,
         predict_seconds: start.elapsed().as_secs_f64(),
-        report: ValueReport::new(&predictions, &data.targets)?,
+        report: ValueReport::new(&predictions, data.values())?,
         without_value: 0,
         drawn: (model.n_features() == 1).then_some(data),
     })

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hedgerow::ValueModel;
 use hedgerow::core::metrics::ValueReport;
-use hedgerow::core::{Error, Par, ValueData};
+use hedgerow::core::{Dataset, Error, Par};
 use hedgerow::report::{Page, ValueCurve};
 
 use super::Inside;
@@ -42,7 +42,7 @@ pub(super) fn evaluation(page: &mut Page, report: &ValueReport) {
 pub(super) fn fit(
     page: &mut Page,
     model: &ValueModel,
-    data: &ValueData,
+    data: &Dataset,
     text: &str,
     par: &Par,
 ) -> Result<(), Error> {

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use hedgerow::core::metrics::ValueReport;
-use hedgerow::core::{Normals, Regressor as _, Silent, Training};
-use hedgerow::io::ValueReader;
+use hedgerow::core::{Normals, Regressor as _, Rows, Silent, Training};
+use hedgerow::io::RowReader;
 use hedgerow::{Kind, ModelParams, ValueModel};
 use serde::Serialize;
 
@@ -45,16 +45,17 @@ pub(crate) fn run(args: &UpdateArgs, mut model: ValueModel) -> anyhow::Result<Ou
     let budget = args.limits.budget(start);
     interrupt::listen(&budget)?;
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let mut reader = ValueReader::open_with(&args.data, &args.data_args.options(), &model.schema)?;
+    let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), &model.schema)?;
     let (mut predictions, mut truth) = (Normals::default(), Vec::new());
     while let Some(batch) = reader.next_batch(batch_rows(model.n_features()).min(1024))? {
-        let known: Vec<usize> = (0..batch.targets.len()).filter(|&i| !batch.targets[i].is_nan()).collect();
+        let values = batch.values.unwrap_or_default();
+        let known: Vec<usize> = (0..values.len()).filter(|&i| !values[i].is_nan()).collect();
         let x = batch.x.select(ndarray::Axis(0), &known);
-        let targets: Vec<f64> = known.iter().map(|&i| batch.targets[i]).collect();
-        let update = model.learn(x.view(), &targets, &training)?;
+        let targets: Vec<f64> = known.iter().map(|&i| values[i]).collect();
+        let update = model.learn(Rows::new(x.view(), targets.as_slice(), None), &training)?;
         truth.extend_from_slice(&targets[..update.n_learnt]);
-        predictions.mean.extend_from_slice(&update.predictions.mean[..update.n_learnt]);
-        predictions.variance.extend_from_slice(&update.predictions.variance[..update.n_learnt]);
+        predictions.mean.extend_from_slice(&update.values.mean[..update.n_learnt]);
+        predictions.variance.extend_from_slice(&update.values.variance[..update.n_learnt]);
         if budget.spent().is_some() {
             break;
         }
