@@ -1,4 +1,5 @@
 //! Targets that are numbers.
+#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 
