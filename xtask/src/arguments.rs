@@ -118,14 +118,14 @@ fn class(text: &mut String, kind: Kind) {
         default: default.into(),
         meaning: meaning.into(),
     }));
-    let name = kind.params_name().trim_end_matches("Params");
+    let name = kind.info().params.trim_end_matches("Params");
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
         "\n\nclass {name}Arguments:\n    \"\"\"What a model of kind `{kind}` can be told.\"\"\"\n"
     );
     let _ = writeln!(text, "    _kind: ClassVar[str] = \"{kind}\"");
-    let _ = writeln!(text, "    _title: ClassVar[str] = \"{}\"", kind.work());
+    let _ = writeln!(text, "    _title: ClassVar[str] = \"{}\"", kind.info().work);
     let _ = writeln!(text, "    _settings: ClassVar[Mapping[str, str]] = {{");
     for argument in &arguments {
         if let Some(engine) = &argument.engine {

@@ -28,7 +28,7 @@ fn page() -> String {
 
 fn section(page: &mut String, kind: Kind) {
     // Writing to a string cannot fail.
-    let _ = writeln!(page, "\n## `{kind}` (`{}`)\n\n{}.\n", kind.params_name(), kind.about());
+    let _ = writeln!(page, "\n## `{kind}` (`{}`)\n\n{}.\n", kind.info().params, kind.info().about);
     let _ = writeln!(page, "| name | default | meaning |\n|---|---|---|");
     for param in kind.describe_params() {
         let _ = writeln!(page, "| `{}` | `{}` | {} |", param.name, param.default, param.meaning);

@@ -1,6 +1,8 @@
 //! What every training is given, and what an update with new rows reports.
 
-use ndarray::{Array2, ArrayView2};
+use std::ops::Range;
+
+use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
@@ -46,6 +48,16 @@ impl<'a> Rows<'a> {
         self.targets.labels()
     }
 
+    /// Some of the rows.
+    #[must_use]
+    pub fn slice(&self, rows: Range<usize>) -> Rows<'a> {
+        Rows {
+            x: self.x.slice_move(s![rows.clone(), ..]),
+            targets: self.targets.slice(rows.clone()),
+            weights: self.weights.map(|weights| &weights[rows]),
+        }
+    }
+
     /// Fails unless a model of so many columns and classes can learn the rows, whose schema may have grown by classes since.
     pub fn check(self, schema: &Schema, n_features: usize, n_classes: usize) -> Result<()> {
         let n = self.x.nrows();
@@ -86,6 +98,16 @@ pub struct Update {
     pub n_forgotten: usize,
     /// Alarms of the drift detector.
     pub drifts: Vec<Drift>,
+}
+
+impl Update {
+    /// Adds what learning changed in a part of a model: everything but predictions and the number of rows.
+    pub fn add_changes(&mut self, part: Self) {
+        self.n_tried += part.n_tried;
+        self.n_replaced += part.n_replaced;
+        self.n_forgotten += part.n_forgotten;
+        self.drifts.extend(part.drifts);
+    }
 }
 
 /// A concept drift that was detected.

@@ -6,32 +6,42 @@
 //! concept drift, [`synth`] generates data whose drift is known. [`error`] explains what went wrong, [`text`] writes numbers as people read
 //! them. This crate does no input or output and knows no model.
 
+pub mod blend_report;
 pub mod budget;
 pub mod data;
 pub mod drift;
 pub mod error;
 pub mod folds;
+pub mod kind;
 pub mod learn;
 pub mod metrics;
+pub mod online;
 pub mod par;
 pub mod params;
 pub mod rng;
 pub mod run;
 pub mod scores;
+pub mod summary;
 pub mod synth;
+mod task_model;
 pub mod testing;
 pub mod text;
 pub mod traits;
 
+pub use blend_report::{BlendReport, ClassBlendReport};
 pub use budget::{Budget, StopFlag, StopReason};
 pub use data::{
     ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, TargetSlice, Targets, Task,
 };
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;
+pub use kind::{Fitted, KindInfo, ModelKind, Renewed, fit};
 pub use learn::{Drift, Rows, Training, Update};
+pub use online::{OnlineModel, Predictor};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};
 pub use scores::{OutOfSample, Quality, Source};
+pub use summary::{Comparison, Summary};
+pub use task_model::TaskModel;
 pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};

@@ -1,6 +1,6 @@
 //! Threads as a value: the caller decides how many there are.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use rayon::prelude::*;
 
@@ -18,6 +18,12 @@ impl Par {
     /// Everything on the calling thread.
     pub fn sequential() -> Self {
         Self::default()
+    }
+
+    /// One pool for the whole program, with a thread for each core.
+    pub fn shared() -> Self {
+        static SHARED: OnceLock<Par> = OnceLock::new();
+        SHARED.get_or_init(|| Self::new(0).unwrap_or_default()).clone()
     }
 
     /// A pool of `threads` threads; 0 means one for each core.

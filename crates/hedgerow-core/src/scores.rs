@@ -70,6 +70,17 @@ impl OutOfSample {
         Quality::new(&self.values, &self.labels)
     }
 
+    /// The share of right predictions. Weights, where they are given, are those of all training rows.
+    pub fn accuracy(&self, weights: Option<&[f32]>) -> f64 {
+        let (mut right, mut all) = (0.0, 0.0);
+        for ((proba, label), &row) in self.values.rows().into_iter().zip(&self.labels).zip(&self.rows) {
+            let weight = weights.map_or(1.0, |weights| f64::from(weights[row]));
+            right += weight * f64::from(u8::from(largest(proba) == Some(label.index())));
+            all += weight;
+        }
+        right / f64::max(all, f64::MIN_POSITIVE)
+    }
+
     /// Whether there are rows of more than one class.
     pub fn has_two_classes(&self) -> bool {
         self.labels.iter().any(|label| *label != self.labels[0])

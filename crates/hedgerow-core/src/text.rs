@@ -13,6 +13,16 @@ pub fn count(n: u64) -> String {
     out
 }
 
+/// A number with three digits that matter.
+pub fn significant(value: f64) -> String {
+    if value != 0.0 && !(1e-3..1e5).contains(&value.abs()) {
+        return format!("{value:.2e}");
+    }
+    let decimals = (2.0 - value.abs().max(1e-3).log10().floor()).clamp(0.0, 5.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_string() }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -20,5 +30,20 @@ mod tests {
     #[test]
     fn commas_every_three_digits() {
         assert_eq!([0, 12, 999, 1_000, 1_234_567].map(count), ["0", "12", "999", "1,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn numbers_in_few_digits() {
+        let cases = [
+            (0.0, "0"),
+            (8.0, "8"),
+            (0.001, "0.001"),
+            (0.45678, "0.457"),
+            (1234.5, "1234"),
+            (1e-9, "1.00e-9"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(significant(value), text);
+        }
     }
 }

@@ -26,6 +26,7 @@ mod grow;
 pub mod importance;
 mod leaf_weight;
 mod merge;
+mod model;
 pub mod online;
 mod params;
 mod parts;
@@ -38,7 +39,7 @@ pub use bag::Bagging;
 pub use calibration::Calibration;
 pub use forest::Forest;
 pub use merge::merge;
-
+pub use model::{FittedRows, ForestModel};
 pub use online::{OnlineForest, Saved, SavedState};
 pub use params::{
     ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities, SplitRule,

@@ -43,7 +43,7 @@ pub mod softmax;
 pub mod special;
 
 pub use binary::{Ep, Laplace};
-pub use classifier::{FittedGp, GpClassifier, GpMethod, GpParams, KernelName};
+pub use classifier::{FittedGp, GpClassifier, GpMethod, GpModel, GpParams, KernelName};
 pub use dsgq::Dsgq;
 pub use ivm::{Ivm, IvmClassifier, IvmParams};
 pub use kernel::{Given, Kernel, Metric, Shape};

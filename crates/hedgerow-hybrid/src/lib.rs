@@ -18,15 +18,11 @@
 //! ```
 
 mod blend;
-mod blend_report;
 pub mod forest_ivm;
 pub mod forest_kernel;
 pub mod leaf_gp;
 
 pub use blend::Blend;
-pub use blend_report::{BlendReport, ClassBlendReport};
-pub use forest_ivm::{Combine, FittedForestIvm, ForestIvm, ForestIvmParams, ForestIvmRun};
-pub use forest_kernel::{
-    FittedForestKernel, ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner,
-};
-pub use leaf_gp::{FittedLeafGp, Fusion, LeafGp, LeafGpParams, LeafGpRun, LeafLearner, Sharing};
+pub use forest_ivm::{Combine, ForestIvm, ForestIvmParams, ForestIvmRun};
+pub use forest_kernel::{ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner};
+pub use leaf_gp::{Fusion, LeafGp, LeafGpParams, LeafGpRun, LeafLearner, Sharing};

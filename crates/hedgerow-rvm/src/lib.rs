@@ -43,7 +43,7 @@ use hedgerow_core::{Budget, Error, Result};
 use crate::target::Target as _;
 
 pub use binary_rvm::BinaryRvm;
-pub use classifier::{ClassificationModel, RvmClassifier};
+pub use classifier::{ClassificationModel, RvmClassifier, RvmModel};
 pub use kernels::KernelName;
 pub use options::{RowsUsed, Solver, Trainer, WaterMark};
 pub use params::{LengthCriterion, MultiClass, RvmParams, Variance};

@@ -89,13 +89,9 @@ impl RetainedRows {
         (self.facts.n_seen / 8).clamp(PAUSE[0], PAUSE[1])
     }
 
-    /// Rows until the next update, at least 1.
+    /// Rows until the next update.
     pub(crate) fn room(&self) -> usize {
-        usize::try_from(self.facts.next_update.saturating_sub(self.facts.n_seen)).unwrap_or(usize::MAX).max(1)
-    }
-
-    pub(crate) fn is_due(&self) -> bool {
-        self.facts.n_seen >= self.facts.next_update
+        usize::try_from(self.facts.next_update.saturating_sub(self.facts.n_seen)).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn add(&mut self, x: ArrayView2<'_, f32>, targets: &[f64]) {

@@ -42,7 +42,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     };
     for (file, title, params) in models() {
         let model = Model::fit(&train, &params, &training)?.model;
-        draw(file, title, &model, model.active_rows())?;
+        draw(file, title, model.classifier()?, model.active_rows())?;
     }
     let forest = Model::fit(&train, &ForestParams::default().into(), &training)?.model;
     let forest = forest.as_forest().ok_or("a forest was fitted")?;

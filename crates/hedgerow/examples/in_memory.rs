@@ -11,11 +11,9 @@ use std::error::Error;
 use std::path::Path;
 use std::time::Instant;
 
-use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Dataset, Features, LabelTable, Par, Schema, Silent, Training,
-};
+use hedgerow::Model;
+use hedgerow::core::{Budget, ClassId, Dataset, Features, LabelTable, Par, Schema, Silent, Training};
 use hedgerow::forest::ForestParams;
-use hedgerow::{Model, ModelParams};
 use ndarray::{Array2, s};
 use serde_json::json;
 
@@ -42,26 +40,26 @@ fn main() -> Result<(), Box<dyn Error>> {
         schema.labels = LabelTable::from((0..n_classes).map(|c| c.to_string()).collect::<Vec<_>>());
         let data = Dataset::new(schema, Features::from_view(train.view()), train_labels.clone(), None)?;
         let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-        let fitted = Model::fit(&data, &ModelParams::Forest(ForestParams::default()), &training)?;
-        model = Some(fitted.model.with_rows(data));
+        let fitted = Model::fit(&data, &ForestParams::default().into(), &training)?;
+        model = Some(fitted.model);
         fit_seconds.push(start.elapsed().as_secs_f64());
     }
     let Some(model) = model else { return Ok(()) };
     let mut predict_seconds = Vec::new();
     for _ in 0..N_TIMES {
         let start = Instant::now();
-        let _answers = model.predict_proba(test.view(), &par)?;
+        let _answers = model.predict_proba_par(test.view(), &par)?;
         predict_seconds.push(start.elapsed().as_secs_f64());
     }
     let one = Par::sequential();
     let mut row_seconds = Vec::new();
     for i in 0..N_SINGLE_ROWS.min(test.nrows()) {
         let start = Instant::now();
-        let _answer = model.predict_proba(test.slice(s![i..=i, ..]), &one)?;
+        let _answer = model.predict_proba_par(test.slice(s![i..=i, ..]), &one)?;
         row_seconds.push(start.elapsed().as_secs_f64());
     }
     row_seconds.sort_by(f64::total_cmp);
-    let answers = model.predict(test.view(), &par)?;
+    let answers = model.predict_classes(test.view(), &par)?;
     let right = answers.iter().zip(&test_labels).filter(|(a, b)| a == b).count();
     let result = json!({
         "fit_seconds": fit_seconds,

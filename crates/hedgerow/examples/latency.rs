@@ -12,7 +12,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use hedgerow::core::{Classifier as _, Dataset, Par};
+use hedgerow::core::{Dataset, Par};
 use hedgerow::engine::EngineOptions;
 use hedgerow::io::{ReadOptions, read_dataset};
 use hedgerow::{Engine, Kind, Model, ModelParams};
@@ -45,7 +45,7 @@ fn sample(
         }
         let one = x.slice(ndarray::s![row..=row, ..]);
         let before = Instant::now();
-        model.predict_proba(one, &par)?;
+        model.predict_proba_par(one, &par)?;
         let took = before.elapsed().as_secs_f64() * 1e6;
         if !goes_on() {
             break;
@@ -110,7 +110,7 @@ impl Asked {
     fn params(&self) -> Result<ModelParams, Box<dyn std::error::Error>> {
         let params = match ModelParams::new(self.kind) {
             // Trees without end, so that there is always something to do.
-            ModelParams::Forest(params) => hedgerow::forest::ForestParams { n_trees: 0, ..params }.into(),
+            ModelParams::Forest(params) => hedgerow::forest::ForestParams { n_trees: 0, ..*params }.into(),
             params => params,
         };
         let settings = self.settings.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -121,8 +121,10 @@ impl Asked {
 /// Whether a model has all of its parts: predictions of a forest alone would tell little of those with IVMs.
 fn is_whole(model: &Model) -> bool {
     let has_ivm = |both: &hedgerow::hybrid::ForestIvm| both.n_ivms()[0] > 0;
-    model.as_forest_ivm().is_none_or(has_ivm)
-        && model.as_forest_kernel().is_none_or(|model| model.n_active() > 0)
+    model.downcast::<hedgerow::hybrid::ForestIvm>().is_none_or(has_ivm)
+        && model
+            .downcast::<hedgerow::hybrid::ForestKernelClassifier>()
+            .is_none_or(|model| model.n_active() > 0)
 }
 
 /// What was measured.

@@ -13,7 +13,7 @@
 use std::path::{Path, PathBuf};
 
 use hedgerow::Model;
-use hedgerow::core::{Budget, ClassId, Classifier as _, Dataset, Par, Params as _, Rows, Silent, Training};
+use hedgerow::core::{Budget, ClassId, Dataset, Par, Rows, Silent, Training};
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 use hedgerow::report::{ClassBars, Example, Page, Picture};
@@ -36,8 +36,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let par = Par::new(0)?;
     let budget = Budget::open();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let params = ForestParams::default().check()?;
-    let mut model = Model::fit_forest(&known, &params, &training)?.model.with_rows(known);
+    let params = ForestParams::default().into();
+    let mut model = Model::fit(&known, &params, &training)?.model;
     let mut page = Page {
         title: "A digit the forest has never seen".into(),
         subtitle: format!(
@@ -53,7 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ask(&model, &fives, five, pair[0], &par, &mut page)?;
         let more = taught.select(&(pair[0]..pair[1]).collect::<Vec<_>>());
         let x = more.features.to_array(0..more.n_rows());
-        model.learn(&train.schema, Rows::new(x.view(), more.labels(), None), &training)?;
+        model.learn_rows(&train.schema, Rows::new(x.view(), more.labels(), None), &training)?;
     }
     ask(&model, &fives, five, taught.n_rows(), &par, &mut page)?;
 
@@ -73,7 +73,7 @@ fn ask(
     par: &Par,
     page: &mut Page,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let proba = model.predict_proba(fives.features.to_array(0..fives.n_rows()).view(), par)?;
+    let proba = model.predict_proba_par(fives.features.to_array(0..fives.n_rows()).view(), par)?;
     let names = fives.schema.labels.names();
     let mut counts = vec![0_u64; names.len()];
     let mut sureness = Vec::new();

@@ -11,9 +11,7 @@ use std::time::Instant;
 use hedgerow::Model;
 use hedgerow::core::metrics::{accuracy, log_loss};
 use hedgerow::core::traits::most_probable;
-use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Dataset, Error, Par, Params as _, Result, Silent, Training,
-};
+use hedgerow::core::{Budget, ClassId, Dataset, Error, Par, Result, Silent, Training};
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 use hedgerow::report::{
@@ -40,7 +38,7 @@ fn main() -> Result<()> {
     let start = Instant::now();
     let model = fit(&train, TREES)?;
     let seconds = start.elapsed().as_secs_f64();
-    let proba = model.predict_proba(test.features.to_array(0..test.n_rows()).view(), &Par::new(0)?)?;
+    let proba = model.predict_proba_par(test.features.to_array(0..test.n_rows()).view(), &Par::new(0)?)?;
 
     let mut page = Page {
         title: "Handwritten digits".into(),
@@ -76,9 +74,9 @@ fn main() -> Result<()> {
 }
 
 fn fit(data: &Dataset, n_trees: usize) -> Result<Model> {
-    let params = ForestParams { n_trees, ..ForestParams::default() }.check()?;
+    let params = ForestParams { n_trees, ..ForestParams::default() }.into();
     let training = Training { par: &Par::new(0)?, budget: &Budget::open(), observer: &Silent };
-    Ok(Model::fit_forest(data, &params, &training)?.model)
+    Ok(Model::fit(data, &params, &training)?.model)
 }
 
 fn facts(model: &Model, train: &Dataset, seconds: f64) -> Result<Vec<(String, String)>> {
@@ -119,7 +117,8 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
         let model = fit(&stream.select(&(0..end).collect::<Vec<_>>()), TREES)?;
         let seconds = start.elapsed().as_secs_f64();
         let next = end..end + BATCH;
-        let proba = model.predict_proba(stream.features.to_array(next.clone()).view(), &Par::sequential())?;
+        let proba =
+            model.predict_proba_par(stream.features.to_array(next.clone()).view(), &Par::sequential())?;
         let truth = &stream.labels()[next];
         window.push_back([
             accuracy(&most_probable(proba.view()), truth, None),
@@ -134,7 +133,7 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
             accuracy: mean(0),
             log_loss: Some(mean(1)),
             test_accuracy: Some(accuracy(
-                &model.predict(x_test.view(), &Par::sequential())?,
+                &model.predict_classes(x_test.view(), &Par::sequential())?,
                 test.labels(),
                 None,
             )),
@@ -150,7 +149,7 @@ fn left_out(train: &Dataset, test: &Dataset) -> Result<ClassBars> {
     let unknown: Vec<usize> = (0..test.n_rows()).filter(|&row| test.labels()[row] == LATE).collect();
     let model = fit(&train.select(&others), TREES)?;
     let rows = test.features.select(&unknown).to_array(0..unknown.len());
-    let predictions = model.predict(rows.view(), &Par::sequential())?;
+    let predictions = model.predict_classes(rows.view(), &Par::sequential())?;
     let names = test.schema.labels.names();
     let times = |class: usize| predictions.iter().filter(|a| a.index() == class).count() as u64;
     let mut bars: Vec<(String, u64)> =

@@ -1,30 +1,34 @@
 #![doc = include_str!("../README.md")]
 
+mod arrays;
 pub mod engine;
 mod file;
-mod kind;
+mod kinds;
+#[cfg(feature = "forest")]
 mod merge;
 mod model;
-mod params;
 pub mod report;
 mod run;
-mod values;
 
 pub use hedgerow_core as core;
+#[cfg(feature = "forest")]
 pub use hedgerow_forest as forest;
+#[cfg(feature = "gp")]
 pub use hedgerow_gp as gp;
+#[cfg(feature = "hybrid")]
 pub use hedgerow_hybrid as hybrid;
 #[cfg(feature = "io")]
 pub use hedgerow_io as io;
+#[cfg(feature = "rvm")]
 pub use hedgerow_rvm as rvm;
 #[cfg(feature = "store")]
 pub use hedgerow_store as store;
 pub use hedgerow_trainer as trainer;
 
+pub use arrays::{Fit, Label, fit};
 pub use engine::Engine;
 pub use file::{FORMAT_VERSION, is_model_file};
-pub use kind::Kind;
+pub use kinds::{Kind, Learner, ModelParams};
+#[cfg(feature = "forest")]
 pub use merge::merge;
-pub use model::{Fitted, Learner, Model};
-pub use params::ModelParams;
-pub use values::{AnyModel, FittedValues, ValueModel};
+pub use model::{Fitted, Model};

@@ -1,10 +1,10 @@
 //! One model out of several.
 
 use hedgerow_core::{Dataset, Error, Result, Schema};
-use hedgerow_forest::Forest;
+use hedgerow_forest::{Forest, ForestModel};
 
-use crate::kind::Kind;
-use crate::model::{Learner, Model};
+use crate::kinds::{Kind, Learner};
+use crate::model::Model;
 
 /// One model out of several of the same kind and columns; classes may differ. It can go on learning if all of them can: then it
 /// has the rows of all, and its trees get to know those they have not seen with the first lesson.
@@ -26,8 +26,8 @@ pub fn merge(models: &[&Model]) -> Result<Model> {
     let (schema, forest) = hedgerow_forest::merge(&forests)?;
     let mut rows: Option<Dataset> = None;
     for model in models {
-        let Some(own) = model.remembered()? else {
-            return Ok(Model { schema, learner: Learner::Forest(forest) });
+        let Some(own) = model.retained_rows()? else {
+            return Ok(Model { schema, learner: Learner::Forest(Box::new(ForestModel::Frozen(forest))) });
         };
         let own = own.under(&schema)?;
         match &mut rows {
@@ -35,9 +35,9 @@ pub fn merge(models: &[&Model]) -> Result<Model> {
             Some(rows) => rows.append(&own),
         }
     }
-    let merged = Model { schema, learner: Learner::Forest(forest) };
-    Ok(match rows {
-        Some(rows) => merged.with_rows(rows),
-        None => merged,
-    })
+    let merged = match rows {
+        Some(rows) => ForestModel::fitted(forest, rows),
+        None => ForestModel::Frozen(forest),
+    };
+    Ok(Model { schema, learner: Learner::Forest(Box::new(merged)) })
 }

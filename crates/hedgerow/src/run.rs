@@ -1,90 +1,36 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Candidate, Dataset, Delta, Effort, JobStatus, ModelTask, Params as _, Result, Schema, Step, StopReason,
-    Training, TrainingRun, WholeRun,
+    Dataset, Delta, Effort, JobStatus, ModelTask, Result, Schema, Step, StopReason, Training, TrainingRun,
 };
-use hedgerow_forest::ForestRun;
-use hedgerow_gp::ivm::IvmRun;
-use hedgerow_hybrid::{ForestIvmParams, ForestIvmRun, ForestKernelParams, ForestKernelRun, LeafGpRun};
 
-use crate::model::{Fitted, Learner, Model};
-use crate::params::ModelParams;
+use crate::kinds::{InLearner, Learner};
+use crate::model::Model;
 
 /// A training run of any kind.
 pub(crate) type Run = Box<dyn TrainingRun<Model = Model>>;
 
-impl Model {
-    /// A training run of the kind that the parameters are of. `lanes` of its jobs may be worked on side by side. Hyper-parameters are taken over from a
-    /// `previous` model, where there is one that still fits.
-    pub(crate) fn start_run(
-        data: &Dataset,
-        params: &ModelParams,
-        previous: Option<&Self>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<Run> {
-        let previous = previous.map(|model| &model.learner);
-        Ok(match params {
-            ModelParams::Forest(params) => {
-                let run = ForestRun::new(data, &params.clone().check()?, lanes, training)?;
-                of_kind(run, data, Learner::Forest)
-            }
-            ModelParams::Ivm(params) => {
-                let params = params.clone().check()?;
-                let run = match previous {
-                    Some(Learner::Ivm(ivm)) => IvmRun::after(ivm, data, &params, lanes, training)?,
-                    _ => IvmRun::new(data, &params, lanes, training)?,
-                };
-                of_kind(run, data, |ivm| Learner::Ivm(Box::new(ivm)))
-            }
-            ModelParams::ForestIvm(params) => {
-                let params = ForestIvmParams::clone(params).check()?;
-                let run = ForestIvmRun::new(data, &params, lanes, training)?;
-                of_kind(run, data, |model| Learner::ForestIvm(Box::new(model)))
-            }
-            ModelParams::LeafGp(params) => {
-                let run = LeafGpRun::new(data, &params.clone().check()?, lanes, training)?;
-                of_kind(run, data, |model| Learner::LeafGp(Box::new(model)))
-            }
-            ModelParams::ForestKernel(params) => {
-                let params = ForestKernelParams::clone(params).check()?;
-                let run = ForestKernelRun::new(data, &params, lanes, training)?;
-                of_kind(run, data, |model| Learner::ForestKernel(Box::new(model)))
-            }
-            ModelParams::Gp(_) | ModelParams::Rvm(_) => {
-                let (data, params) = (data.clone(), params.clone());
-                Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
-                    let Fitted { model, stop, .. } = Self::fit(&data, &params, training)?;
-                    Ok((Candidate { model, validation: None }, stop))
-                }))
-            }
-        })
-    }
+/// A training run of the kind that the parameters are of. `lanes` of its jobs may be worked on side by side. Hyper-parameters are taken over from a
+/// `previous` model, where there is one of the same kind that still fits.
+pub(crate) fn start<P: InLearner>(
+    params: &P,
+    data: &Dataset,
+    previous: Option<&Learner>,
+    lanes: usize,
+    training: &Training<'_>,
+) -> Result<Run> {
+    let run = P::start_run(data, &params.clone().check()?, previous.and_then(P::unwrap), lanes, training)?;
+    Ok(Box::new(OfKind { run, schema: data.schema.clone(), wrap: P::wrap }))
 }
 
 /// The run of one kind.
-struct OfKind<R, W> {
-    run: R,
+struct OfKind<M> {
+    run: Box<dyn TrainingRun<Model = M>>,
     schema: Schema,
-    wrap: W,
+    wrap: fn(M) -> Learner,
 }
 
-fn of_kind<R, W>(run: R, data: &Dataset, wrap: W) -> Run
-where
-    R: TrainingRun + 'static,
-    R::Model: 'static,
-    W: Fn(R::Model) -> Learner + Clone + Send + 'static,
-{
-    Box::new(OfKind { run, schema: data.schema.clone(), wrap })
-}
-
-impl<R, W> TrainingRun for OfKind<R, W>
-where
-    R: TrainingRun,
-    R::Model: 'static,
-    W: Fn(R::Model) -> Learner + Clone + Send + 'static,
-{
+impl<M: 'static> TrainingRun for OfKind<M> {
     type Model = Model;
 
     fn jobs(&self) -> Vec<JobStatus> {
@@ -108,7 +54,7 @@ where
     }
 
     fn model(&self) -> Option<ModelTask<Model>> {
-        let (schema, wrap) = (self.schema.clone(), self.wrap.clone());
+        let (schema, wrap) = (self.schema.clone(), self.wrap);
         Some(self.run.model()?.map(move |model| Model { schema, learner: wrap(model) }))
     }
 

@@ -5,7 +5,7 @@ mod models;
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow::core::{Classifier as _, Error, Par};
+use hedgerow::core::{Error, Par};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
@@ -69,17 +69,17 @@ fn every_kind_keeps_the_contract_of_a_classifier() {
         let model = fit_any(&params(kind), 2);
         assert_eq!((model.kind(), model.params()), (kind, params(kind)));
         let x = random_rows(&model, 40, 1);
-        check_distributions(&model, x.view());
-        check_prediction_is_pure(&model, x.view());
-        check_shapes(&model);
+        check_distributions(model.classifier().unwrap(), x.view());
+        check_prediction_is_pure(model.classifier().unwrap(), x.view());
+        check_shapes(model.classifier().unwrap());
         let (one, par) = (fit_any(&params(kind), 1), Par::sequential());
-        let answers = [&model, &one].map(|m| m.predict_proba(x.view(), &par).unwrap());
+        let answers = [&model, &one].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
         assert_eq!(answers[0], answers[1], "{kind}: threads change nothing");
         assert!(model.bytes() > 0);
         assert_eq!(model.as_forest().is_some(), kind == Kind::Forest);
-        assert_eq!(model.as_ivm().is_some(), kind == Kind::Ivm);
-        assert_eq!(model.as_gp().is_some(), kind == Kind::Gp);
-        assert_eq!(model.as_rvm().is_some(), kind == Kind::Rvm);
+        assert_eq!(model.downcast::<hedgerow::gp::IvmClassifier>().is_some(), kind == Kind::Ivm);
+        assert_eq!(model.downcast::<hedgerow::gp::GpClassifier>().is_some(), kind == Kind::Gp);
+        assert_eq!(model.downcast::<hedgerow::rvm::RvmClassifier>().is_some(), kind == Kind::Rvm);
     }
 }
 
@@ -140,9 +140,9 @@ fn check_saved(kind: Kind) {
         let loaded = Model::from_bytes(&bytes).unwrap();
         assert!(loaded.to_bytes().unwrap() == bytes, "{kind}: something else came back");
         assert_eq!((loaded.kind(), loaded.params()), (model.kind(), model.params()));
-        assert_eq!((loaded.n_seen(), loaded.n_remembered()), (model.n_seen(), model.n_remembered()));
+        assert_eq!((loaded.n_seen(), loaded.n_retained()), (model.n_seen(), model.n_retained()));
         let (x, par) = (random_rows(&model, 100, 2), Par::sequential());
-        let answers = [&model, &loaded].map(|m| m.predict_proba(x.view(), &par).unwrap());
+        let answers = [&model, &loaded].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
         assert_eq!(answers[0], answers[1]);
     }
 }
@@ -167,7 +167,7 @@ fn check_changed(model: &Model, rounds: u64) {
         match Model::from_bytes(&changed(&sound, round, &mut rng)) {
             Ok(mut loaded) => {
                 n_loaded += 1;
-                check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                check_distributions(loaded.classifier().unwrap(), random_rows(&loaded, 9, round).view());
                 if round % 16 == 0 && loaded.check_can_learn().is_ok() {
                     // It may refuse, since columns or classes may be others now, but it must not panic or hang.
                     let _ = teach(&mut loaded, &more);
@@ -202,7 +202,7 @@ fn a_process_learns_nothing_row_by_row() {
             && message.contains("forest, ivm, leaf-gp, forest-ivm, rvm, forest-kernel"),
         "{message}"
     );
-    assert_eq!((model.n_seen(), model.n_remembered()), (None, None));
+    assert_eq!((model.n_seen(), model.n_retained()), (None, None));
     assert!(matches!(Model::new(more_rows().schema, &gp()), Err(Error::Unable { .. })));
     assert_eq!(model.kernel().iter().find(|(name, _)| name == "length_scale").unwrap().1, 1.0);
 }
@@ -229,17 +229,17 @@ fn every_kind_that_learns_goes_on_after_save_and_load_as_if_nothing_had_happened
     for (&kind, (first, second)) in kinds.flat_map(|kind| pairs.iter().map(move |pair| (kind, pair))) {
         let (n_first, first, second) = (first.len() as u64, rows(first.clone()), rows(second.clone()));
         let mut model = Model::new(data.schema.clone(), &params(kind)).unwrap();
-        check_distributions(&model, random_rows(&model, 9, 1).view());
+        check_distributions(model.classifier().unwrap(), random_rows(&model, 9, 1).view());
         teach(&mut model, &first).unwrap();
         assert_eq!(model.n_seen(), Some(n_first));
-        assert!(model.n_remembered().is_some_and(|n| n > 0));
+        assert!(model.n_retained().is_some_and(|n| n > 0));
         let mut loaded = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
         teach(&mut model, &second).unwrap();
         teach(&mut loaded, &second).unwrap();
         assert!(model.to_bytes().unwrap() == loaded.to_bytes().unwrap(), "{kind} {n_first}");
         let mut frozen = model.without_rows();
-        assert!(matches!(teach(&mut frozen, &second), Err(Error::NoRows)));
-        assert_eq!((frozen.n_seen(), frozen.n_remembered()), (None, None));
+        assert!(matches!(teach(&mut frozen, &second), Err(Error::Frozen)));
+        assert_eq!((frozen.n_seen(), frozen.n_retained()), (None, None));
     }
 }
 
@@ -249,7 +249,7 @@ fn models_without_rows_answer_the_same_before_and_after_they_have_learnt_more() 
     let x = data.features.to_array(0..data.n_rows());
     let par = Par::sequential();
     for &kind in Kind::ALL {
-        let fitted = fit_any(&params(kind), 1).with_rows(data.clone());
+        let fitted = fit_any(&params(kind), 1);
         let mut models = vec![fitted.clone()];
         if kind.learns() {
             let mut taught = fitted;
@@ -257,9 +257,9 @@ fn models_without_rows_answer_the_same_before_and_after_they_have_learnt_more() 
             models.push(taught);
         }
         for model in models {
-            let expected = model.predict_proba(x.view(), &par).unwrap();
+            let expected = model.predict_proba_par(x.view(), &par).unwrap();
             let frozen = model.without_rows();
-            assert_eq!(frozen.predict_proba(x.view(), &par).unwrap(), expected, "{kind}");
+            assert_eq!(frozen.predict_proba_par(x.view(), &par).unwrap(), expected, "{kind}");
             assert!(frozen.check_can_learn().is_err(), "{kind}");
         }
     }

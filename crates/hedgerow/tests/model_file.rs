@@ -9,8 +9,8 @@ use std::path::Path;
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::check_distributions;
-use hedgerow::core::{Classifier as _, Error, ModelProblem, Par};
-use hedgerow::forest::{Calibration, Forest, ForestParams};
+use hedgerow::core::{Error, ModelProblem, Par};
+use hedgerow::forest::{Calibration, Forest, ForestModel, ForestParams};
 use hedgerow::{FORMAT_VERSION, Kind, Learner, Model, is_model_file};
 use models::{
     changed, digits, fit, learner, more_rows, names_in, plain, random_rows, rich, shipped, teach, write,
@@ -43,8 +43,8 @@ fn a_loaded_model_is_the_saved_one() {
         let x = random_rows(&model, 300, 5);
         let par = Par::sequential();
         assert_eq!(
-            loaded.predict_proba(x.view(), &par).unwrap(),
-            model.predict_proba(x.view(), &par).unwrap()
+            loaded.predict_proba_par(x.view(), &par).unwrap(),
+            model.predict_proba_par(x.view(), &par).unwrap()
         );
     }
 }
@@ -62,15 +62,14 @@ fn a_model_that_was_saved_and_loaded_goes_on_as_if_it_had_not_been() {
 fn a_fitted_model_learns_more_if_it_has_its_rows() {
     let data = more_rows();
     let params = ForestParams { n_trees: 4, ..Default::default() };
-    let frozen = fit(&data, &params, 1);
-    assert!(matches!(teach(&mut frozen.clone(), &data), Err(Error::NoRows)));
-    let mut model = frozen.with_rows(data.clone());
+    let mut model = fit(&data, &params, 1);
+    assert!(matches!(teach(&mut model.clone().without_rows(), &data), Err(Error::Frozen)));
     teach(&mut model, &data).unwrap();
-    assert_eq!(model.remembered().unwrap().unwrap().n_rows(), 2 * data.n_rows());
+    assert_eq!(model.retained_rows().unwrap().unwrap().n_rows(), 2 * data.n_rows());
     let answers_only = model.clone().without_rows();
     let x = random_rows(&model, 50, 1);
     let par = Par::sequential();
-    let both = [&model, &answers_only].map(|m| m.predict_proba(x.view(), &par).unwrap());
+    let both = [&model, &answers_only].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
     assert_eq!(both[0], both[1]);
     assert!(answers_only.file_len().unwrap() < model.file_len().unwrap());
 }
@@ -80,11 +79,11 @@ fn merged_models_that_have_their_rows_learn_on_with_all_of_them() {
     let params = ForestParams { n_trees: 4, ..Default::default() };
     let data = more_rows();
     let [one, two] = [(0..150), (150..300)].map(|rows| data.select(&rows.collect::<Vec<_>>()));
-    let parts = [one, two].map(|data| fit(&data, &params, 1).with_rows(data));
+    let parts = [one, two].map(|data| fit(&data, &params, 1));
     let mut merged = hedgerow::merge(&parts.each_ref()).unwrap();
-    assert_eq!(merged.remembered().unwrap().unwrap().labels(), data.labels());
+    assert_eq!(merged.retained_rows().unwrap().unwrap().labels(), data.labels());
     teach(&mut merged, &data).unwrap();
-    assert_eq!(merged.as_online().unwrap().n_remembered(), 600);
+    assert_eq!(merged.n_retained(), Some(600));
 }
 
 #[test]
@@ -99,7 +98,11 @@ fn numbers_come_back_to_the_last_bit() {
         let prior_shift = vec![rng.unit(), 9.0 * rng.unit()];
         let forest = Forest::from_parts(params, 2, trees, Some(calibration), gains)
             .with_prior_shift(prior_shift.clone());
-        let bytes = Model { learner: Learner::Forest(forest), ..model.clone() }.to_bytes().unwrap();
+        let bytes =
+            Model::from_parts(model.schema().clone(), Learner::Forest(Box::new(ForestModel::Frozen(forest))))
+                .unwrap()
+                .to_bytes()
+                .unwrap();
         let loaded = Model::from_bytes(&bytes).unwrap();
         assert_eq!(loaded.as_forest().unwrap().calibration(), Some(&calibration));
         assert_eq!(loaded.as_forest().unwrap().prior_shift(), prior_shift);
@@ -244,7 +247,7 @@ fn wrong_contents_behind_a_right_checksum_never_panic() {
             match Model::from_bytes(&bytes) {
                 Ok(mut loaded) => {
                     n_loaded += 1;
-                    check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                    check_distributions(loaded.classifier().unwrap(), random_rows(&loaded, 9, round).view());
                     if round % 8 == 0 && loaded.check_can_learn().is_ok() {
                         // It may refuse, since columns or classes may be others now, but it must not panic or hang.
                         let _ = teach(&mut loaded, &more);
@@ -330,7 +333,7 @@ fn a_file_of_version_1_gives_the_answers_it_always_gave() {
 fn a_file_of_version_2_answers_and_learns_as_it_always_did() {
     let mut model = old_model("forest-v2.hedgerow");
     assert_eq!(titanic_answers(&model), old_answers("forest-v2.csv"));
-    assert_eq!(model.as_online().unwrap().n_remembered(), 2201);
+    assert_eq!(model.n_retained(), Some(2201));
     let data = shipped("titanic", "Survived");
     teach(&mut model, &data).unwrap();
     assert_eq!(titanic_answers(&model), old_answers("forest-v2-later.csv"));
@@ -342,7 +345,10 @@ fn a_file_of_version_2_answers_and_learns_as_it_always_did() {
 fn files_of_other_kinds_give_the_answers_they_always_gave() {
     for kind in [Kind::Ivm, Kind::Gp, Kind::LeafGp, Kind::ForestIvm, Kind::Rvm, Kind::ForestKernel] {
         let model = Model::load(old_file(&format!("{kind}-v2.hedgerow"))).unwrap();
-        assert_eq!((model.kind(), model.schema.labels.names()), (kind, &["No", "Yes"].map(String::from)[..]));
+        assert_eq!(
+            (model.kind(), model.schema().labels.names()),
+            (kind, &["No", "Yes"].map(String::from)[..])
+        );
         let (got, wanted) = (titanic_answers(&model), old_answers(&format!("{kind}-v2.csv")));
         assert_eq!(got.lines().next(), wanted.lines().next());
         assert_eq!(got.lines().count(), wanted.lines().count());
@@ -353,15 +359,15 @@ fn files_of_other_kinds_give_the_answers_they_always_gave() {
         }
     }
     let mut model = Model::load(old_file("forest-kernel-v2.hedgerow")).unwrap();
-    assert_eq!(model.as_forest_kernel().unwrap().n_remembered(), 2201);
+    assert_eq!(model.n_retained(), Some(2201));
     teach(&mut model, &shipped("titanic", "Survived")).unwrap();
     assert_eq!(model.n_seen(), Some(4402));
 }
 
 fn old_model(name: &str) -> Model {
     let model = Model::load(old_file(name)).unwrap();
-    assert_eq!(model.schema.labels.names(), ["No", "Yes"]);
-    let names: Vec<&str> = model.schema.columns.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(model.schema().labels.names(), ["No", "Yes"]);
+    let names: Vec<&str> = model.schema().columns.iter().map(|c| c.name.as_str()).collect();
     assert_eq!(names, ["Class", "Sex", "Age"]);
     let params = model.as_forest().unwrap().params();
     assert_eq!((params.n_trees, params.max_height, params.seed), (6, 4, 1));
@@ -388,7 +394,7 @@ fn titanic_answers(model: &Model) -> String {
         }
     }
     let x = Array2::from_shape_vec((rows.len() / 3, 3), rows).unwrap();
-    let proba = model.predict_proba(x.view(), &Par::sequential()).unwrap();
+    let proba = model.predict_proba_par(x.view(), &Par::sequential()).unwrap();
     let mut got = "class,sex,age,p_No,p_Yes\n".to_string();
     for (row, p) in x.rows().into_iter().zip(proba.rows()) {
         writeln!(got, "{},{},{},{},{}", row[0], row[1], row[2], p[0], p[1]).unwrap();

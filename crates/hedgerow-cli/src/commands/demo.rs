@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::Context as _;
-use hedgerow::ModelParams;
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{Budget, Dataset};
 use hedgerow::io::{ReadOptions, read_dataset};
 use hedgerow::report::UncertainRow;
+use hedgerow::{Model, ModelParams};
 use serde::Serialize;
 
-use super::learning::{Cut, Feed, LearnResult, Plan, StreamRun, TestData, new_model};
+use super::learning::{Cut, Feed, LearnResult, Plan, StreamRun, TestData};
 use super::{Outcome, interrupt};
 use crate::args::DemoArgs;
 use crate::output;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let par = args.run.par()?;
     let budget = Budget::open();
     interrupt::listen(&budget)?;
-    let model = new_model(&learnt.schema, &ModelParams::default())?;
+    let model = Model::new(learnt.schema.clone(), &ModelParams::default())?;
     let plan = Plan {
         keeper: None,
         cut: Cut::Equal { batches: BATCHES, rows: learnt.n_rows() as u64 },
@@ -102,7 +102,7 @@ fn digits(path: &Path) -> anyhow::Result<[(Dataset, Vec<u64>); 2]> {
 fn uncertain(stream: &mut StreamRun<'_>) -> anyhow::Result<Vec<UncertainDigit>> {
     let evaluation = stream.evaluate()?;
     let (Some(test), Some((proba, _))) = (stream.test(), evaluation) else { return Ok(Vec::new()) };
-    let rows = test.least_sure(&proba).finish(&stream.model.schema);
+    let rows = test.least_sure(&proba).finish(stream.model.schema());
     let digit = |shown: UncertainRow| UncertainDigit {
         row: shown.row,
         truth: shown.truth.clone().unwrap_or_default(),

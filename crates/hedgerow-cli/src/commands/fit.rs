@@ -4,18 +4,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use hedgerow::core::metrics::Report;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, DataProblem, Dataset, Error, Par, Training};
-use hedgerow::forest::OutOfBag;
-use hedgerow::io::read_dataset;
+use hedgerow::core::{Budget, DataProblem, Dataset, Error, OutOfSample, Par, Source, Task, Training};
+use hedgerow::io::{ReadOptions, read_dataset};
 use hedgerow::report::{LeastSure, Page};
 use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::{Deserialize, Serialize};
 
-use super::evaluation::{Evaluation, LeftOut, evaluate_dataset, evaluate_file, evaluate_predictions};
-use super::{Made, Outcome, check_room, check_writable, interrupt, note_dates, page, params, values};
-use crate::args::{FitArgs, Task};
+use super::evaluation::{
+    Evaluation, LeftOut, Metrics, evaluate_dataset, evaluate_file, evaluate_predictions,
+};
+use super::{Made, Outcome, check_room, check_writable, interrupt, note_dates, page, params};
+use crate::args::FitArgs;
 use crate::output::{self, progress::Bar};
 use crate::process;
 
@@ -26,12 +26,12 @@ pub(crate) struct FitResult {
     pub(crate) made: Made,
     /// Rows the metrics are about: `test`, `holdout`, or `out_of_bag` where neither was given; none if there are no metrics.
     pub(crate) metrics_from: Option<&'static str>,
-    pub(crate) metrics: Option<Report>,
+    pub(crate) metrics: Option<Metrics>,
     pub(crate) metrics_rows: Option<usize>,
     /// Out-of-bag accuracy; none for other models than forests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oob_accuracy: Option<f64>,
-    /// The logarithm of the probability of the labels, where the model can tell.
+    /// The logarithm of the probability of the targets, where the model can tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_evidence: Option<f64>,
     pub(crate) left_out: LeftOut,
@@ -52,39 +52,17 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Done);
     }
     let params = params(args.model, &args.settings, args.seed)?;
-    if args.oob.is_some() && !args.model.predicts_out_of_bag() {
-        bail!("--oob: {}", args.model.unable("predict out of bag", Kind::predicts_out_of_bag));
+    if args.oob.is_some() && !args.model.has_oob() {
+        bail!("--oob: {}", args.model.unable("predict out of bag", Kind::has_oob));
     }
     for path in args.out.iter().chain(&args.oob).chain(&args.report) {
         check_writable(path)?;
     }
     let Some(path) = &args.data else { return Ok(Outcome::Done) };
-    if args.task == Some(Task::Regression) {
-        if !args.model.answers_values() {
-            bail!(
-                "--task regression: {}",
-                args.model.unable("be fitted to a numeric target", Kind::answers_values)
-            );
-        }
-        let budget = args.limits.budget(start);
-        interrupt::listen(&budget)?;
-        return values::fit::run(args, path, &params, start, budget);
-    }
     let par = args.run.par()?;
     let mut budget = args.limits.budget(start);
     interrupt::listen(&budget)?;
-
-    let mut data = match read_dataset(path, &args.data_args.options(), check_room(&args.limits)?) {
-        // A target that looks continuous is one of values for a model that can be fitted to them.
-        Err(error) if args.task.is_none() && args.model.answers_values() && is_continuous(&error) => {
-            if path.as_os_str() == "-" {
-                bail!("{error}; for a numeric target, give --task regression");
-            }
-            output::note("the target looks numeric: fitting a regression (--task classification for labels)");
-            return values::fit::run(args, path, &params, start, budget);
-        }
-        other => other?,
-    };
+    let mut data = read(args, path)?;
     note_dates(&data.schema, &args.data_args.options());
     let held_out = args.holdout.map(|share| HeldOut::take(&mut data, share, params.seed())).transpose()?;
     let read_seconds = start.elapsed().as_secs_f64();
@@ -92,27 +70,31 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
     }
     let fit_start = Instant::now();
-    let Fitted { model, oob, log_evidence, stop, notes } = train(&data, &params, &par, &budget)?;
+    let Fitted { model, validation, log_evidence, stop, notes, oob_votes } =
+        train(&data, &params, &par, &budget)?;
+    let oob = validation.filter(|validation| validation.source == Source::OutOfBag);
     let seconds = Seconds { read: read_seconds, fit: fit_start.elapsed().as_secs_f64(), predict: 0.0 };
 
     let mut page = args.report.as_ref().map(|_| Page::default());
-    let oob_accuracy = oob.as_ref().and_then(|oob| oob.accuracy(&data));
+    let oob_accuracy =
+        oob.as_ref().filter(|oob| !oob.is_empty()).map(|oob| oob.accuracy(data.weights.as_deref()));
     let is_tested = held_out.is_some() || args.test.is_some();
     let mut measured = match &oob {
         Some(oob) if !is_tested => evaluate_oob(&model, oob, &data, page.as_mut())?,
         _ => None,
     };
     let n_rows = data.n_rows();
-    if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() == 2) {
+    if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() <= 2) {
         let x = data.features.to_array(0..n_rows);
         let text = "The dots are the training rows.";
-        page::map(page, &model, (x.view(), data.labels()), text, &par)?;
+        page::draw(page, &model, (x.view(), data.targets.view()), text, &par)?;
     }
-    let model = if args.frozen { model.without_rows() } else { model.with_rows(data) };
+    drop(data);
+    let model = if args.frozen { model.without_rows() } else { model };
     // The model is safe before anything else can go wrong.
     let saved = Made::save(&model, args.out.as_ref())?;
-    if let (Some(path), Some(oob)) = (&args.oob, &oob) {
-        write_oob(path, oob, &model)?;
+    if let (Some(path), Some(oob), Some(votes)) = (&args.oob, &oob, &oob_votes) {
+        write_oob(path, oob, votes, &model)?;
     }
     let mut result = FitResult {
         made: Made::new(&model, n_rows, seconds, stop, saved)?,
@@ -146,7 +128,29 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Whether labels were refused because they look like values.
+/// Reads the training data. A target that looks continuous is one of numbers for a kind of model that does regression, unless the task is given.
+fn read(args: &FitArgs, path: &Path) -> anyhow::Result<Dataset> {
+    let room = check_room(&args.limits)?;
+    let options = |task| ReadOptions { task, ..args.data_args.options() };
+    if let Some(task) = args.task {
+        if let Err(error) = args.model.check_task(task) {
+            bail!("--task {task}: {error}");
+        }
+        return Ok(read_dataset(path, &options(task), room)?);
+    }
+    match read_dataset(path, &options(Task::Classification), room) {
+        Err(error) if args.model.regresses() && is_continuous(&error) => {
+            if path.as_os_str() == "-" {
+                bail!("{error}; for a numeric target, give --task regression");
+            }
+            output::note("the target looks numeric: fitting a regression (--task classification for labels)");
+            Ok(read_dataset(path, &options(Task::Regression), room)?)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Whether labels were refused because they look like numbers.
 fn is_continuous(error: &Error) -> bool {
     matches!(error, Error::Data(data) if matches!(data.problem, DataProblem::ContinuousTarget { .. }))
 }
@@ -168,7 +172,7 @@ impl HeldOut {
         kept.sort_unstable();
         let held_out = data.select(held);
         *data = data.select(kept);
-        data.check_trainable(hedgerow::core::Task::Classification)?;
+        data.check_trainable(data.task())?;
         Ok(Self { data: held_out, numbers: held.iter().map(|&row| row as u64 + 1).collect() })
     }
 }
@@ -178,7 +182,7 @@ struct Measured {
     from: &'static str,
     rows: usize,
     predict_seconds: f64,
-    report: Report,
+    report: Metrics,
     left_out: LeftOut,
 }
 
@@ -229,27 +233,18 @@ fn evaluate_on_test(
 /// How good the out-of-bag predictions are.
 fn evaluate_oob(
     model: &Model,
-    oob: &OutOfBag,
+    oob: &OutOfSample,
     data: &Dataset,
     page: Option<&mut Page>,
 ) -> anyhow::Result<Option<Measured>> {
-    let labels = data.labels();
-    let rows: Vec<usize> = (0..labels.len()).filter(|&row| oob.n_trees[row] > 0).collect();
-    if rows.is_empty() {
+    if oob.is_empty() {
         return Ok(None);
     }
-    let Some(forest) = model.as_forest() else { return Ok(None) };
-    let mut proba = oob.probabilities(forest);
-    let mut truth = labels.to_vec();
-    if rows.len() < labels.len() {
-        proba = proba.select(ndarray::Axis(0), &rows);
-        truth = rows.iter().map(|&row| labels[row]).collect();
-    }
-    let mut evaluation = evaluate_predictions(proba, truth, None)?;
+    let mut evaluation = evaluate_predictions(oob.values.clone(), oob.labels.clone().into(), None)?;
     if page.is_some() {
         let mut least = LeastSure::default();
         for ((prediction, &class), &row) in
-            evaluation.proba.rows().into_iter().zip(&evaluation.truth).zip(&rows)
+            evaluation.predictions.rows().into_iter().zip(&oob.labels).zip(&oob.rows)
         {
             let values = data.features.to_array(row..row + 1);
             least.add(row as u64 + 1, prediction, Some(class), values.row(0));
@@ -283,20 +278,11 @@ pub(super) fn bytes_left(limit: u64, data: &Dataset, keeps: Option<usize>) -> Re
 
 /// How many rows will be kept with the model to learn from, 0 for any number; none if it keeps no rows for that.
 pub(super) fn rows_kept(params: &ModelParams, is_frozen: bool) -> Option<usize> {
-    match params {
-        _ if is_frozen || !params.kind().learns() => None,
-        ModelParams::Forest(params) => Some(params.pool_rows),
-        ModelParams::Ivm(params) => Some(params.pool_rows()),
-        ModelParams::LeafGp(params) => Some(params.max_rows),
-        ModelParams::ForestIvm(params) => Some(params.forest.pool_rows),
-        ModelParams::ForestKernel(params) => Some(params.forest.pool_rows),
-        ModelParams::Rvm(params) => Some(params.max_rows),
-        _ => Some(0),
-    }
+    if is_frozen { None } else { params.max_retained() }
 }
 
 fn train(data: &Dataset, params: &ModelParams, par: &Par, budget: &Budget) -> anyhow::Result<Fitted> {
-    let bar = Bar::new(params.kind().work());
+    let bar = Bar::new(params.kind().info().work);
     let training = Training { par, budget, observer: &bar };
     let fitted = Model::fit(data, params, &training);
     bar.finish();
@@ -304,14 +290,17 @@ fn train(data: &Dataset, params: &ModelParams, par: &Par, budget: &Budget) -> an
 }
 
 /// The out-of-bag probabilities of the training rows as CSV: how many trees had the row out of bag, then a column a class.
-fn write_oob(path: &Path, oob: &OutOfBag, model: &Model) -> anyhow::Result<()> {
-    let Some(forest) = model.as_forest() else { return Ok(()) };
+fn write_oob(path: &Path, oob: &OutOfSample, votes: &[u32], model: &Model) -> anyhow::Result<()> {
     let mut out = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
-    let names = model.schema.labels.names().iter().map(|name| format!("p_{name}"));
-    out.write_record(["n_trees".to_string()].into_iter().chain(names))?;
-    for (row, n) in oob.probabilities(forest).rows().into_iter().zip(&oob.n_trees) {
-        let cell = |p: &f64| if p.is_nan() { String::new() } else { format!("{p:.6}") };
-        out.write_record([n.to_string()].into_iter().chain(row.iter().map(cell)))?;
+    let names = model.schema().labels.names();
+    out.write_record(
+        ["n_trees".to_string()].into_iter().chain(names.iter().map(|name| format!("p_{name}"))),
+    )?;
+    let mut known = oob.rows.iter().zip(oob.values.rows()).peekable();
+    for (row, n) in votes.iter().enumerate() {
+        let proba = known.next_if(|(known, _)| **known == row).map(|(_, proba)| proba);
+        let cell = |class: usize| proba.map_or_else(String::new, |proba| format!("{:.6}", proba[class]));
+        out.write_record([n.to_string()].into_iter().chain((0..names.len()).map(cell)))?;
     }
     out.flush().with_context(|| path.display().to_string())
 }

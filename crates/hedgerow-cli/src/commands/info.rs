@@ -6,13 +6,13 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use hedgerow::core::Schema;
-use hedgerow::forest::{Calibration, Forest, OnlineForest};
+use hedgerow::core::{Schema, Task};
+use hedgerow::forest::{Calibration, Forest};
 use hedgerow::io::{Summary, summarize};
-use hedgerow::{FORMAT_VERSION, Kind, Learner, Model, ModelParams, is_model_file};
+use hedgerow::{FORMAT_VERSION, Kind, Model, ModelParams, is_model_file};
 use serde::Serialize;
 
-use super::{Inside, Outcome};
+use super::Outcome;
 use crate::args::InfoArgs;
 use crate::output;
 
@@ -20,6 +20,7 @@ use crate::output;
 #[derive(Debug, Serialize)]
 pub(crate) struct ModelInfo {
     pub(crate) model: Kind,
+    pub(crate) task: Task,
     pub(crate) format_version: u32,
     pub(crate) params: ModelParams,
     pub(crate) schema: Schema,
@@ -27,7 +28,7 @@ pub(crate) struct ModelInfo {
     pub(crate) model_memory_bytes: u64,
     /// What is told of this kind of model only.
     #[serde(flatten)]
-    pub(crate) inside: Inside,
+    pub(crate) inside: hedgerow::core::Summary,
     #[serde(flatten)]
     pub(crate) forest: Option<ForestInfo>,
     /// What it can go on learning from; none for a model that was saved without its rows or does not learn row by row.
@@ -77,11 +78,6 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
     }
     let named_like_a_model = args.file.extension().is_some_and(|e| e == "hedgerow");
     if named_like_a_model || is_model_file(&args.file) {
-        if let Some(model) = super::values::load(&args.file)? {
-            let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
-            output::show(&super::values::info::ValueModelInfo::new(&model, bytes), args.run.json)?;
-            return Ok(Outcome::Done);
-        }
         output::show(&model_info(args)?, args.run.json)?;
     } else {
         let options = args.data_args.options();
@@ -97,13 +93,14 @@ fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
     let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
     Ok(ModelInfo {
         model: model.kind(),
+        task: model.task(),
         format_version: format_version(&args.file).unwrap_or(FORMAT_VERSION),
         params: model.params(),
-        schema: model.schema.clone(),
+        schema: model.schema().clone(),
         bytes,
         model_memory_bytes: model.bytes() as u64,
-        inside: Inside::new(&model),
-        forest: model.as_forest().map(|forest| forest_info(forest, &model.schema)),
+        inside: model.summary(),
+        forest: model.as_forest().map(|forest| forest_info(forest, model.schema())),
         learning: learning_info(&model)?,
         show_all: args.all,
     })
@@ -122,19 +119,13 @@ fn forest_info(forest: &Forest, schema: &Schema) -> ForestInfo {
 }
 
 fn learning_info(model: &Model) -> anyhow::Result<Option<LearningInfo>> {
-    let (Some(rows_learnt), Some(rows_retained)) = (model.n_seen(), model.n_remembered()) else {
+    let (Some(rows_learnt), Some(rows_retained)) = (model.n_seen(), model.n_retained()) else {
         return Ok(None);
     };
-    let names = model.schema.labels.names().iter().cloned();
-    let counts = |online: &OnlineForest| online.remembered_by_class().into_iter().chain(std::iter::repeat(0));
-    let retained_by_class = model.as_online().map(|online| names.zip(counts(online)).collect());
-    let without_rows = match &model.learner {
-        // The rows need not be copied.
-        Learner::OnlineForest(online) => {
-            Model { schema: model.schema.clone(), learner: Learner::Forest(online.forest().clone()) }
-        }
-        _ => model.clone().without_rows(),
-    };
+    let names = model.schema().labels.names().iter().cloned();
+    let retained = model.retained_rows()?.filter(|rows| rows.task() == Task::Classification);
+    let retained_by_class = retained.map(|rows| names.zip(rows.class_counts()).collect());
+    let without_rows = model.clone().without_rows();
     let predictor_bytes = without_rows.file_len()?;
     let row_bytes = model.file_len()?.saturating_sub(predictor_bytes);
     Ok(Some(LearningInfo { rows_learnt, rows_retained, retained_by_class, predictor_bytes, row_bytes }))

@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use hedgerow::core::{Result, StopReason};
+use hedgerow::core::{Result, StopReason, Summary, Task};
 use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
-use super::Inside;
 use super::fit::Seconds;
 
 /// A model that was made.
 #[derive(Debug, Serialize)]
 pub(crate) struct Made {
     pub(crate) model: Kind,
+    pub(crate) task: Task,
+    pub(crate) target: Option<String>,
     pub(crate) params: ModelParams,
     pub(crate) rows: usize,
     pub(crate) features: usize,
@@ -25,7 +26,7 @@ pub(crate) struct Made {
     pub(crate) peak_memory_bytes: Option<u64>,
     /// What is told of this kind of model only.
     #[serde(flatten)]
-    pub(crate) inside: Inside,
+    pub(crate) inside: Summary,
     /// Rows kept with the model, so that it can go on learning; none with --frozen.
     pub(crate) rows_retained: Option<usize>,
     /// Why training ended.
@@ -45,16 +46,18 @@ impl Made {
     ) -> Result<Self> {
         Ok(Self {
             model: model.kind(),
+            task: model.task(),
+            target: model.schema().target.clone(),
             params: model.params(),
             rows,
-            features: model.schema.n_features(),
-            classes: model.schema.labels.names().to_vec(),
+            features: model.schema().n_features(),
+            classes: model.schema().labels.names().to_vec(),
             seconds,
             bytes: saved.map_or_else(|| model.file_len(), |(_, bytes)| Ok(bytes))?,
             model_memory_bytes: model.bytes() as u64,
             peak_memory_bytes: None,
-            inside: Inside::new(model),
-            rows_retained: model.n_remembered(),
+            inside: model.summary(),
+            rows_retained: model.n_retained(),
             stop,
             out: saved.map(|(path, _)| path.to_path_buf()),
         })

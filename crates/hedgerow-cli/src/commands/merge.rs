@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
+use hedgerow::core::Summary;
 use hedgerow::{Kind, Model};
 use serde::Serialize;
 
-use super::{Inside, Outcome, check_writable};
+use super::{Outcome, check_writable};
 use crate::args::MergeArgs;
 use crate::output;
 use crate::process;
@@ -17,7 +18,7 @@ pub(crate) struct MergeResult {
     pub(crate) parts: usize,
     /// What is told of this kind of model only.
     #[serde(flatten)]
-    pub(crate) inside: Inside,
+    pub(crate) inside: Summary,
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
     pub(crate) bytes: u64,
@@ -33,9 +34,9 @@ pub(crate) fn run(args: &MergeArgs) -> anyhow::Result<Outcome> {
     let result = MergeResult {
         model: merged.kind(),
         parts: models.len(),
-        inside: Inside::new(&merged),
-        features: merged.schema.n_features(),
-        classes: merged.schema.labels.names().to_vec(),
+        inside: merged.summary(),
+        features: merged.schema().n_features(),
+        classes: merged.schema().labels.names().to_vec(),
         bytes,
         peak_memory_bytes: process::peak_memory(),
         out: args.out.clone(),

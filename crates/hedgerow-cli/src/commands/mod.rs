@@ -1,13 +1,11 @@
 //! What each command does.
 
-mod comparison;
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 mod evaluation;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod info;
-mod inside;
 mod interrupt;
 pub(crate) mod learning;
 pub(crate) mod live;
@@ -15,11 +13,11 @@ mod made;
 pub(crate) mod merge;
 mod page;
 pub(crate) mod predict;
+mod renewed;
 pub(crate) mod store;
 pub(crate) mod stream;
 pub(crate) mod train;
 pub(crate) mod update;
-pub(crate) mod values;
 
 use std::path::Path;
 
@@ -28,9 +26,9 @@ use hedgerow::core::{Error, Schema};
 use hedgerow::io::{ReadOptions, date_notes};
 use hedgerow::{Kind, ModelParams};
 
-pub(crate) use evaluation::LeftOut;
-pub(crate) use inside::{Inside, Renewed};
+pub(crate) use evaluation::{LeftOut, Metrics};
 pub(crate) use made::Made;
+pub(crate) use renewed::Renewed;
 
 use crate::args::LimitArgs;
 use crate::{output, process};

@@ -8,7 +8,7 @@ use hedgerow::core::Schema;
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::{Kind, Model};
 
-use super::learning::{Cut, Feed, LearnResult, Plan, StreamRun, TestData, count_rows, new_model};
+use super::learning::{Cut, Feed, LearnResult, Plan, StreamRun, TestData, count_rows};
 use super::{Outcome, check_writable, interrupt, params};
 use crate::args::StreamArgs;
 use crate::output::{self, text};
@@ -30,9 +30,9 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     interrupt::listen(&budget)?;
 
     let options = args.data_args.options();
-    let cut = cut(args, data, &options, known.as_ref().map(|model| &model.schema))?;
+    let cut = cut(args, data, &options, known.as_ref().map(Model::schema))?;
     let mut reader = match &known {
-        Some(model) => RowReader::open_growing(data, &options, &model.schema)?,
+        Some(model) => RowReader::open_growing(data, &options, model.schema())?,
         None => RowReader::open(data, &options)?.for_learning(),
     };
     let mut test = None;
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     }
     let model = match known {
         Some(model) => model,
-        None => new_model(reader.schema(), &params)?,
+        None => Model::new(reader.schema().clone(), &params)?,
     };
     let wants_report = args.report.is_some();
     let max_memory = args.limits.max_memory;
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
         return Err(problem.into());
     }
     result.batches = std::mem::take(&mut stream.windows.all);
-    super::note_dates(&stream.model.schema, &options);
+    super::note_dates(stream.model.schema(), &options);
     output::show(&text::Streamed(result), args.run.json)?;
     Ok(Outcome::Done)
 }

@@ -98,6 +98,9 @@ impl Dataset {
 
     /// The same rows under a schema that has the same columns and at least the same classes and categories, in any order.
     pub fn under(&self, schema: &Schema) -> Result<Self> {
+        if self.schema == *schema {
+            return Ok(self.clone());
+        }
         let class = |&old: &ClassId| schema.labels.get(self.schema.labels.name(old)).unwrap_or(old);
         let mut features = Features::new(schema.n_features());
         let places: Vec<Option<Vec<f32>>> = self

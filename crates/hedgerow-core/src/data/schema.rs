@@ -1,5 +1,7 @@
 //! What the columns are: names, kinds, categories, and the labels of the target.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use super::{LabelTable, Task};
@@ -126,6 +128,15 @@ impl Schema {
             }
             None => Ok(()),
         }
+    }
+
+    /// The schema with the first classes only; itself if it has no more.
+    pub fn with_classes(&self, n_classes: usize) -> Cow<'_, Self> {
+        if n_classes >= self.n_classes() {
+            return Cow::Borrowed(self);
+        }
+        let labels = self.labels.names()[..n_classes].to_vec().into();
+        Cow::Owned(Self { labels, ..self.clone() })
     }
 
     /// Whether two schemas describe the same feature columns (categories may be longer in one of them).

@@ -1,6 +1,7 @@
 //! What is predicted: classes or numbers.
 
 use std::fmt;
+use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
@@ -123,6 +124,15 @@ impl<'a> TargetSlice<'a> {
     /// Whether there are none.
     pub fn is_empty(self) -> bool {
         self.len() == 0
+    }
+
+    /// Those of some rows.
+    #[must_use]
+    pub fn slice(self, rows: Range<usize>) -> Self {
+        match self {
+            Self::Classes(classes) => Self::Classes(&classes[rows]),
+            Self::Values(values) => Self::Values(&values[rows]),
+        }
     }
 
     /// The classes; none for a regression.

@@ -84,7 +84,7 @@ mod tests {
 
         fn model(&self) -> Option<ModelTask<[usize; 2]>> {
             let model = self.done;
-            self.has_model().then(|| ModelTask::new(move |_| Ok(Candidate { model, validation: None })))
+            self.has_model().then(|| ModelTask::new(move |_| Ok(Candidate::new(model, None))))
         }
 
         fn hurry(&mut self, _: StopReason) {

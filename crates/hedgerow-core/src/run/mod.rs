@@ -70,8 +70,27 @@ pub trait TrainingRun: Send {
 pub struct Candidate<M> {
     /// The model.
     pub model: M,
-    /// Predictions for training rows by parts of the run that were not trained on them; none if every part has seen every row.
+    /// Out-of-sample predictions of the model, where there are some.
     pub validation: Option<OutOfSample>,
+    /// The log marginal likelihood, where the model has one.
+    pub log_evidence: Option<f64>,
+    /// What a user should know about the training, in words; empty if all is well.
+    pub notes: Vec<String>,
+    /// For each training row the trees that had it out of bag, where there are such trees.
+    pub oob_votes: Option<Vec<u32>>,
+}
+
+impl<M> Candidate<M> {
+    /// A model with its out-of-sample predictions.
+    pub fn new(model: M, validation: Option<OutOfSample>) -> Self {
+        Self { model, validation, log_evidence: None, notes: Vec::new(), oob_votes: None }
+    }
+
+    /// The same with another model.
+    pub fn map<N>(self, change: impl FnOnce(M) -> N) -> Candidate<N> {
+        let Self { model, validation, log_evidence, notes, oob_votes } = self;
+        Candidate { model: change(model), validation, log_evidence, notes, oob_votes }
+    }
 }
 
 type Make<M> = dyn FnOnce(&Training<'_>) -> Result<Candidate<M>> + Send;
@@ -93,10 +112,7 @@ impl<M: 'static> ModelTask<M> {
     /// The same with another type of model.
     #[must_use]
     pub fn map<N: 'static>(self, change: impl FnOnce(M) -> N + Send + 'static) -> ModelTask<N> {
-        ModelTask::new(move |training| {
-            let Candidate { model, validation } = self.run(training)?;
-            Ok(Candidate { model: change(model), validation })
-        })
+        ModelTask::new(move |training| Ok(self.run(training)?.map(change)))
     }
 }
 

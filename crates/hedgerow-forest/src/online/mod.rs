@@ -26,7 +26,7 @@ mod window;
 
 use std::sync::Mutex;
 
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{Checked, Classifier, Error, Par, Result, Rows, Schema, Training, Update};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::calibration::Calibration;
@@ -34,6 +34,7 @@ use crate::codes::{Code, ColumnCodes, Meaning};
 use crate::forest::Forest;
 use crate::grow::GrowthInput;
 use crate::leaf_weight::LeafWeight;
+use crate::model::FittedRows;
 use crate::params::{ClassWeights, ForestParams, Keep};
 use crate::tree::{Tree, Value};
 use arms::Arms;
@@ -117,21 +118,15 @@ impl OnlineForest {
         Ok(Self::with_pool(forest, schema, Pool::new(schema.n_features())))
     }
 
-    /// A forest that goes on learning after it was fitted to `data`. If there are more rows than the pool may have, the
-    /// first ones are forgotten.
-    pub fn from_fitted(forest: Forest, data: Dataset) -> Self {
-        let most = forest.params.most_pool_rows();
-        let rows: Vec<usize> =
-            (0..data.n_rows()).filter(|&row| data.weights.as_ref().is_none_or(|w| w[row] > 0.0)).collect();
-        let kept = &rows[rows.len().saturating_sub(most)..];
-        let classes = kept.iter().map(|&row| data.labels()[row].0 as u16).collect();
-        let ages = kept.iter().map(|&row| row as u64).collect();
-        let weights = data.weights.as_ref().map(|w| kept.iter().map(|&row| w[row]).collect());
-        let n_rows = data.n_rows();
-        let features = if kept.len() == n_rows { data.features } else { data.features.select(kept) };
-        let pool = Pool::from_rows(features, classes, ages, weights);
+    /// A forest that goes on learning after it was fitted to rows.
+    pub fn from_fitted(forest: Forest, rows: FittedRows) -> Self {
+        let FittedRows { data, n_seen } = rows;
+        let classes = data.labels().iter().map(|class| class.0 as u16).collect();
+        let first = n_seen.saturating_sub(data.n_rows() as u64);
+        let ages = (0..data.n_rows() as u64).map(|row| first + row).collect();
+        let pool = Pool::from_rows(data.features, classes, ages, data.weights);
         let mut online = Self::with_pool(forest, &data.schema, pool);
-        online.seen = n_rows as u64;
+        online.seen = n_seen;
         online.next_maintenance = online.seen + *BLOCK.start();
         online.kept_up_at = online.seen;
         online.calibrated_at = online.seen;
@@ -192,12 +187,12 @@ impl OnlineForest {
     }
 
     /// Retained rows.
-    pub fn n_remembered(&self) -> usize {
+    pub fn n_retained(&self) -> usize {
         self.pool.n_rows()
     }
 
     /// Retained rows of each class.
-    pub fn remembered_by_class(&self) -> Vec<usize> {
+    pub fn retained_by_class(&self) -> Vec<usize> {
         self.pool.class_counts().collect()
     }
 

@@ -225,7 +225,7 @@ impl OnlineForest {
     }
 
     /// The retained rows, the oldest first, as a data set.
-    pub fn remembered(&self, schema: &Schema) -> Result<Dataset> {
+    pub fn retained_rows(&self, schema: &Schema) -> Result<Dataset> {
         let saved = self.saved();
         let labels: Vec<_> = saved.classes.iter().map(|&c| hedgerow_core::ClassId(u32::from(c))).collect();
         Dataset::new(schema.clone(), saved.features, labels, saved.weights)

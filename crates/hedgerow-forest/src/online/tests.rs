@@ -177,7 +177,7 @@ fn a_full_pool_of_long_blocks_is_its_rows_in_order() {
     let data = blobs(12_000, 2, 3, 9);
     let settings = [("pool_rows", "8192"), ("n_trees", "2"), ("min_leaf_rows", "1")];
     let whole = learnt(&data, &settings, &[usize::MAX / 2], 2);
-    assert_eq!(whole.n_remembered(), 8192);
+    assert_eq!(whole.n_retained(), 8192);
     let mut other = learnt(&data, &settings, &[1000, 77], 1);
     assert!(whole == other);
     check_trees(&mut other);
@@ -214,10 +214,13 @@ fn a_fitted_forest_goes_on() {
         let budget = Budget::open();
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         let fitted = Forest::fit(&first, &params, &training).unwrap();
-        let mut online = OnlineForest::from_fitted(fitted.forest, first.clone());
+        let mut online = OnlineForest::from_fitted(
+            fitted.forest,
+            crate::FittedRows { n_seen: first.n_rows() as u64, data: first.clone() },
+        );
         learn(&mut online, &data, 600, &[100], 1);
         check_trees(&mut online);
-        assert_eq!((online.n_seen(), online.n_remembered()), (1000, 1000));
+        assert_eq!((online.n_seen(), online.n_retained()), (1000, 1000));
     }
 }
 
@@ -229,7 +232,7 @@ fn the_pool_keeps_to_its_size_and_forgets_no_class() {
         *label = ClassId(if row < 60 { (row % 3) as u32 } else { u32::from(row % 10 == 0) });
     }
     let online = learnt(&data, &[("pool_rows", "240"), ("forget", "false")], &[100], 1);
-    let counts = online.remembered_by_class();
+    let counts = online.retained_by_class();
     assert_eq!(counts.iter().sum::<usize>(), 240);
     assert_eq!(counts[2], 20, "a class within its floor keeps its rows: {counts:?}");
     assert!(counts[0] > 150 && counts[1] >= 20, "{counts:?}");
@@ -250,7 +253,7 @@ fn bytes_are_kept_within_their_limit() {
         assert!(online.bytes() as u64 <= limit, "{} bytes after {at} rows", online.bytes());
     }
     check_trees(&mut online);
-    assert!(online.n_remembered() > 1000);
+    assert!(online.n_retained() > 1000);
 }
 
 #[test]
@@ -319,7 +322,7 @@ fn an_abrupt_change_is_noticed_and_overcome() {
     };
     assert!(wrong(&updates[5], 2500) < 25, "before the change");
     assert!(wrong(&updates[8], 4000) < 25, "a thousand rows after it");
-    assert!(online.remembered_by_class().iter().sum::<usize>() < 3500, "what was out of date is gone");
+    assert!(online.retained_by_class().iter().sum::<usize>() < 3500, "what was out of date is gone");
 }
 
 #[test]
@@ -363,7 +366,7 @@ fn rows_sorted_by_class_do_not_drive_out_the_other_classes() {
     let x = mixed.features.to_array(0..3000);
     let predicted = online.predict(x.view(), &Par::sequential()).unwrap();
     let right = predicted.iter().zip(mixed.labels()).filter(|(a, b)| a == b).count();
-    assert!(right > 2900, "{right} of 3000; retained {:?}", online.remembered_by_class());
+    assert!(right > 2900, "{right} of 3000; retained {:?}", online.retained_by_class());
 }
 
 #[test]
@@ -373,11 +376,11 @@ fn a_row_is_forgotten_exactly_and_only_once() {
     let par = Par::new(2).unwrap();
     let x = data.features.to_array(0..data.n_rows());
     for row in [299, 0, 17, 250] {
-        let (before, class) = (online.n_remembered(), data.labels()[row]);
-        let by_class = online.remembered_by_class()[class.index()];
+        let (before, class) = (online.n_retained(), data.labels()[row]);
+        let by_class = online.retained_by_class()[class.index()];
         assert!(online.forget(x.row(row), class, &par), "{row}");
-        assert_eq!(online.n_remembered(), before - 1);
-        assert_eq!(online.remembered_by_class()[class.index()], by_class - 1);
+        assert_eq!(online.n_retained(), before - 1);
+        assert_eq!(online.retained_by_class()[class.index()], by_class - 1);
         assert!(!online.forget(x.row(row), class, &par), "{row} twice");
     }
     // Saving checks that the leaves of every tree count exactly the rows that are left; so does learning on.

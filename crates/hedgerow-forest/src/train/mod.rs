@@ -5,7 +5,7 @@ mod limits;
 mod oob;
 mod run;
 
-use hedgerow_core::{Checked, Dataset, Error, Result, StopReason, Training, drive};
+use hedgerow_core::{Checked, Dataset, Error, ModelKind as _, Result, StopReason, Training, drive};
 
 use crate::forest::Forest;
 use crate::params::{ClassWeights, ForestParams};
@@ -31,7 +31,7 @@ const ROUND: usize = 10;
 impl Forest {
     /// Grows a forest. Same seed, data and number of trees give the same forest, whatever the threads.
     pub fn fit(data: &Dataset, params: &Checked<ForestParams>, training: &Training<'_>) -> Result<Fitted> {
-        ForestRun::check_ends(params.get(), training.budget)?;
+        params.get().check_ends(training.budget)?;
         let mut run = ForestRun::new(data, params, training.par.threads(), training)?;
         let stop = drive(&mut run, training)?;
         let make = run.forest();

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hedgerow_core::{
-    Budget, Candidate, Checked, Dataset, Delta, Effort, Error, JobState, JobStatus, ModelTask, OutOfSample,
-    Progress, Result, Source, Step, StopReason, Task, Training, TrainingRun,
+    Candidate, Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample, Progress,
+    Result, Source, Step, StopReason, Task, Training, TrainingRun,
 };
 
 use ndarray::Axis;
@@ -24,6 +24,7 @@ use crate::calibration::{Calibration, prior_shift};
 use crate::forest::Forest;
 use crate::grow::Grown;
 use crate::leaf_weight::LeafWeight;
+use crate::model::ForestModel;
 use crate::params::ForestParams;
 use crate::tree::Tree;
 
@@ -86,15 +87,6 @@ impl ForestRun {
             accuracy: None,
             stop: None,
         })
-    }
-
-    /// Fails for a forest that would grow without end.
-    pub fn check_ends(params: &ForestParams, budget: &Budget) -> Result<()> {
-        let is_limited = budget.deadline.is_some() || budget.bytes.is_some() || budget.rounds.is_some();
-        if params.n_trees > 0 || params.patience > 0 || is_limited {
-            return Ok(());
-        }
-        Err(Error::param("n_trees", "1 or more, unless time, memory or patience is limited", 0))
     }
 
     /// Trees so far.
@@ -187,7 +179,7 @@ impl ForestRun {
 }
 
 impl TrainingRun for ForestRun {
-    type Model = Forest;
+    type Model = ForestModel;
 
     fn jobs(&self) -> Vec<JobStatus> {
         let n_open = self.n_open();
@@ -256,13 +248,14 @@ impl TrainingRun for ForestRun {
         !self.trees.is_empty()
     }
 
-    fn model(&self) -> Option<ModelTask<Forest>> {
+    fn model(&self) -> Option<ModelTask<ForestModel>> {
         let (make, data) = (self.forest(), self.builder.data.clone());
         self.has_model().then(|| {
             ModelTask::new(move |training| {
                 let Fitted { forest, oob, .. } = make(training);
-                let validation = oob.map(|oob| out_of_sample(&oob, &forest, &data));
-                Ok(Candidate { model: forest, validation })
+                let validation = oob.as_ref().map(|oob| out_of_sample(oob, &forest, &data));
+                let made = Candidate::new(ForestModel::fitted(forest, data), validation);
+                Ok(Candidate { oob_votes: oob.map(|oob| oob.n_trees), ..made })
             })
         })
     }
@@ -333,7 +326,7 @@ pub(super) fn out_of_sample(oob: &OutOfBag, forest: &Forest, data: &Dataset) -> 
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Par, Params as _, Silent};
+    use hedgerow_core::{Budget, Par, Params as _, Silent};
 
     use super::*;
 
@@ -357,7 +350,7 @@ mod tests {
         let candidate = run.model().unwrap().run(&training).unwrap();
         let fitted = run.forest()(&training);
         assert_eq!((&fitted.forest, &fitted.oob), (&whole.forest, &whole.oob));
-        assert_eq!(candidate.model, whole.forest);
+        assert_eq!(candidate.model.forest(), &whole.forest);
         let quality = candidate.validation.unwrap().quality();
         assert!(quality.accuracy > 0.9 && quality.rows > 500, "{quality:?}");
     }

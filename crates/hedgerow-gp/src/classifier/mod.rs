@@ -8,10 +8,15 @@ mod rule;
 mod saved;
 pub(crate) mod search;
 
+use std::any::Any;
 use std::borrow::Cow;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Progress, Result, StopReason, Task, Training};
+use hedgerow_core::text::count;
+use hedgerow_core::{
+    Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par, Predictor,
+    Progress, Renewed, Result, Schema, StopReason, Summary, Task, TaskModel, Training, TrainingRun, WholeRun,
+};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 pub use params::{GpMethod, GpParams, KernelName};
@@ -25,6 +30,7 @@ use crate::kriging::Kriging;
 use crate::labels::LabelRegression;
 use crate::likelihood::Likelihood;
 use crate::prepare::Preparation;
+use crate::regressor::GpRegressor;
 use crate::softmax::SoftmaxLaplace;
 
 /// Rows that are predicted together.
@@ -123,11 +129,6 @@ impl GpClassifier {
             Rule::Dsgq(model) => model.rows(),
             _ => self.x.view(),
         }
-    }
-
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        size_of::<Self>() + self.x.len() * size_of::<f64>() + self.rule.bytes()
     }
 }
 
@@ -280,6 +281,96 @@ impl Classifier for GpClassifier {
             let rows = ndarray::s![block * BLOCK..block * BLOCK + predictions.nrows(), ..];
             out.slice_mut(rows).assign(&predictions);
         }
+    }
+}
+
+impl OnlineModel for GpClassifier {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
+    fn bytes(&self) -> usize {
+        size_of::<Self>() + self.x.len() * size_of::<f64>() + self.rule.bytes()
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        summary(self.n_rows(), &self.kernel)
+    }
+}
+
+/// What an exact Gaussian process is made of.
+pub(crate) fn summary(n_rows: usize, kernel: &Kernel) -> Summary {
+    // They are kept as logarithms: the last digits are noise.
+    let plain = |log: f64| format!("{:.12e}", log.exp()).parse().unwrap_or(f64::NAN);
+    let values = kernel.parameters().into_iter().map(plain);
+    Summary::new(format!("{} rows", count(n_rows as u64)))
+        .count("rows_kept", "Rows kept", n_rows)
+        .kernel(kernel.parameter_names().into_iter().zip(values).collect())
+}
+
+/// A Gaussian process that keeps all rows, of either task.
+pub type GpModel = TaskModel<GpClassifier, GpRegressor>;
+
+impl ModelKind for GpParams {
+    type Model = GpModel;
+
+    const INFO: KindInfo = KindInfo {
+        name: "gp",
+        about: "The exact Gaussian process, which keeps all rows: for a few thousand of them; for classification and regression",
+        noun: "a Gaussian process",
+        work: "searching for a kernel",
+        params: "GpParams",
+        renewed: Renewed::ROWS,
+        regresses: true,
+        learns: false,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(_schema: &Schema, _params: &Checked<Self>) -> Result<GpModel> {
+        Err(Error::Frozen)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&GpModel>,
+        _lanes: usize,
+        _training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = GpModel>>> {
+        let (data, params) = (data.clone(), params.clone());
+        Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
+            let (model, stop, log_evidence) = match data.task() {
+                Task::Classification => {
+                    let fitted = GpClassifier::fit(&data, &params, training)?;
+                    (TaskModel::Classifier(fitted.classifier), fitted.stop, fitted.log_evidence)
+                }
+                Task::Regression => {
+                    let fitted = GpRegressor::fit(&data, &params, training)?;
+                    (TaskModel::Regressor(fitted.regressor), fitted.stop, fitted.log_evidence)
+                }
+            };
+            Ok((Candidate { log_evidence, ..Candidate::new(model, None) }, stop))
+        })))
+    }
+
+    fn of_model(model: &GpModel) -> &Self {
+        match model {
+            TaskModel::Classifier(model) => &model.params,
+            TaskModel::Regressor(model) => model.params(),
+        }
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
     }
 }
 

@@ -1,10 +1,10 @@
 //! Several classes: a binary classifier of each against the rest, calibrated together.
 
 use hedgerow_core::{
-    Candidate, Checked, ClassId, Classifier, Dataset, Error, Features, OutOfSample, Par, Result, Schema,
-    StopReason, Training, TrainingRun as _, drive,
+    Candidate, Checked, ClassId, Classifier, Dataset, Error, Features, KindInfo, ModelKind, OutOfSample, Par,
+    Renewed, Result, Schema, StopReason, Training, TrainingRun, drive,
 };
-use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView2, ArrayViewMut2};
 
 use super::learnt::Learnt;
 use super::retained::RetainedRows;
@@ -58,46 +58,6 @@ impl IvmClassifier {
             learnt: None,
             retained: Some(RetainedRows::new(schema.n_features())),
         })
-    }
-
-    /// The same without what learning more needs.
-    #[must_use]
-    pub fn frozen(self) -> Self {
-        Self { retained: None, ..self }
-    }
-
-    /// Whether it can learn more.
-    pub fn can_learn(&self) -> bool {
-        self.retained.is_some()
-    }
-
-    /// Rows learnt so far; 0 where that is not kept.
-    pub fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
-    }
-
-    /// Retained rows.
-    pub fn n_remembered(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
-    }
-
-    /// The retained rows; none if they were left out.
-    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        self.retained.as_ref().map(|retained| retained.dataset(schema)).transpose()
-    }
-
-    /// The rows in any active set, as far as they are retained, with all their columns.
-    pub fn active_rows(&self) -> Array2<f32> {
-        let Some(retained) = &self.retained else { return Array2::zeros((0, self.n_features())) };
-        let active: Vec<usize> = (0..retained.n_rows()).filter(|row| retained.gains[*row] > 0.0).collect();
-        let chosen = retained.features.select(&active);
-        chosen.to_array(0..active.len())
-    }
-
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        let of_learnt = self.learnt.as_ref().map_or(0, Learnt::bytes);
-        size_of::<Self>() + of_learnt + self.retained.as_ref().map_or(0, RetainedRows::bytes)
     }
 
     /// How it was trained.
@@ -155,7 +115,7 @@ impl FittedIvm {
         let kernel = run.kernel().unwrap_or_default();
         let make = run.model().ok_or(Error::Interrupted)?;
         drop(run);
-        let Candidate { model, validation } = make.run(training)?;
+        let Candidate { model, validation, .. } = make.run(training)?;
         let validation = validation.ok_or(Error::Interrupted)?;
         Ok(Self { classifier: model, stop, kernel, validation })
     }
@@ -195,10 +155,65 @@ impl Classifier for IvmClassifier {
     }
 }
 
+impl ModelKind for IvmParams {
+    type Model = IvmClassifier;
+
+    const INFO: KindInfo = KindInfo {
+        name: "ivm",
+        about: "The Informative Vector Machine: a sparse Gaussian process classifier that picks its rows by information gain",
+        noun: "an Informative Vector Machine",
+        work: "searching for a kernel",
+        params: "IvmParams",
+        renewed: Renewed::ROWS,
+        regresses: false,
+        learns: true,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<IvmClassifier> {
+        IvmClassifier::new(schema, params)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        previous: Option<&IvmClassifier>,
+        lanes: usize,
+        training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = IvmClassifier>>> {
+        Ok(Box::new(match previous {
+            Some(previous) => IvmRun::after(previous, data, params, lanes, training)?,
+            None => IvmRun::new(data, params, lanes, training)?,
+        }))
+    }
+
+    fn of_model(model: &IvmClassifier) -> &Self {
+        &model.params
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn max_retained(&self) -> usize {
+        self.pool_rows()
+    }
+
+    fn n_parts(&self, _model: &IvmClassifier) -> (usize, &'static str) {
+        (self.n_active, "active rows a class")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::{blobs, check_distributions, check_shapes};
     use hedgerow_core::{Budget, Params as _, Silent};
+    use ndarray::Array2;
 
     use super::*;
 

@@ -5,53 +5,73 @@
 //! last active row, which loses its place and may be forgotten later. The cost depends on the number of retained rows,
 //! never on how many were learnt.
 
-use hedgerow_core::{Classifier as _, Dataset, Error, Result, Rows, Schema, Training, Update, drive};
-use ndarray::{Array2, s};
+use std::any::Any;
+
+use hedgerow_core::summary::length_and_variance;
+use hedgerow_core::text::count;
+use hedgerow_core::{
+    Classifier as _, Dataset, Error, OnlineModel, Predictor, Result, Rows, Schema, Summary, Training, Update,
+    drive,
+};
+use ndarray::{Array2, ArrayViewMut2};
 
 use super::classifier::IvmClassifier;
-use super::learnt::Outcome;
+use super::learnt::{Learnt, Outcome};
+use super::retained::RetainedRows;
 use super::run::{IvmRun, Known};
 use crate::prepare::Preparation;
 
-impl IvmClassifier {
-    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
-    /// grown by the classes and categories that have come since. Row weights are ignored.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        self.check(schema, rows)?;
-        self.n_classes = schema.n_classes();
-        let n = rows.labels().len();
-        let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
-        while update.n_learnt < n {
-            let Some(retained) = &self.retained else { return Err(Error::NoRows) };
-            let room = usize::try_from(retained.next_training.saturating_sub(retained.n_seen))
-                .unwrap_or(usize::MAX)
-                .max(1);
-            let range = update.n_learnt..n.min(update.n_learnt.saturating_add(room));
-            let part = s![range.clone(), ..];
-            self.predict_proba_impl(rows.x.slice(part), training.par, update.predictions.slice_mut(part));
-            update.n_learnt = range.end;
-            if let Some(retained) = &mut self.retained {
-                retained.add(rows, range);
-                if retained.n_seen >= retained.next_training {
-                    self.retrain(schema, training, &mut update)?;
-                }
-            }
-            if training.budget.stop.is_stopped() {
-                break;
-            }
-        }
-        Ok(update)
+impl OnlineModel for IvmClassifier {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
     }
 
-    fn check(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
-        if self.retained.is_none() {
-            return Err(Error::NoRows);
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
+    fn can_learn(&self) -> bool {
+        self.retained.is_some()
+    }
+
+    fn n_seen(&self) -> u64 {
+        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
+    }
+
+    fn n_retained(&self) -> usize {
+        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
+    }
+
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        self.retained.as_ref().map(|retained| retained.dataset(schema)).transpose()
+    }
+
+    fn know_classes(&mut self, n_classes: usize) {
+        self.n_classes = n_classes;
+    }
+
+    fn room(&self) -> usize {
+        let rows = self.retained.as_ref().map_or(0, |kept| kept.next_training.saturating_sub(kept.n_seen));
+        usize::try_from(rows).unwrap_or(usize::MAX)
+    }
+
+    fn ingest(
+        &mut self,
+        _schema: &Schema,
+        rows: Rows<'_>,
+        training: &Training<'_>,
+        out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        self.predict_proba_impl(rows.x, training.par, out);
+        if let Some(retained) = &mut self.retained {
+            retained.add(rows, 0..rows.labels().len());
         }
-        rows.check(schema, self.n_features(), self.n_classes)
+        Ok(rows.labels().len())
     }
 
     /// Trains the one-vs-rest classifiers on the retained rows.
-    fn retrain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
+    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
         let Some(retained) = &mut self.retained else { return Ok(()) };
         let most = self.params.pool_rows();
         update.n_forgotten += retained.forget(most, self.params.seed);
@@ -88,6 +108,29 @@ impl IvmClassifier {
         Ok(())
     }
 
+    fn frozen(self) -> Self {
+        Self { retained: None, ..self }
+    }
+
+    fn bytes(&self) -> usize {
+        let of_learnt = self.learnt.as_ref().map_or(0, Learnt::bytes);
+        size_of::<Self>() + of_learnt + self.retained.as_ref().map_or(0, RetainedRows::bytes)
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        Summary::new(format!("{} active rows", count(self.n_active() as u64)))
+            .count("active_rows", "Active rows", self.n_active())
+            .kernel(length_and_variance(self.kernel()))
+    }
+
+    fn active_rows(&self) -> Option<Array2<f32>> {
+        let Some(retained) = &self.retained else { return Some(Array2::zeros((0, self.n_features()))) };
+        let active: Vec<usize> = (0..retained.n_rows()).filter(|row| retained.gains[*row] > 0.0).collect();
+        Some(retained.features.select(&active).to_array(0..active.len()))
+    }
+}
+
+impl IvmClassifier {
     /// Trains on rows, with the kernel that there is or the best that is found. Returns the information gain of each row.
     fn train(&mut self, data: &Dataset, training: &Training<'_>) -> Result<Vec<f64>> {
         let before = self.learnt.as_ref();
@@ -111,6 +154,7 @@ mod tests {
     use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
     use hedgerow_core::traits::most_probable;
     use hedgerow_core::{Budget, ClassId, LabelTable, Par, Params as _, Silent};
+    use ndarray::s;
 
     use super::*;
     use crate::IvmParams;
@@ -154,7 +198,7 @@ mod tests {
             .filter(|(a, b)| a == b)
             .count();
         assert!(right > 230, "{right} of 250");
-        assert!(models[0].n_remembered() <= 200 + 128 && models[0].n_seen() == 500);
+        assert!(models[0].n_retained() <= 200 + 128 && models[0].n_seen() == 500);
         let x = data.features.to_array(0..40);
         check_distributions(&models[0], x.view());
         check_prediction_is_pure(&models[0], x.view());
@@ -213,8 +257,8 @@ mod tests {
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         let data = blobs(300, 2, 2, 3);
         let mut model = IvmClassifier::fit(&data, &small().check().unwrap(), &training).unwrap().classifier;
-        assert_eq!((model.n_seen(), model.n_remembered()), (300, 200));
-        assert!(model.active_rows().nrows() > 0 && model.bytes() > 1000);
+        assert_eq!((model.n_seen(), model.n_retained()), (300, 200));
+        assert!(model.active_rows().unwrap().nrows() > 0 && model.bytes() > 1000);
         // Equal rows with contradicting labels, gaps, huge and tiny numbers.
         let mut hard = blobs(200, 2, 2, 4);
         let x = Array2::from_shape_fn((200, 2), |(row, _)| match row % 4 {
@@ -233,7 +277,7 @@ mod tests {
         assert!(empty.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
         let frozen = &mut model.frozen();
         let rows = Rows::new(x.view(), hard.labels(), None);
-        assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(Error::NoRows)));
+        assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(Error::Frozen)));
         budget.stop.stop();
         let update = empty.learn(&hard.schema, rows, &training).unwrap();
         assert!(update.n_learnt < 200, "it can be interrupted");

@@ -566,7 +566,7 @@ impl TrainingRun for IvmRun {
                 retained: Some(retained),
                 params,
             };
-            Ok(Candidate { model, validation: Some(validation) })
+            Ok(Candidate::new(model, Some(validation)))
         }))
     }
 

@@ -224,7 +224,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Classifier as _, Par, Rows, Silent, Training};
+    use hedgerow_core::{Budget, Classifier as _, OnlineModel as _, Par, Rows, Silent, Training};
 
     use super::*;
 

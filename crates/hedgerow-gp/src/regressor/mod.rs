@@ -3,15 +3,17 @@
 //! Columns are prepared as for the classifier, targets brought to mean 0 and variance 1. Hyper-parameters that are left open make the log
 //! marginal likelihood of some of the rows largest; the exact posterior of all rows follows.
 
+use std::any::Any;
+
 use hedgerow_core::{
-    Checked, Dataset, Error, ModelProblem, Normals, Par, Params as _, Regressor, Result, StopReason, Task,
-    Training,
+    Checked, Dataset, Error, ModelProblem, Normals, OnlineModel, Par, Params as _, Predictor, Regressor,
+    Result, StopReason, Summary, Task, Training,
 };
 use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray, Ix2, s};
 use serde::{Deserialize, Serialize};
 
 use crate::classifier::search::choose_for_values;
-use crate::classifier::{GpMethod, GpParams, check_room, some_rows};
+use crate::classifier::{GpMethod, GpParams, check_room, some_rows, summary};
 use crate::kernel::Kernel;
 use crate::prepare::Preparation;
 use crate::regression::GpRegression;
@@ -121,12 +123,6 @@ impl GpRegressor {
     pub fn n_rows(&self) -> usize {
         self.posterior.rows().nrows()
     }
-
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        let (n, width) = self.posterior.rows().dim();
-        size_of::<Self>() + 8 * n * (n + width + 2)
-    }
 }
 
 impl Regressor for GpRegressor {
@@ -153,6 +149,25 @@ impl Regressor for GpRegressor {
             predictions.variance.extend(variance.iter().map(|v| scale * scale * (v + noise)));
         }
         predictions
+    }
+}
+
+impl OnlineModel for GpRegressor {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Regressor(self)
+    }
+
+    fn bytes(&self) -> usize {
+        let (n, width) = self.posterior.rows().dim();
+        size_of::<Self>() + 8 * n * (n + width + 2)
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        summary(self.n_rows(), self.kernel()).noise(self.noise_deviation())
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
     }
 }
 

@@ -17,15 +17,14 @@ mod validation;
 
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    Checked, Classifier, Dataset, Error, Par, Params as _, Result, Schema, StopReason, Training,
-    TrainingRun as _, drive,
+    BlendReport, Budget, Checked, Classifier, Dataset, Error, Fitted, KindInfo, ModelKind, Par, Params as _,
+    Renewed, Result, Schema, Training, TrainingRun,
 };
-use hedgerow_forest::{Forest, ForestRun, OnlineForest};
+use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use hedgerow_gp::IvmClassifier;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 pub use crate::blend::Blend;
-pub use crate::blend_report::{BlendReport, ClassBlendReport};
 use online::OnlineState;
 pub use params::{Combine, ForestIvmParams};
 pub use run::ForestIvmRun;
@@ -33,31 +32,12 @@ use run::LEAST_WRONG;
 pub use saved::ForestIvmFacts;
 use validation::{ForestAndIvm, IvmBlend};
 
-/// A forest, as far as it goes on learning.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Part {
-    /// It only predicts.
-    Alone(Box<Forest>),
-    /// With its retained rows.
-    Learning(Box<OnlineForest>),
-}
-
-impl Part {
-    /// The forest.
-    pub fn forest(&self) -> &Forest {
-        match self {
-            Self::Alone(forest) => forest,
-            Self::Learning(online) => online.forest(),
-        }
-    }
-}
-
 /// A forest blended with IVMs.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ForestIvm {
     params: ForestIvmParams,
     n_classes: usize,
-    part: Part,
+    forest: ForestModel,
     ivms: Vec<AssignedIvm>,
     /// Predictions of the forest with at least this margin between the two most probable classes are not blended.
     margin: f64,
@@ -75,37 +55,23 @@ struct AssignedIvm {
     blend: IvmBlend,
 }
 
-/// A fitted model and why fitting ended.
-#[derive(Debug, Clone)]
-pub struct FittedForestIvm {
-    /// The model.
-    pub model: ForestIvm,
-    /// Why fitting ended.
-    pub stop: StopReason,
-}
-
 impl ForestIvm {
     /// Fits a forest, and IVMs where it is wrong too often. IVMs ignore row weights.
     pub fn fit(
         data: &Dataset,
         params: &Checked<ForestIvmParams>,
         training: &Training<'_>,
-    ) -> Result<FittedForestIvm> {
-        ForestRun::check_ends(&params.get().forest, training.budget)?;
-        let mut run = ForestIvmRun::new(data, params, training.par.threads(), training)?;
-        let stop = drive(&mut run, training)?;
-        let make = run.model().ok_or(Error::Interrupted)?;
-        drop(run);
-        Ok(FittedForestIvm { model: make.run(training)?.model, stop })
+    ) -> Result<Fitted<Self>> {
+        hedgerow_core::fit(data, params, training)
     }
 
     /// A model without training rows, to be updated with [`Self::learn`].
     pub fn new(schema: &Schema, params: &Checked<ForestIvmParams>) -> Result<Self> {
         let params = params.get().clone();
-        let forest = OnlineForest::new(schema, &params.forest_params().check()?)?;
+        let forest = ForestParams::new_model(schema, &params.forest_params().check()?)?;
         let mut model = Self {
             n_classes: schema.n_classes(),
-            part: Part::Learning(Box::new(forest)),
+            forest,
             ivms: Vec::new(),
             margin: 0.0,
             report: BlendReport::default(),
@@ -125,9 +91,14 @@ impl ForestIvm {
         &self.params
     }
 
-    /// The forest, and whether it goes on learning.
-    pub fn part(&self) -> &Part {
-        &self.part
+    /// The forest, and what it needs to go on learning.
+    pub fn forest_model(&self) -> &ForestModel {
+        &self.forest
+    }
+
+    /// The forest.
+    pub fn forest(&self) -> &Forest {
+        self.forest.forest()
     }
 
     /// What the blend changed, on out-of-sample predictions.
@@ -158,34 +129,6 @@ impl ForestIvm {
     /// Predictions of the forest with at least this margin are not blended; 1 unless `combine=gate`.
     pub fn margin(&self) -> f64 {
         if self.params.combine == Combine::Gate { self.margin } else { 1.0 }
-    }
-
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        let of_forest = match &self.part {
-            Part::Alone(forest) => forest.bytes(),
-            Part::Learning(online) => online.bytes(),
-        };
-        let of_ivms: usize = self.ivms.iter().map(|assigned| assigned.ivm.bytes()).sum();
-        of_forest + of_ivms + self.online.as_ref().map_or(0, OnlineState::bytes)
-    }
-
-    /// The same without what learning more needs.
-    #[must_use]
-    pub fn frozen(self) -> Self {
-        let part = match self.part {
-            Part::Learning(mut online) => {
-                online.put_in_order();
-                Part::Alone(Box::new(online.into_forest()))
-            }
-            alone @ Part::Alone(_) => alone,
-        };
-        let ivms = self
-            .ivms
-            .into_iter()
-            .map(|assigned| AssignedIvm { ivm: assigned.ivm.frozen(), ..assigned })
-            .collect();
-        Self { part, ivms, online: None, ..self }
     }
 
     /// The IVM that a prediction of the forest is blended with, if any.
@@ -219,7 +162,7 @@ impl ForestIvm {
     /// The predictions of the forest alone.
     pub fn forest_proba(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
         let mut out = Array2::zeros((x.nrows(), self.n_classes));
-        let forest = self.part.forest();
+        let forest = self.forest.forest();
         if forest.n_features() != x.ncols() {
             return Err(Error::Shape {
                 what: "feature columns",
@@ -232,13 +175,13 @@ impl ForestIvm {
     }
 
     fn forest_into(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        self.part.forest().predict_proba_impl(x, par, out);
+        self.forest.forest().predict_proba_impl(x, par, out);
     }
 }
 
 impl Classifier for ForestIvm {
     fn n_features(&self) -> usize {
-        self.part.forest().n_features()
+        self.forest.forest().n_features()
     }
 
     fn n_classes(&self) -> usize {
@@ -262,5 +205,60 @@ impl Classifier for ForestIvm {
                 out.row_mut(row).iter_mut().zip(all).for_each(|(to, p)| *to = p);
             }
         }
+    }
+}
+
+impl ModelKind for ForestIvmParams {
+    type Model = ForestIvm;
+
+    const INFO: KindInfo = KindInfo {
+        name: "forest-ivm",
+        about: "A forest blended with Informative Vector Machines",
+        noun: "a forest with Informative Vector Machines",
+        work: "growing trees, then a kernel",
+        params: "ForestIvmParams",
+        renewed: Renewed::ROWS,
+        regresses: false,
+        learns: true,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestIvm> {
+        ForestIvm::new(schema, params)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&ForestIvm>,
+        lanes: usize,
+        training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = ForestIvm>>> {
+        Ok(Box::new(ForestIvmRun::new(data, params, lanes, training)?))
+    }
+
+    fn check_ends(&self, budget: &Budget) -> Result<()> {
+        self.forest.check_ends(budget)
+    }
+
+    fn of_model(model: &ForestIvm) -> &Self {
+        &model.params
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn max_retained(&self) -> usize {
+        self.forest.pool_rows
+    }
+
+    fn with_a_prior(self) -> Self {
+        Self { forest: self.forest.with_a_prior(), ..self }
     }
 }

@@ -1,12 +1,18 @@
 //! Online learning: forest and IVMs predict a row, then learn it, and the blends are fitted to these prequential predictions.
 
+use std::any::Any;
+
+use hedgerow_core::summary::length_and_variance;
+use hedgerow_core::text::count;
 use hedgerow_core::traits::largest;
-use hedgerow_core::{ClassId, Dataset, Error, Params as _, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{
+    ClassId, Dataset, OnlineModel, Params as _, Predictor, Result, Rows, Schema, Summary, Training, Update,
+};
 use hedgerow_gp::IvmClassifier;
-use ndarray::{Array2, Axis, s};
+use ndarray::{ArrayViewMut2, Axis};
 
 use super::validation::{ForestAndIvm, IvmBlend};
-use super::{AssignedIvm, Combine, ForestIvm, Part};
+use super::{AssignedIvm, Combine, ForestIvm};
 
 /// Rows between two fits of the blends: a share of the rows seen, at least and at most so many.
 const PAUSE_SHARE: u64 = 16;
@@ -43,8 +49,8 @@ impl OnlineState {
         (self.n_seen / PAUSE_SHARE).clamp(PAUSE[0], PAUSE[1])
     }
 
-    fn retain(&mut self, row: ForestAndIvm) {
-        self.validation.push(row);
+    fn room(&self) -> usize {
+        usize::try_from(self.next_at.saturating_sub(self.n_seen)).unwrap_or(usize::MAX)
     }
 
     fn forget(&mut self) {
@@ -57,84 +63,59 @@ impl OnlineState {
     }
 }
 
-impl ForestIvm {
-    /// Whether it can learn more.
-    pub fn can_learn(&self) -> bool {
+impl OnlineModel for ForestIvm {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
+    fn can_learn(&self) -> bool {
         self.online.is_some()
     }
 
-    /// Rows learnt so far; 0 where that is not kept.
-    pub fn n_seen(&self) -> u64 {
+    fn n_seen(&self) -> u64 {
         self.online.as_ref().map_or(0, |online| online.n_seen)
     }
 
-    /// Retained rows of the forest.
-    pub fn n_remembered(&self) -> usize {
-        if let Part::Learning(online) = &self.part { online.n_remembered() } else { 0 }
+    fn n_retained(&self) -> usize {
+        self.forest.n_retained()
     }
 
-    /// The retained rows of the forest; none if they were left out.
-    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        if let Part::Learning(online) = &self.part { online.remembered(schema).map(Some) } else { Ok(None) }
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        self.forest.retained_rows(schema)
     }
 
-    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
-    /// grown by the classes and categories that have come since.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        let n = rows.labels().len();
-        if self.online.is_none() {
-            return Err(Error::NoRows);
-        }
-        if rows.x.nrows() != n {
-            return Err(Error::Shape { what: "labels", expected: rows.x.nrows(), got: n });
-        }
-        hedgerow_core::data::check_rows(schema, rows.x, rows.targets, rows.weights)?;
-        let mut update = Update { predictions: Array2::zeros((n, schema.n_classes())), ..Update::default() };
-        while update.n_learnt < n || n == 0 {
-            let Some(online) = &self.online else { return Err(Error::NoRows) };
-            let room =
-                usize::try_from(online.next_at.saturating_sub(online.n_seen)).unwrap_or(usize::MAX).max(1);
-            let range = update.n_learnt..n.min(update.n_learnt.saturating_add(room));
-            let n_learnt = self.learn_part(schema, rows, range.clone(), training, &mut update)?;
-            update.n_learnt += n_learnt;
-            let Some(online) = &mut self.online else { return Err(Error::NoRows) };
-            online.n_seen += n_learnt as u64;
-            if online.n_seen >= online.next_at {
-                self.maintain(schema)?;
-            }
-            if n == 0 || n_learnt < range.len() || training.budget.stop.is_stopped() {
-                break;
-            }
-        }
-        Ok(update)
+    fn know_classes(&mut self, n_classes: usize) {
+        self.n_classes = n_classes;
+        self.report.grow(n_classes);
+        self.forest.know_classes(n_classes);
+        self.ivms.iter_mut().for_each(|assigned| assigned.ivm.know_classes(n_classes));
     }
 
-    /// Predicts and learns some rows between two fits of the blends. Returns how many were learnt.
-    fn learn_part(
+    fn room(&self) -> usize {
+        self.online.as_ref().map_or(0, OnlineState::room)
+    }
+
+    fn ingest(
         &mut self,
         schema: &Schema,
         rows: Rows<'_>,
-        range: std::ops::Range<usize>,
         training: &Training<'_>,
+        mut out: ArrayViewMut2<'_, f64>,
         update: &mut Update,
     ) -> Result<usize> {
-        let part = Rows::new(
-            rows.x.slice(s![range.clone(), ..]),
-            &rows.labels()[range.clone()],
-            rows.weights.map(|weights| &weights[range.clone()]),
-        );
-        let Part::Learning(online) = &mut self.part else { return Err(Error::NoRows) };
-        let of_forest = online.learn(schema, part, training)?;
-        self.n_classes = schema.n_classes();
-        self.report.grow(self.n_classes);
+        let of_forest = self.forest.learn(schema, rows, training)?;
         let n = of_forest.n_learnt;
         let mut of_ivms: Vec<Vec<f64>> = vec![Vec::new(); n];
         let routes = self.params.combine == Combine::Route;
         for assigned in &mut self.ivms {
             let is_own = |row: &usize| !routes || largest(of_forest.predictions.row(*row)) == assigned.class;
             let own: Vec<usize> = (0..n).filter(is_own).collect();
-            let x = part.x.select(Axis(0), &own);
-            let labels: Vec<ClassId> = own.iter().map(|&row| part.labels()[row]).collect();
+            let x = rows.x.select(Axis(0), &own);
+            let labels: Vec<ClassId> = own.iter().map(|&row| rows.labels()[row]).collect();
             let learnt =
                 assigned.ivm.learn(schema, Rows::new(x.view(), labels.as_slice(), None), training)?;
             update.n_tried += learnt.n_tried;
@@ -143,25 +124,25 @@ impl ForestIvm {
                 of_ivms[row] = proba.to_vec();
             }
         }
+        let Some(mut online) = self.online.take() else { return Ok(0) };
         for (number, gp) in of_ivms.into_iter().enumerate() {
             let forest = of_forest.predictions.row(number).to_vec();
-            let row = ForestAndIvm { forest, gp, class: part.labels()[number] };
+            let row = ForestAndIvm { forest, gp, class: rows.labels()[number] };
             let mut all = vec![0.0; row.forest.len()];
             let is_blended = self.combine(&row.forest, &row.gp, &mut all);
             self.report.add(row.class.index(), &row.forest, &all, is_blended);
-            let mut prediction = update.predictions.row_mut(range.start + number);
-            prediction.iter_mut().zip(all).for_each(|(to, p)| *to = p);
-            if let Some(online) = &mut self.online {
-                online.retain(row);
-            }
+            out.row_mut(number).iter_mut().zip(all).for_each(|(to, p)| *to = p);
+            online.validation.push(row);
         }
+        online.n_seen += n as u64;
+        self.online = Some(online);
         update.n_forgotten += of_forest.n_forgotten;
         update.drifts.extend(of_forest.drifts);
         Ok(n)
     }
 
-    /// Maintenance: fits the blends, and begins IVMs for classes that the forest predicts wrong too often.
-    fn maintain(&mut self, schema: &Schema) -> Result<()> {
+    /// Fits the blends, and begins IVMs for classes that the forest predicts wrong too often.
+    fn maintain(&mut self, schema: &Schema, _: &Training<'_>, _: &mut Update) -> Result<()> {
         let Some(online) = &mut self.online else { return Ok(()) };
         online.next_at = online.n_seen + online.pause();
         online.forget();
@@ -183,6 +164,53 @@ impl ForestIvm {
         Ok(())
     }
 
+    fn frozen(mut self) -> Self {
+        self.ivms = self
+            .ivms
+            .into_iter()
+            .map(|assigned| AssignedIvm { ivm: assigned.ivm.frozen(), ..assigned })
+            .collect();
+        Self { forest: self.forest.frozen(), online: None, ..self }
+    }
+
+    fn put_in_order(&mut self) {
+        self.forest.put_in_order();
+    }
+
+    fn bytes(&self) -> usize {
+        let of_ivms: usize = self.ivms.iter().map(|assigned| assigned.ivm.bytes()).sum();
+        self.forest.bytes() + of_ivms + self.online.as_ref().map_or(0, OnlineState::bytes)
+    }
+
+    fn summary(&self, classes: &[String]) -> Summary {
+        let forest = self.forest.forest();
+        let (n_ivms, n_used) = (self.ivms.len(), self.n_ivms()[1]);
+        let ivms = if n_ivms == 1 { "an IVM".into() } else { format!("{n_ivms} IVMs") };
+        let partners = ["IVM", "IVMs"];
+        let with = partners[usize::from(n_ivms != 1)];
+        let [before, after] = self.report.accuracies().map(|share| format!("{:.2} %", 100.0 * share));
+        Summary::new(format!("{} trees and {ivms}", count(forest.trees().len() as u64)))
+            .count("trees", "Trees", forest.trees().len())
+            .value("nodes", forest.n_nodes() as u64)
+            .count("ivms", "IVMs", n_ivms)
+            .value("ivms_used", n_used as u64)
+            .count("active_rows", "Active rows", self.n_active())
+            .value("margin", self.margin())
+            .comparison(partners, &self.report, classes)
+            .fact("Out-of-sample accuracy, forest", before)
+            .fact("Out-of-sample accuracy, with IVMs", after)
+            .details(format!(
+                "{} active rows, IVMs used: {}, {}",
+                count(self.n_active() as u64),
+                count(n_used as u64),
+                self.report.words(["forest", with])
+            ))
+            .blend(self.blend().map(|blend| [blend.forest, blend.gp]))
+            .kernel(length_and_variance(self.kernel()))
+    }
+}
+
+impl ForestIvm {
     /// Begins an IVM for each class that the forest predicts wrong too often. It learns the rows that come from now on.
     fn add_ivms(&mut self, validation: &[ForestAndIvm], schema: &Schema) -> Result<()> {
         for class in 0..self.n_classes {

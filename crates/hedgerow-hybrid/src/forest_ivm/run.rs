@@ -8,14 +8,14 @@ use hedgerow_core::{
     Candidate, Checked, ClassId, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample,
     Params as _, Result, Source, Step, StopReason, Task, Training, TrainingRun,
 };
-use hedgerow_forest::{Fitted, ForestRun, OnlineForest};
+use hedgerow_forest::{Fitted, ForestModel, ForestRun};
 use hedgerow_gp::ivm::IvmRun;
 use hedgerow_gp::{IvmClassifier, IvmParams};
 use ndarray::Array2;
 
 use super::online::OnlineState;
 use super::validation::{ForestAndIvm, IvmBlend};
-use super::{AssignedIvm, BlendReport, Combine, ForestIvm, ForestIvmParams, Part};
+use super::{AssignedIvm, BlendReport, Combine, ForestIvm, ForestIvmParams};
 
 /// Wrong predictions of the forest that an IVM is trained for at least.
 pub(super) const LEAST_WRONG: usize = 10;
@@ -285,7 +285,7 @@ impl TrainingRun for ForestIvmRun {
         Some(ModelTask::new(move |training| {
             let mut trained = Vec::new();
             for (assignment, task) in ivms {
-                let Candidate { model, validation } = task.run(training)?;
+                let Candidate { model, validation, .. } = task.run(training)?;
                 trained.push(Trained { assignment, ivm: model, validation });
             }
             Ok(combine(&data, params, forest(training), trained))
@@ -349,7 +349,7 @@ fn combine(
     let mut model = ForestIvm {
         params,
         n_classes,
-        part: Part::Learning(Box::new(OnlineForest::from_fitted(fitted.forest, data.clone()))),
+        forest: ForestModel::fitted(fitted.forest, data.clone()),
         ivms,
         margin: 0.0,
         report: BlendReport::default(),
@@ -367,5 +367,5 @@ fn combine(
     let labels = rows.iter().map(|&row| data.labels()[row]).collect();
     model.online = Some(OnlineState::of_fitted(data.n_rows() as u64, predictions));
     let validation = OutOfSample { source: Source::OutOfFold, rows, values, labels };
-    Candidate { model, validation: Some(validation) }
+    Candidate::new(model, Some(validation))
 }

@@ -1,6 +1,9 @@
 //! A forest with IVMs as facts and tables, and back. The forest itself is saved as forests are. Names in files are those of the first version.
 
-use hedgerow_core::{ClassId, Classifier as _, Error, ModelProblem, Params as _, Result};
+use hedgerow_core::{
+    BlendReport, ClassId, Classifier as _, Error, ModelProblem, OnlineModel as _, Params as _, Result,
+};
+use hedgerow_forest::ForestModel;
 use hedgerow_gp::ivm::IvmFacts;
 use hedgerow_gp::{IvmClassifier, Saved as _};
 use ndarray::{Array2, CowArray, Ix2};
@@ -9,8 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::online::{MOST_ROWS, OnlineState};
 use super::params::ForestIvmParams;
 use super::validation::{ForestAndIvm, IvmBlend};
-use super::{AssignedIvm, ForestIvm, Part};
-use crate::blend_report::BlendReport;
+use super::{AssignedIvm, ForestIvm};
 
 /// What a model file says of a [`ForestIvm`] beside its forest and tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -86,13 +88,12 @@ impl ForestIvm {
     /// The model again, with its forest. `table` finds a table by its name. Nothing is trusted: what does not fit together is an error.
     pub fn restore(
         facts: ForestIvmFacts,
-        part: Part,
+        forest: ForestModel,
         table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
     ) -> Result<Self> {
         let ForestIvmFacts { params, n_classes, margin, ivms, report, online } = facts;
         params.rules().map_err(|error| wrong(error.to_string()))?;
-        let forest = part.forest();
-        let is_learning = matches!(part, Part::Learning(_));
+        let is_learning = forest.can_learn();
         if forest.n_classes() != n_classes || is_learning != online.is_some() {
             return Err(wrong(format!(
                 "a forest of {} classes, where {n_classes} are wanted",
@@ -116,7 +117,7 @@ impl ForestIvm {
             read.push(AssignedIvm { class, ivm, blend });
         }
         let online = online.map(|facts| read_online(&facts, n_classes, table)).transpose()?;
-        Ok(Self { params, n_classes, part, ivms: read, margin, report, online })
+        Ok(Self { params, n_classes, forest, ivms: read, margin, report, online })
     }
 }
 

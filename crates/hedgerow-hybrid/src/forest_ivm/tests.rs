@@ -2,7 +2,7 @@
 
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
-use hedgerow_core::{Budget, ClassId, Features, LabelTable, Rows, Silent};
+use hedgerow_core::{Budget, ClassId, Features, LabelTable, OnlineModel as _, Rows, Silent};
 use hedgerow_forest::ForestParams;
 use ndarray::s;
 
@@ -133,6 +133,6 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     assert!(!frozen.can_learn() && frozen.bytes() < model.bytes());
     let rows = Rows::new(x.view(), &late.labels()[..50], None);
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(Error::NoRows)));
+    assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     check_distributions(&new(&all, small()), x.view());
 }

@@ -25,14 +25,13 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Checked, Classifier, Dataset, Error, Par, Params as _, Result, Schema, StopReason, Training,
-    TrainingRun as _, drive,
+    Budget, Checked, Classifier, Dataset, Fitted, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
+    Schema, Training, TrainingRun,
 };
-use hedgerow_forest::{Forest, ForestRun, OnlineForest};
+use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::blend::Blend;
-use crate::forest_ivm::Part;
 use online::OnlineState;
 pub use params::{ForestKernelParams, KernelLearner};
 pub use run::ForestKernelRun;
@@ -47,7 +46,7 @@ use validation::KernelChoice;
 pub struct ForestKernelClassifier {
     params: ForestKernelParams,
     n_classes: usize,
-    part: Part,
+    forest: ForestModel,
     /// What out-of-fold predictions have chosen; none before that.
     choice: Option<KernelChoice>,
     /// The scores of the GP; none if the forest predicts alone.
@@ -56,28 +55,14 @@ pub struct ForestKernelClassifier {
     online: Option<OnlineState>,
 }
 
-/// A fitted classifier and why fitting ended.
-#[derive(Debug, Clone)]
-pub struct FittedForestKernel {
-    /// The classifier. If the budget was spent before the GP was trained, its forest predicts alone.
-    pub model: ForestKernelClassifier,
-    /// Why fitting ended.
-    pub stop: StopReason,
-}
-
 impl ForestKernelClassifier {
     /// Grows a forest, then trains a GP with its kernel. Row weights count in the forest, not in the GP.
     pub fn fit(
         data: &Dataset,
         params: &Checked<ForestKernelParams>,
         training: &Training<'_>,
-    ) -> Result<FittedForestKernel> {
-        ForestRun::check_ends(&params.get().forest, training.budget)?;
-        let mut run = ForestKernelRun::new(data, params, training.par.threads(), training)?;
-        let stop = drive(&mut run, training)?;
-        let make = run.model().ok_or(Error::Interrupted)?;
-        drop(run);
-        Ok(FittedForestKernel { model: make.run(training)?.model, stop })
+    ) -> Result<Fitted<Self>> {
+        hedgerow_core::fit(data, params, training)
     }
 
     /// A forest fitted to data, and the GP over it, if there is one.
@@ -91,7 +76,7 @@ impl ForestKernelClassifier {
         Self {
             n_classes: data.schema.n_classes(),
             online: Some(OnlineState::of_fitted(data.n_rows() as u64, data.schema.n_features())),
-            part: Part::Learning(Box::new(OnlineForest::from_fitted(forest, data))),
+            forest: ForestModel::fitted(forest, data),
             choice,
             scores,
             params,
@@ -101,10 +86,10 @@ impl ForestKernelClassifier {
     /// A classifier without training rows, which learns those it is given.
     pub fn new(schema: &Schema, params: &Checked<ForestKernelParams>) -> Result<Self> {
         let params = params.get().clone();
-        let forest = OnlineForest::new(schema, &params.forest_params().check()?)?;
+        let forest = ForestParams::new_model(schema, &params.forest_params().check()?)?;
         Ok(Self {
             n_classes: schema.n_classes(),
-            part: Part::Learning(Box::new(forest)),
+            forest,
             choice: None,
             scores: None,
             online: Some(OnlineState::new(schema.n_features())),
@@ -117,9 +102,14 @@ impl ForestKernelClassifier {
         &self.params
     }
 
-    /// The forest, and whether it goes on learning.
-    pub fn part(&self) -> &Part {
-        &self.part
+    /// The forest, and what it needs to go on learning.
+    pub fn forest_model(&self) -> &ForestModel {
+        &self.forest
+    }
+
+    /// The forest.
+    pub fn forest(&self) -> &Forest {
+        self.forest.forest()
     }
 
     /// Rows that the scores of leaves come from; 0 if the forest predicts alone.
@@ -137,33 +127,10 @@ impl ForestKernelClassifier {
         self.choice.as_ref().filter(|_| self.scores.is_some()).and_then(|choice| choice.blend)
     }
 
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        let of_forest = match &self.part {
-            Part::Alone(forest) => forest.bytes(),
-            Part::Learning(online) => online.bytes(),
-        };
-        let of_scores = self.scores.as_ref().map_or(0, LeafScores::bytes);
-        of_forest + of_scores + self.online.as_ref().map_or(0, OnlineState::bytes)
-    }
-
-    /// The same without what learning more needs. Rows that wait to be learnt are lost.
-    #[must_use]
-    pub fn frozen(self) -> Self {
-        let part = match self.part {
-            Part::Learning(mut online) => {
-                online.put_in_order();
-                Part::Alone(Box::new(online.into_forest()))
-            }
-            alone @ Part::Alone(_) => alone,
-        };
-        Self { part, online: None, ..self }
-    }
-
     /// The scores of rows by the GP, a column a class; none if the forest predicts alone.
     fn scored(&self, x: ArrayView2<'_, f32>, par: &Par) -> Option<Array2<f64>> {
         let scores = self.scores.as_ref()?;
-        scores.of(self.part.forest(), x, par).ok()
+        scores.of(self.forest.forest(), x, par).ok()
     }
 
     /// Predicts rows whose scores, if there is a GP, are known.
@@ -175,10 +142,10 @@ impl ForestKernelClassifier {
         mut out: ArrayViewMut2<'_, f64>,
     ) {
         let (Some(choice), Some(scores)) = (&self.choice, scores) else {
-            return self.part.forest().predict_proba_impl(x, par, out);
+            return self.forest.forest().predict_proba_impl(x, par, out);
         };
         if choice.blend.is_some() {
-            self.part.forest().predict_proba_impl(x, par, out.view_mut());
+            self.forest.forest().predict_proba_impl(x, par, out.view_mut());
         }
         let mut proba = vec![0.0; self.n_classes];
         for (row, mut out) in scores.rows().into_iter().zip(out.rows_mut()) {
@@ -192,7 +159,7 @@ impl ForestKernelClassifier {
 
 impl Classifier for ForestKernelClassifier {
     fn n_features(&self) -> usize {
-        self.part.forest().n_features()
+        self.forest.forest().n_features()
     }
 
     fn n_classes(&self) -> usize {
@@ -201,5 +168,60 @@ impl Classifier for ForestKernelClassifier {
 
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
         self.predict_scored(x, self.scored(x, par).as_ref(), par, out);
+    }
+}
+
+impl ModelKind for ForestKernelParams {
+    type Model = ForestKernelClassifier;
+
+    const INFO: KindInfo = KindInfo {
+        name: "forest-kernel",
+        about: "A Gaussian process whose kernel is a forest: the share of trees in which rows share a leaf",
+        noun: "a Gaussian process whose kernel is a forest",
+        work: "growing trees, then a Gaussian process",
+        params: "ForestKernelParams",
+        renewed: Renewed::TREES,
+        regresses: false,
+        learns: true,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestKernelClassifier> {
+        ForestKernelClassifier::new(schema, params)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&ForestKernelClassifier>,
+        lanes: usize,
+        training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = ForestKernelClassifier>>> {
+        Ok(Box::new(ForestKernelRun::new(data, params, lanes, training)?))
+    }
+
+    fn check_ends(&self, budget: &Budget) -> Result<()> {
+        self.forest.check_ends(budget)
+    }
+
+    fn of_model(model: &ForestKernelClassifier) -> &Self {
+        &model.params
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn max_retained(&self) -> usize {
+        self.forest.pool_rows
+    }
+
+    fn with_a_prior(self) -> Self {
+        Self { forest: self.forest.with_a_prior(), ..self }
     }
 }

@@ -5,19 +5,22 @@
 //! how many rows were seen. Whenever twice as many rows have been seen, noise variance, calibration and blend are chosen anew; in between,
 //! prequential scores calibrate.
 
+use std::any::Any;
+
 use hedgerow_core::scores::mask_unknown;
+use hedgerow_core::text::count;
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Effort, Error, Features, Result, Rows, Schema, Task, Training,
-    Update,
+    Budget, ClassId, Dataset, Effort, Error, Features, OnlineModel, Predictor, Result, Rows, Schema, Summary,
+    Task, Training, Update,
 };
 use hedgerow_gp::calibration::Calibration;
-use ndarray::{Array2, s};
+use ndarray::{Array2, ArrayViewMut2};
 
 use super::ForestKernelClassifier;
 use super::limits::{draw_rows, half, most_rows};
+use super::scores::LeafScores;
 use super::training::KernelTraining;
 use super::validation::FoldTraining;
-use crate::forest_ivm::Part;
 
 /// Rows between two times that the forest learns: a share of the rows seen, at least and at most so many.
 const PAUSE_SHARE: u64 = 16;
@@ -78,14 +81,14 @@ impl OnlineState {
     }
 
     /// Adds rows to those that wait.
-    fn wait(&mut self, rows: Rows<'_>, range: std::ops::Range<usize>) {
-        self.features.extend(rows.x.slice(s![range.clone(), ..]));
-        self.labels.extend_from_slice(&rows.labels()[range.clone()]);
+    fn wait(&mut self, rows: Rows<'_>) {
+        self.features.extend(rows.x);
+        self.labels.extend_from_slice(rows.labels());
         match rows.weights {
-            Some(weights) => self.weights.extend_from_slice(&weights[range.clone()]),
+            Some(weights) => self.weights.extend_from_slice(weights),
             None => self.weights.resize(self.labels.len(), 1.0),
         }
-        self.n_seen += range.len() as u64;
+        self.n_seen += rows.labels().len() as u64;
     }
 
     fn keep_scores(&mut self, scores: &Array2<f64>, labels: &[ClassId]) {
@@ -110,92 +113,85 @@ impl OnlineState {
     }
 }
 
-impl ForestKernelClassifier {
-    /// Whether it can learn more.
-    pub fn can_learn(&self) -> bool {
+impl OnlineModel for ForestKernelClassifier {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
+    fn can_learn(&self) -> bool {
         self.online.is_some()
     }
 
-    /// Rows learnt so far; 0 where that is not kept.
-    pub fn n_seen(&self) -> u64 {
+    fn n_seen(&self) -> u64 {
         self.online.as_ref().map_or(0, |online| online.n_seen)
     }
 
-    /// Rows retained: those of the forest, and those that wait.
-    pub fn n_remembered(&self) -> usize {
-        let of_forest = if let Part::Learning(forest) = &self.part { forest.n_remembered() } else { 0 };
-        of_forest + self.online.as_ref().map_or(0, |online| online.labels.len())
+    /// Those of the forest, and those that wait.
+    fn n_retained(&self) -> usize {
+        self.forest.n_retained() + self.online.as_ref().map_or(0, |online| online.labels.len())
     }
 
-    /// The rows retained; none if they were left out.
-    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        let (Part::Learning(forest), Some(online)) = (&self.part, &self.online) else { return Ok(None) };
-        let mut data = forest.remembered(schema)?;
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        let (Some(mut data), Some(online)) = (self.forest.retained_rows(schema)?, &self.online) else {
+            return Ok(None);
+        };
         let weights = data.weights.as_ref().map(|_| online.weights.clone());
         data.append(&Dataset::new(schema.clone(), online.features.clone(), online.labels.clone(), weights)?);
         Ok(Some(data))
     }
 
-    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
-    /// grown by the classes and categories that have come since.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        let (Part::Learning(forest), Some(_)) = (&mut self.part, &self.online) else {
-            return Err(Error::NoRows);
-        };
-        rows.check(schema, forest.n_features(), self.n_classes)?;
-        self.n_classes = schema.n_classes();
-        forest.know_classes(self.n_classes);
-        let n = rows.labels().len();
-        let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
-        while update.n_learnt < n {
-            let Some(online) = &self.online else { return Err(Error::NoRows) };
-            let room = usize::try_from(online.maintain_at.saturating_sub(online.n_seen));
-            let room = room.unwrap_or(usize::MAX).max(1);
-            let range = update.n_learnt..n.min(update.n_learnt.saturating_add(room));
-            let part = s![range.clone(), ..];
-            let scores = self.scored(rows.x.slice(part), training.par);
-            let predictions = update.predictions.slice_mut(part);
-            self.predict_scored(rows.x.slice(part), scores.as_ref(), training.par, predictions);
-            let Some(online) = &mut self.online else { return Err(Error::NoRows) };
+    fn know_classes(&mut self, n_classes: usize) {
+        self.n_classes = n_classes;
+        self.forest.know_classes(n_classes);
+    }
+
+    fn room(&self) -> usize {
+        let rows = self.online.as_ref().map_or(0, |online| online.maintain_at.saturating_sub(online.n_seen));
+        usize::try_from(rows).unwrap_or(usize::MAX)
+    }
+
+    fn ingest(
+        &mut self,
+        _schema: &Schema,
+        rows: Rows<'_>,
+        training: &Training<'_>,
+        out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        let scores = self.scored(rows.x, training.par);
+        self.predict_scored(rows.x, scores.as_ref(), training.par, out);
+        if let Some(online) = &mut self.online {
             if let Some(scores) = &scores {
-                online.keep_scores(scores, &rows.labels()[range.clone()]);
+                online.keep_scores(scores, rows.labels());
             }
-            online.wait(rows, range.clone());
-            update.n_learnt = range.end;
-            if online.n_seen >= online.maintain_at {
-                self.maintain(schema, training, &mut update)?;
-            }
-            if training.budget.stop.is_stopped() {
-                break;
-            }
+            online.wait(rows);
         }
-        Ok(update)
+        Ok(rows.labels().len())
     }
 
     /// The forest learns the rows that wait, then the GP those that the forest retains.
     fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
-        let (Part::Learning(forest), Some(online)) = (&mut self.part, &mut self.online) else {
-            return Ok(());
-        };
+        let (Some(forest), Some(online)) = (self.forest.online(), &mut self.online) else { return Ok(()) };
         online.maintain_at = online.n_seen + online.pause();
         let x = online.features.to_array(0..online.labels.len());
         let waiting = Rows::new(x.view(), online.labels.as_slice(), Some(&online.weights));
         let budget = Budget { deadline: training.budget.deadline, ..half(training.budget) };
         let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..*training })?;
         forest.put_in_order();
-        update.n_tried += of_forest.n_tried;
-        update.n_replaced += of_forest.n_replaced;
-        update.n_forgotten += of_forest.n_forgotten;
-        update.drifts.extend(of_forest.drifts);
         let rest: Vec<usize> = (of_forest.n_learnt..online.labels.len()).collect();
         online.features = online.features.select(&rest);
         online.labels.drain(..of_forest.n_learnt);
         online.weights.drain(..of_forest.n_learnt);
+        update.add_changes(of_forest);
         self.scores = None;
         if training.budget.spent().is_some() {
             return Ok(());
         }
-        let mut data = forest.remembered(schema)?;
+        let mut data = forest.retained_rows(schema)?;
         let most = most_rows(&self.params, schema, training.budget)?.min(self.params.max_rows);
         if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.n_seen) {
             data = data.select(&rows);
@@ -218,6 +214,40 @@ impl ForestKernelClassifier {
         Ok(())
     }
 
+    /// Rows that wait to be learnt are lost.
+    fn frozen(self) -> Self {
+        Self { forest: self.forest.frozen(), online: None, ..self }
+    }
+
+    fn put_in_order(&mut self) {
+        self.forest.put_in_order();
+    }
+
+    fn bytes(&self) -> usize {
+        let of_scores = self.scores.as_ref().map_or(0, LeafScores::bytes);
+        self.forest.bytes() + of_scores + self.online.as_ref().map_or(0, OnlineState::bytes)
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        let forest = self.forest.forest();
+        let (n_trees, n_active) = (count(forest.trees().len() as u64), count(self.n_active() as u64));
+        let alone = if self.n_active() == 0 { "; the forest predicts alone" } else { "" };
+        let kernel: Vec<_> =
+            self.noise_variance().map(|noise| ("noise_variance".to_string(), noise)).into_iter().collect();
+        let mut summary = Summary::new(format!("{n_trees} trees as the kernel of a GP of {n_active} rows"))
+            .count("trees", "Trees", forest.trees().len())
+            .value("nodes", forest.n_nodes() as u64)
+            .count("active_rows", "Active rows", self.n_active())
+            .details(format!("{} nodes", count(forest.n_nodes() as u64)))
+            .blend(self.blend().map(|blend| [blend.forest, blend.gp]))
+            .kernel(kernel);
+        summary.details.push_str(alone);
+        summary.importances = Some(forest.impurity_importances());
+        summary
+    }
+}
+
+impl ForestKernelClassifier {
     /// Trains a GP with the leaves of the forest as it is now, within the budget.
     fn train(&mut self, data: &Dataset, validates: bool, training: &Training<'_>) -> Result<()> {
         if validates {
@@ -229,7 +259,7 @@ impl ForestKernelClassifier {
         let Some(choice) = self.choice.as_ref().filter(|_| training.budget.spent().is_none()) else {
             return Ok(());
         };
-        let forest = self.part.forest();
+        let forest = self.forest.forest();
         let mut gp = KernelTraining::new(forest, data, &self.params, &[choice.noise], training)?;
         gp.train(forest, Effort::Whole, training)?;
         self.scores = gp.found.pop();

@@ -139,9 +139,11 @@ impl ForestKernelRun {
     /// The making of the forest as it is now.
     fn forest_task(&self) -> Option<ModelTask<Arc<Forest>>> {
         match &self.forest {
-            ForestState::Growing(run) => run.model().map(|task| task.map(Arc::new)),
+            ForestState::Growing(run) => {
+                run.model().map(|task| task.map(|model| Arc::new(model.into_forest())))
+            }
             ForestState::Calibrated { forest, validation, .. } => {
-                let made = Candidate { model: Arc::clone(forest), validation: validation.clone() };
+                let made = Candidate::new(Arc::clone(forest), validation.clone());
                 Some(ModelTask::new(move |_| Ok(made)))
             }
         }
@@ -165,7 +167,7 @@ impl ForestKernelRun {
         Step::new(move |training: &Training<'_>| {
             let made = task.run(training);
             move |run: &mut Self| {
-                let Candidate { model: forest, validation } = made?;
+                let Candidate { model: forest, validation, .. } = made?;
                 let (jobs, stop) = (run.forest_jobs(), run.stop());
                 // Prepared rows and the single trees are not needed any more.
                 run.forest = ForestState::Calibrated { forest, validation, jobs, stop };
@@ -304,7 +306,7 @@ impl TrainingRun for ForestKernelRun {
         let task = match self.trained.clone() {
             Some(gp) => ModelTask::new(move |_| {
                 let TrainedGp { forest, scores } = Arc::unwrap_or_clone(gp);
-                Ok(Candidate { model: (forest, Some(scores)), validation })
+                Ok(Candidate::new((forest, Some(scores)), validation))
             }),
             None => self.forest_task()?.map(|forest| (forest, None)),
         };

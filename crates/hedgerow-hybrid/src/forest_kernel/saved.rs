@@ -1,6 +1,9 @@
 //! A GP with the kernel of a forest as facts and tables, and back. The forest itself is saved as forests are.
 
-use hedgerow_core::{ClassId, Classifier as _, Error, Features, ModelProblem, Params as _, Result};
+use hedgerow_core::{
+    ClassId, Classifier as _, Error, Features, ModelProblem, OnlineModel as _, Params as _, Result,
+};
+use hedgerow_forest::ForestModel;
 use ndarray::{Array2, CowArray, Ix2};
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +12,6 @@ use super::online::{MOST_SCORES, OnlineState};
 use super::params::ForestKernelParams;
 use super::scores::LeafScores;
 use super::validation::KernelChoice;
-use crate::forest_ivm::Part;
 
 /// The facts of a [`ForestKernelClassifier`] beside its forest and tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -95,14 +97,13 @@ impl ForestKernelClassifier {
     /// trusted: what does not fit together is an error.
     pub fn restore(
         facts: ForestKernelFacts,
-        part: Part,
+        forest: ForestModel,
         leaves: impl FnOnce(usize) -> Result<LeafTables>,
         table: &mut dyn FnMut(&str) -> Result<Array2<f64>>,
     ) -> Result<Self> {
         let ForestKernelFacts { params, n_classes, choice, scores, online } = facts;
         params.rules().map_err(|error| wrong(error.to_string()))?;
-        let forest = part.forest();
-        let is_learning = matches!(part, Part::Learning(_));
+        let is_learning = forest.can_learn();
         if forest.n_classes() != n_classes || is_learning != online.is_some() {
             let got = forest.n_classes();
             return Err(wrong(format!("a forest of {got} classes, expected {n_classes}")));
@@ -115,7 +116,7 @@ impl ForestKernelClassifier {
         let scores = match scores {
             Some([width, n_rows]) if (1..=n_classes).contains(&width) => {
                 let LeafTables { keys, values } = leaves(width)?;
-                let found = LeafScores::from_parts(forest, width, n_rows, keys, values);
+                let found = LeafScores::from_parts(forest.forest(), width, n_rows, keys, values);
                 Some(found.ok_or_else(|| wrong("the scores of leaves do not fit the forest".into()))?)
             }
             Some(_) => return Err(wrong("the scores of leaves are of classes that are not there".into())),
@@ -123,7 +124,7 @@ impl ForestKernelClassifier {
         };
         let online =
             online.map(|facts| read_online(facts, forest.n_features(), n_classes, table)).transpose()?;
-        Ok(Self { params, n_classes, part, choice, scores, online })
+        Ok(Self { params, n_classes, forest, choice, scores, online })
     }
 }
 

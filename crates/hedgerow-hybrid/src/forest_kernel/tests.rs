@@ -4,8 +4,8 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
 use hedgerow_core::{
-    Budget, ClassId, Effort, Features, JobState, LabelTable, Rows, Silent, Source, Step, StopFlag,
-    TrainingRun,
+    Budget, ClassId, Effort, Features, JobState, LabelTable, OnlineModel as _, Rows, Silent, Source, Step,
+    StopFlag, StopReason, TrainingRun,
 };
 use hedgerow_forest::ForestParams;
 use hedgerow_forest::proximity::proximities;
@@ -104,7 +104,7 @@ fn the_gp_is_as_good_as_its_forest_and_keeps_the_contract() {
     let (par, x) = (Par::sequential(), test.features.to_array(0..500));
     for learner in [KernelLearner::Gp, KernelLearner::Ivm] {
         let model = fit(&train, ForestKernelParams { learner, ..small() }, 1);
-        let alone = model.part().forest().predict_proba(x.view(), &par).unwrap();
+        let alone = model.forest().predict_proba(x.view(), &par).unwrap();
         let both = model.predict_proba(x.view(), &par).unwrap();
         let (alone, both) = (right(&alone, test.labels()), right(&both, test.labels()));
         let least = if learner == KernelLearner::Gp { alone - 10 } else { 450 };
@@ -135,7 +135,7 @@ fn an_interrupted_fit_is_the_forest_and_memory_is_limited() {
     let fitted = ForestKernelClassifier::fit(&data, &params, &training).unwrap();
     assert_eq!((fitted.stop, fitted.model.n_active()), (StopReason::Interrupted, 0));
     let x = data.features.to_array(0..400);
-    let of_forest = fitted.model.part().forest().predict_proba(x.view(), &par).unwrap();
+    let of_forest = fitted.model.forest().predict_proba(x.view(), &par).unwrap();
     assert_eq!(fitted.model.predict_proba(x.view(), &par).unwrap(), of_forest);
     let budget = Budget::open().with_time(std::time::Duration::ZERO);
     let fitted =
@@ -187,8 +187,8 @@ fn batches_and_threads_change_nothing_while_it_learns() {
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels()[300..]);
         assert!(right > 150, "{learner:?}: {right} of 200");
-        assert_eq!((models[0].n_seen(), models[0].n_remembered()), (500, 500));
-        assert_eq!(models[0].remembered(&data.schema).unwrap().unwrap().n_rows(), 500);
+        assert_eq!((models[0].n_seen(), models[0].n_retained()), (500, 500));
+        assert_eq!(models[0].retained_rows(&data.schema).unwrap().unwrap().n_rows(), 500);
         check_distributions(&models[0], data.features.to_array(0..50).view());
     }
 }
@@ -214,7 +214,7 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     assert!(!frozen.can_learn() && frozen.bytes() < model.bytes());
     let rows = Rows::new(x.view(), &late.labels()[..50], None);
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(Error::NoRows)));
+    assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     check_distributions(&new(&all, small()), x.view());
 }
 
@@ -282,7 +282,7 @@ fn without_folds_the_forest_predicts_alone() {
     in_slices(&mut run, 1, &training);
     assert!(run.jobs().iter().all(|job| job.state == JobState::Done), "{:?}", run.jobs());
     let made = run.model().unwrap().run(&training).unwrap();
-    assert_eq!((made.model.n_active(), made.model.part().forest()), (0, &forest(&data, 15)));
+    assert_eq!((made.model.n_active(), made.model.forest()), (0, &forest(&data, 15)));
     assert_eq!(made.validation.unwrap().source, Source::OutOfBag);
 }
 
@@ -314,5 +314,5 @@ fn a_forest_without_end_has_a_gp_whenever_it_has_doubled() {
     run.hurry(StopReason::Time);
     assert!(run.jobs().iter().all(|job| job.state == JobState::Done), "{:?}", run.jobs());
     let model = run.model().unwrap().run(&open).unwrap().model;
-    assert_eq!((model.part().forest().trees().len(), model.n_active()), (60, 200));
+    assert_eq!((model.forest().trees().len(), model.n_active()), (60, 200));
 }

@@ -37,7 +37,7 @@ pub(super) fn mean(sums: &mut [f64], n_leaves: u32) {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Dataset, Par, Params as _, Rows, Silent, Training};
+    use hedgerow_core::{Budget, Dataset, OnlineModel as _, Par, Params as _, Rows, Silent, Training};
     use ndarray::Array2;
 
     use super::super::{LeafGp, LeafGpParams};

@@ -28,7 +28,8 @@ mod validation;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Checked, ClassId, Dataset, Error, Features, Result, Schema, StopReason, Training, TrainingRun as _, drive,
+    BlendReport, Checked, ClassId, Dataset, Features, Fitted, KindInfo, ModelKind, Renewed, Result, Schema,
+    Training, TrainingRun,
 };
 use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::prepare::Preparation;
@@ -43,7 +44,6 @@ pub use saved::{LeafGpFacts, Stored};
 use trees::Trees;
 
 use crate::blend::Blend;
-use crate::blend_report::BlendReport;
 
 /// A classifier of any number of classes.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,15 +71,6 @@ pub struct LeafGp {
     online: Option<OnlineState>,
 }
 
-/// A fitted classifier and why fitting ended.
-#[derive(Debug, Clone)]
-pub struct FittedLeafGp {
-    /// The classifier.
-    pub model: LeafGp,
-    /// Why fitting ended. When the time is up, leaves that have not been trained predict with their class frequencies.
-    pub stop: StopReason,
-}
-
 /// What a classifier consists of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeafGpSize {
@@ -99,12 +90,8 @@ impl LeafGp {
         data: &Dataset,
         params: &Checked<LeafGpParams>,
         training: &Training<'_>,
-    ) -> Result<FittedLeafGp> {
-        let mut run = LeafGpRun::new(data, params, training.par.threads(), training)?;
-        let stop = drive(&mut run, training)?;
-        let make = run.model().ok_or(Error::Interrupted)?;
-        drop(run);
-        Ok(FittedLeafGp { model: make.run(training)?.model, stop })
+    ) -> Result<Fitted<Self>> {
+        hedgerow_core::fit(data, params, training)
     }
 
     /// A classifier that knows nothing yet, and learns what it is given.
@@ -165,27 +152,6 @@ impl LeafGp {
         }
     }
 
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        let of_leaves: usize = self.leaves.iter().map(Leaf::bytes).sum();
-        let of_rows = self.features.bytes() + 4 * (self.x.len() + self.labels.len());
-        of_rows + of_leaves + self.trees.bytes() + self.online.as_ref().map_or(0, OnlineState::bytes)
-    }
-
-    /// The same without what online learning needs: rows that no leaf GP has, and all labels.
-    #[must_use]
-    pub fn frozen(mut self) -> Self {
-        let mut is_kept = vec![false; self.features.n_rows()];
-        for gp in self.leaves.iter().filter_map(|leaf| leaf.gp.as_ref()) {
-            gp.rows.iter().for_each(|&row| is_kept[row as usize] = true);
-        }
-        self.leaves.iter_mut().for_each(|leaf| leaf.rows.clear());
-        self.keep_rows(&is_kept);
-        self.labels.clear();
-        self.online = None;
-        self
-    }
-
     /// Keeps some rows only; leaves lose the others. Returns those that have lost any, which must be trained anew.
     fn keep_rows(&mut self, is_kept: &[bool]) -> Vec<usize> {
         let kept: Vec<usize> = (0..is_kept.len()).filter(|row| is_kept[*row]).collect();
@@ -211,5 +177,56 @@ impl LeafGp {
             }
         }
         touched
+    }
+}
+
+impl ModelKind for LeafGpParams {
+    type Model = LeafGp;
+
+    const INFO: KindInfo = KindInfo {
+        name: "leaf-gp",
+        about: "A few trees with large leaves and a Gaussian process in each: for many more rows",
+        noun: "a forest with Gaussian processes in its leaves",
+        work: "training leaves",
+        params: "LeafGpParams",
+        renewed: Renewed {
+            names: ["leaf_gps_trained", "leaves_split"],
+            words: ["leaf GPs trained", "leaves split"],
+            title: "Leaves split",
+        },
+        regresses: false,
+        learns: true,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<LeafGp> {
+        LeafGp::new(schema, params)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&LeafGp>,
+        lanes: usize,
+        training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = LeafGp>>> {
+        Ok(Box::new(LeafGpRun::new(data, params, lanes, training)?))
+    }
+
+    fn of_model(model: &LeafGp) -> &Self {
+        &model.params
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn max_retained(&self) -> usize {
+        self.max_rows
     }
 }

@@ -4,17 +4,22 @@
 //! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, a whole training run prepares columns, grows trees and
 //! searches for a kernel anew. Prequential predictions calibrate those that follow.
 
-use hedgerow_core::{
-    ClassId, Classifier as _, Dataset, Error, OutOfSample, Result, Rows, Schema, Source, Training,
-    TrainingRun as _, Update, drive,
-};
-use ndarray::{Array2, Axis, concatenate, s};
+use std::any::Any;
 
-use super::LeafGp;
+use hedgerow_core::text::{count, significant};
+use hedgerow_core::{
+    ClassId, Dataset, Error, OnlineModel, OutOfSample, Predictor, Result, Rows, Schema, Source, Summary,
+    Training, TrainingRun as _, Update, drive,
+};
+use ndarray::{Array2, ArrayViewMut2, Axis, concatenate};
+
+use super::kernel::LeafKernel;
+use super::leaf::Leaf;
 use super::leaf_training::{LeafTraining, Outcome};
 use super::placement::{AllRows, split};
 use super::run::LeafGpRun;
 use super::validation::Validation;
+use super::{LeafGp, LeafGpSize};
 
 /// Rows between two times that leaves are trained: a share of the rows seen, at least and at most so many.
 const PAUSE_SHARE: u64 = 12;
@@ -101,84 +106,71 @@ pub(super) fn table(rows: &[Vec<f64>], n_classes: usize, late: f64) -> Array2<f6
     Array2::from_shape_fn((rows.len(), n_classes), value)
 }
 
-impl LeafGp {
-    /// Whether it can learn more.
-    pub fn can_learn(&self) -> bool {
+impl OnlineModel for LeafGp {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
+    fn can_learn(&self) -> bool {
         self.online.is_some()
     }
 
-    /// Rows learnt so far; 0 where that is not known.
-    pub fn n_seen(&self) -> u64 {
+    fn n_seen(&self) -> u64 {
         self.online.as_ref().map_or(0, |online| online.n_seen)
     }
 
-    /// Retained rows.
-    pub fn n_remembered(&self) -> usize {
+    fn n_retained(&self) -> usize {
         if self.online.is_some() { self.features.n_rows() } else { 0 }
     }
 
-    /// The retained rows; none if they were left out.
-    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
         self.online.as_ref().map(|_| self.dataset(schema)).transpose()
     }
 
-    fn dataset(&self, schema: &Schema) -> Result<Dataset> {
-        Dataset::new(schema.clone(), self.features.clone(), self.labels.clone(), None)
+    fn know_classes(&mut self, n_classes: usize) {
+        self.n_classes = n_classes;
+        self.report.grow(n_classes);
     }
 
-    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier calls,
-    /// grown by the classes and categories that have come since. Row weights are ignored.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        self.check(schema, rows)?;
-        self.n_classes = schema.n_classes();
-        self.report.grow(self.n_classes);
-        let n = rows.labels().len();
-        let mut update = Update { predictions: Array2::zeros((n, self.n_classes)), ..Update::default() };
-        while update.n_learnt < n {
-            let Some(online) = &self.online else { return Err(Error::NoRows) };
-            let room =
-                usize::try_from(online.next_at.saturating_sub(online.n_seen)).unwrap_or(usize::MAX).max(1);
-            let range = update.n_learnt..n.min(update.n_learnt.saturating_add(room));
-            let part = s![range.clone(), ..];
-            let x = rows.x.slice(part);
-            let predictions = self.predictions(x, training.par);
-            self.probabilities(&predictions, update.predictions.slice_mut(part));
-            self.features.extend(x);
-            self.labels.extend_from_slice(&rows.labels()[range.clone()]);
-            let (has_trees, uses_gps) = (self.trees.n_trees() > 0, self.uses_gps());
-            let Some(online) = &mut self.online else { return Err(Error::NoRows) };
-            if has_trees {
-                let own = range.clone().zip(predictions.has_gp);
-                let both = predictions.scores.rows().into_iter().zip(predictions.frequencies.rows());
-                for ((row, has_gp), (scores, frequencies)) in own.zip(both) {
-                    let (class, frequencies) = (rows.labels()[row], frequencies.to_vec());
-                    let proba = update.predictions.row(row).to_vec();
-                    self.report.add(class.index(), &frequencies, &proba, has_gp && uses_gps);
-                    online.keep(scores.to_vec(), frequencies, class);
-                }
-            }
-            online.n_seen += range.len() as u64;
-            update.n_learnt = range.end;
-            if online.n_seen >= online.next_at {
-                self.maintain(schema, training, &mut update)?;
-            }
-            if training.budget.stop.is_stopped() {
-                break;
-            }
-        }
-        Ok(update)
+    fn room(&self) -> usize {
+        let rows = self.online.as_ref().map_or(0, |online| online.next_at.saturating_sub(online.n_seen));
+        usize::try_from(rows).unwrap_or(usize::MAX)
     }
 
-    fn check(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
-        if self.online.is_none() {
-            return Err(Error::NoRows);
+    fn ingest(
+        &mut self,
+        _schema: &Schema,
+        rows: Rows<'_>,
+        training: &Training<'_>,
+        mut out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        let predictions = self.predictions(rows.x, training.par);
+        self.probabilities(&predictions, out.view_mut());
+        self.features.extend(rows.x);
+        self.labels.extend_from_slice(rows.labels());
+        let (has_trees, uses_gps) = (self.trees.n_trees() > 0, self.uses_gps());
+        let Some(online) = &mut self.online else { return Ok(0) };
+        if has_trees {
+            let both = predictions.scores.rows().into_iter().zip(predictions.frequencies.rows());
+            let own = rows.labels().iter().zip(out.rows()).zip(predictions.has_gp);
+            for (((&class, proba), has_gp), (scores, frequencies)) in own.zip(both) {
+                let frequencies = frequencies.to_vec();
+                self.report.add(class.index(), &frequencies, &proba.to_vec(), has_gp && uses_gps);
+                online.keep(scores.to_vec(), frequencies, class);
+            }
         }
-        rows.check(schema, self.n_features(), self.n_classes)
+        online.n_seen += rows.labels().len() as u64;
+        Ok(rows.labels().len())
     }
 
     /// Trains leaves on the rows that wait. If the time is up, they go on waiting.
     fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
-        let touched = self.forget(update)?;
+        let touched = self.forget_oldest(update)?;
         let Some(online) = &mut self.online else { return Ok(()) };
         online.next_at = online.n_seen + online.pause();
         online.n_known = self.labels.len();
@@ -194,6 +186,65 @@ impl LeafGp {
         }
         self.recalibrate(training);
         Ok(())
+    }
+
+    /// Rows that no leaf GP has, and all labels, are left out.
+    fn frozen(mut self) -> Self {
+        let mut is_kept = vec![false; self.features.n_rows()];
+        for gp in self.leaves.iter().filter_map(|leaf| leaf.gp.as_ref()) {
+            gp.rows.iter().for_each(|&row| is_kept[row as usize] = true);
+        }
+        self.leaves.iter_mut().for_each(|leaf| leaf.rows.clear());
+        self.keep_rows(&is_kept);
+        self.labels.clear();
+        self.online = None;
+        self
+    }
+
+    fn bytes(&self) -> usize {
+        let of_leaves: usize = self.leaves.iter().map(Leaf::bytes).sum();
+        let of_rows = self.features.bytes() + 4 * (self.x.len() + self.labels.len());
+        of_rows + of_leaves + self.trees.bytes() + self.online.as_ref().map_or(0, OnlineState::bytes)
+    }
+
+    fn summary(&self, classes: &[String]) -> Summary {
+        let LeafGpSize { n_trees, n_leaves, n_gps, largest } = self.size();
+        let named = |kernel: LeafKernel| {
+            [
+                ("length_scale", kernel.length_scale),
+                ("noise_variance", kernel.noise_variance),
+                ("signal_variance", kernel.signal_variance),
+            ]
+        };
+        let kernel = self.kernel.map(named).into_iter().flatten().map(|(name, value)| (name.into(), value));
+        let [trees, leaves, gps, most] = [n_trees, n_leaves, n_gps, largest].map(|n| count(n as u64));
+        let mut details = format!("{leaves} leaves, leaf GPs of up to {most} rows");
+        let mut summary = Summary::new(format!("{trees} trees with {gps} leaf GPs"))
+            .count("trees", "Trees", n_trees)
+            .count("leaves", "Leaves", n_leaves)
+            .count("leaf_gps", "Leaf GPs", n_gps)
+            .value("largest_leaf_gp", largest as u64)
+            .comparison(["leaf GP", "leaf GPs"], &self.report, classes)
+            .blend(self.blend.map(|blend| [blend.forest, blend.gp]));
+        if self.report.n_rows() > 0 {
+            details += &format!(", {}", self.report.words(["class frequencies", "leaf GPs"]));
+            let [before, after] = self.report.accuracies().map(|share| format!("{:.2} %", 100.0 * share));
+            summary = summary
+                .fact("Out-of-sample accuracy, class frequencies", before)
+                .fact("Out-of-sample accuracy, with leaf GPs", after);
+        }
+        if let Some(blend) = self.blend {
+            let [forest, gp] = [blend.forest, blend.gp].map(significant);
+            details += &format!(", blend exponents: class frequencies {forest}, leaf GPs {gp}");
+            summary = summary.fact("Blend exponents", format!("{forest} and {gp}"));
+        }
+        summary.details(details).kernel(kernel.collect())
+    }
+}
+
+impl LeafGp {
+    fn dataset(&self, schema: &Schema) -> Result<Dataset> {
+        Dataset::new(schema.clone(), self.features.clone(), self.labels.clone(), None)
     }
 
     /// A whole training run on all rows. If it is interrupted before there are trees, everything stays as it was.
@@ -215,7 +266,7 @@ impl LeafGp {
     }
 
     /// Forgets the oldest rows where there are too many. Returns the leaves that have lost some.
-    fn forget(&mut self, update: &mut Update) -> Result<Vec<usize>> {
+    fn forget_oldest(&mut self, update: &mut Update) -> Result<Vec<usize>> {
         let excess = self.labels.len().saturating_sub(self.params.most_rows());
         if excess == 0 {
             return Ok(Vec::new());
@@ -241,7 +292,8 @@ impl LeafGp {
         }
         let new = self.preparation.map_narrow(self.features.to_array(waiting).view());
         let all = concatenate(Axis(0), &[self.x.view(), new.view()]);
-        self.x = all.map_err(|_| Error::NoRows)?.into_shared();
+        let shape = |_| Error::Shape { what: "prepared columns", expected: self.x.ncols(), got: new.ncols() };
+        self.x = all.map_err(shape)?.into_shared();
         Ok(())
     }
 

@@ -16,7 +16,7 @@ use super::online::{OnlineState, table};
 use super::params::LeafGpParams;
 use super::trees::{End, Subtree, Trees};
 use crate::blend::Blend;
-use crate::blend_report::BlendReport;
+use hedgerow_core::BlendReport;
 
 /// What a model file has of a [`LeafGp`] beside trees, rows and tables.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -398,7 +398,7 @@ fn wrong(detail: String) -> Error {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Par, Rows, Silent, Training};
+    use hedgerow_core::{Budget, OnlineModel as _, Par, Rows, Silent, Training};
 
     use super::*;
 

@@ -3,8 +3,8 @@
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Error, Features, LabelTable, Par, Params as _, Rows, Silent,
-    StopReason, Training,
+    Budget, ClassId, Classifier as _, Dataset, Error, Features, Fitted, LabelTable, OnlineModel as _, Par,
+    Params as _, Rows, Silent, StopReason, Training,
 };
 use ndarray::{Array2, s};
 
@@ -14,7 +14,7 @@ fn small() -> LeafGpParams {
     LeafGpParams { n_trees: 3, leaf_rows: 40, ..LeafGpParams::default() }
 }
 
-fn fit_with(data: &Dataset, params: LeafGpParams, threads: usize, budget: &Budget) -> FittedLeafGp {
+fn fit_with(data: &Dataset, params: LeafGpParams, threads: usize, budget: &Budget) -> Fitted<LeafGp> {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget, observer: &Silent };
     LeafGp::fit(data, &params.check().unwrap(), &training).unwrap()
@@ -158,7 +158,7 @@ fn batches_and_threads_change_nothing_while_it_learns() {
     let predicted = most_probable(whole.slice(s![400.., ..]));
     let right = predicted.iter().zip(&data.labels()[400..]).filter(|(a, b)| a == b).count();
     assert!(right > 250, "{right} of 300");
-    assert_eq!((models[0].n_seen(), models[0].n_remembered()), (700, 700));
+    assert_eq!((models[0].n_seen(), models[0].n_retained()), (700, 700));
     check_distributions(&models[0], data.features.to_array(0..40).view());
     check_prediction_is_pure(&models[0], data.features.to_array(0..40).view());
 }
@@ -207,7 +207,7 @@ fn late_classes_forgetting_and_hard_rows() {
     let last = most_probable(predictions.slice(s![200.., ..]));
     let right = last.iter().zip(&late.labels()[200..]).filter(|(a, b)| a == b).count();
     assert!(right > 70, "{right} of 100");
-    assert!(model.n_remembered() <= 250 + 50 && model.n_seen() == early.len() as u64 + 300);
+    assert!(model.n_retained() <= 250 + 50 && model.n_seen() == early.len() as u64 + 300);
     let mut hard = blobs(120, 2, 3, 4);
     let x = Array2::from_shape_fn((120, 2), |(row, _)| match row % 4 {
         0 => f32::NAN,
@@ -230,7 +230,7 @@ fn late_classes_forgetting_and_hard_rows() {
     assert!(frozen.bytes() < model.bytes() && !frozen.can_learn());
     let rows = Rows::new(x.view(), hard.labels(), None);
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(Error::NoRows)));
+    assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     let mut single = new(&hard, small());
     check_distributions(&single, x.view());
     hard.labels_mut().fill(ClassId(1));

@@ -109,7 +109,9 @@ impl Validation {
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Classifier as _, Dataset, Features, Params as _, Rows, Silent, Training};
+    use hedgerow_core::{
+        Budget, Classifier as _, Dataset, Features, OnlineModel as _, Params as _, Rows, Silent, Training,
+    };
 
     use super::super::LeafGpParams;
     use super::super::folds::ValidationFolds;
@@ -193,7 +195,8 @@ mod tests {
             let all = Validation::together(&parts).unwrap();
             assert_eq!((all.scores.len(), model.blend_report().n_rows()), (500, 500));
             let loss_with = |blend: Option<Blend>| {
-                let mut tried = LeafGp { blend, report: crate::BlendReport::default(), ..model.clone() };
+                let mut tried =
+                    LeafGp { blend, report: hedgerow_core::BlendReport::default(), ..model.clone() };
                 let quality = tried.account_for(all.clone()).quality();
                 let sum = tried.blend_report().losses.iter().map(|loss| loss[1]).sum::<f64>();
                 assert!((quality.log_loss * 500.0 - sum).abs() < 1e-6);

@@ -7,12 +7,15 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
-use hedgerow_core::{Checked, Classifier, Dataset, Error, Par, Result, Rows, Schema, Task, Training, Update};
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+use hedgerow_core::{
+    Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Renewed, Result, Schema, Task, TaskModel,
+    Training, TrainingRun, WholeRun,
+};
+use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 use crate::params::RvmParams;
-use crate::rvm::{FittedRvm, Rvm};
-use crate::training_rows::labels;
+use crate::regressor::RvmRegressor;
+use crate::rvm::{FittedModel as _, FittedRvm, Rvm};
 pub use model::ClassificationModel;
 
 /// A Relevance Vector Machine for any number of classes.
@@ -26,31 +29,8 @@ impl Rvm<ClassificationModel> {
         training: &Training<'_>,
     ) -> Result<FittedRvm<ClassificationModel>> {
         data.check_trainable(Task::Classification)?;
-        let targets = data.labels().iter().map(|label| f64::from(label.0)).collect();
+        let targets = ClassificationModel::numbers(data.targets.view());
         Self::fit_rows(&data.schema, &data.features, targets, params, training)
-    }
-
-    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier
-    /// calls, grown by the classes and categories that have come since. Row weights are not used.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        if !self.can_learn() {
-            return Err(Error::NoRows);
-        }
-        rows.check(schema, self.n_features(), self.n_classes)?;
-        self.n_classes = schema.n_classes();
-        let targets: Vec<f64> = rows.labels().iter().map(|label| f64::from(label.0)).collect();
-        let mut predictions = Array2::zeros((targets.len(), self.n_classes));
-        let update = self.learn_rows(schema, rows.x, &targets, training, |rvm, range| {
-            let part = s![range, ..];
-            rvm.predict_proba_impl(rows.x.slice(part), training.par, predictions.slice_mut(part));
-        })?;
-        Ok(Update { predictions, ..update })
-    }
-
-    /// The retained rows; none if they were left out.
-    pub fn remembered(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        let Some(retained) = &self.retained else { return Ok(None) };
-        Dataset::new(schema.clone(), retained.features.clone(), labels(&retained.targets), None).map(Some)
     }
 
     /// Relevance vectors of each binary RVM, the bias not counted; a regression that all classes share is one.
@@ -87,5 +67,72 @@ impl Classifier for Rvm<ClassificationModel> {
             out.slice_mut(s![first..first + block.nrows(), ..]).assign(&block);
             first += block.nrows();
         }
+    }
+}
+
+/// A Relevance Vector Machine of either task.
+pub type RvmModel = TaskModel<RvmClassifier, RvmRegressor>;
+
+impl ModelKind for RvmParams {
+    type Model = RvmModel;
+
+    const INFO: KindInfo = KindInfo {
+        name: "rvm",
+        about: "The Relevance Vector Machine: few rows, chosen by the evidence; for classification and regression",
+        noun: "a Relevance Vector Machine",
+        work: "searching for a kernel",
+        params: "RvmParams",
+        renewed: Renewed::ROWS,
+        regresses: true,
+        learns: true,
+        merges: false,
+        has_oob: false,
+    };
+
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<RvmModel> {
+        let (classifier, regressor) =
+            (|| RvmClassifier::new(schema, params), || RvmRegressor::new(schema, params));
+        TaskModel::of_task(schema.task, classifier, regressor)
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&RvmModel>,
+        _lanes: usize,
+        _training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = RvmModel>>> {
+        let (data, params) = (data.clone(), params.clone());
+        Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| match data.task() {
+            Task::Classification => {
+                RvmClassifier::fit(&data, &params, training).map(|fitted| fitted.into(TaskModel::Classifier))
+            }
+            Task::Regression => {
+                RvmRegressor::fit(&data, &params, training).map(|fitted| fitted.into(TaskModel::Regressor))
+            }
+        })))
+    }
+
+    fn of_model(model: &RvmModel) -> &Self {
+        match model {
+            TaskModel::Classifier(model) => &model.params,
+            TaskModel::Regressor(model) => &model.params,
+        }
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn max_retained(&self) -> usize {
+        self.max_rows
+    }
+
+    fn n_parts(&self, _model: &RvmModel) -> (usize, &'static str) {
+        (50, "candidates at a time")
     }
 }

@@ -1,6 +1,6 @@
 //! A fitted classifier: binary RVMs over common relevance vectors, or one regression that all classes share.
 
-use hedgerow_core::{Par, Quality, Result, StopReason};
+use hedgerow_core::{Par, Predictor, Quality, Result, StopReason, TargetSlice, Targets};
 use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::refit::{Refit, RefitFacts};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, CowArray, s};
@@ -12,7 +12,7 @@ use super::shared::{Shared, SharedTrained, SharedTrainer, train_shared};
 use crate::basis::Basis;
 use crate::params::{MultiClass, RvmParams};
 use crate::retained::RetainedRows;
-use crate::rvm::{FittedModel, NamedTable, Outcome, Tables, finite, malformed};
+use crate::rvm::{FittedModel, NamedTable, Outcome, Rvm, Tables, finite, malformed};
 use crate::target::SparseFit;
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, labels};
@@ -107,6 +107,18 @@ impl FittedModel for ClassificationModel {
     type Facts = ClassificationFacts;
     const IS_OF_CLASSES: bool = true;
     const CENTERS: &'static str = "rows";
+
+    fn predictor(rvm: &Rvm<Self>) -> Predictor<'_> {
+        Predictor::Classifier(rvm)
+    }
+
+    fn numbers(targets: TargetSlice<'_>) -> Vec<f64> {
+        targets.labels().iter().map(|label| f64::from(label.0)).collect()
+    }
+
+    fn targets(numbers: &[f64]) -> Targets {
+        labels(numbers).into()
+    }
 
     fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
         if Combination::new(rows).how == MultiClass::Shared {

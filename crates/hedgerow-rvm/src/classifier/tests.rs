@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow_core::{Budget, LabelTable, Params as _, Silent, StopReason};
+use hedgerow_core::{Budget, LabelTable, OnlineModel as _, Params as _, Rows, Silent, StopReason};
 use hedgerow_gp::Saved as _;
+
+use ndarray::Array2;
 
 use super::*;
 use crate::params::{LengthCriterion, MultiClass};
@@ -132,7 +134,7 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
         assert!(n_right(&whole, &data) > 310, "{}", n_right(&whole, &data));
         let mut frozen = whole.frozen();
         assert!(copy(&frozen).unwrap() == frozen);
-        assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(Error::NoRows)));
+        assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     }
 }
 

@@ -4,14 +4,11 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use hedgerow_core::{
-    Budget, Checked, Dataset, Error, Normals, Par, Regressor, Result, Rows, Schema, Silent, Task, Training,
-    Update,
-};
-use ndarray::{ArrayView2, s};
+use hedgerow_core::{Budget, Checked, Dataset, Normals, Par, Regressor, Result, Silent, Task, Training};
+use ndarray::ArrayView2;
 
 use crate::params::RvmParams;
-use crate::rvm::{FittedRvm, Rvm};
+use crate::rvm::{FittedModel as _, FittedRvm, Rvm};
 use crate::train::gains;
 pub use model::RegressionModel;
 
@@ -29,26 +26,9 @@ impl Rvm<RegressionModel> {
         Self::fit_rows(&data.schema, &data.features, data.values().to_vec(), params, training)
     }
 
-    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is that of earlier
-    /// calls, grown by the categories that have come since. Row weights are not used.
-    pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        if !self.can_learn() {
-            return Err(Error::NoRows);
-        }
-        rows.targets.check_task(Task::Regression)?;
-        rows.check(schema, self.n_features(), 0)?;
-        let mut values = Normals::default();
-        let update = self.learn_rows(schema, rows.x, rows.targets.values(), training, |rvm, range| {
-            let found = rvm.predict_values_impl(rows.x.slice(s![range, ..]), training.par);
-            values.mean.extend(found.mean);
-            values.variance.extend(found.variance);
-        })?;
-        Ok(Update { values, ..update })
-    }
-
     /// The standard deviation of the noise, in units of the target.
     pub fn noise_deviation(&self) -> Option<f64> {
-        self.fit.as_ref().map(|fit| fit.model.noise_deviation())
+        self.fit.as_ref().and_then(|fit| fit.model.noise_deviation())
     }
 
     /// What each retained row that is not relevant would gain in log evidence if it were taken in (Tipping and Faul 2003), the best first;

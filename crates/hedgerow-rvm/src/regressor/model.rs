@@ -1,13 +1,13 @@
 //! A fitted RVM of numbers.
 
-use hedgerow_core::{Normals, Par, Result};
+use hedgerow_core::{Normals, Par, Predictor, Result, TargetSlice, Targets};
 use ndarray::{Array1, Array2, ArrayView2, Axis, CowArray};
 use serde::{Deserialize, Serialize};
 
 use crate::basis::Basis;
 use crate::design::Centers;
 use crate::params::Variance;
-use crate::rvm::{FittedModel, NamedTable, Outcome, Tables, finite, is_positive, malformed};
+use crate::rvm::{FittedModel, NamedTable, Outcome, Rvm, Tables, finite, is_positive, malformed};
 use crate::target::{Regression, SparseFit, sample};
 use crate::train::{Trained, train_or_update, update};
 use crate::training_log::TrainingLog;
@@ -93,11 +93,6 @@ impl RegressionModel {
         (target, SparseFit { noise: self.facts.noise, ..known })
     }
 
-    /// The standard deviation of the noise.
-    pub(super) fn noise_deviation(&self) -> f64 {
-        self.facts.scale * libm::sqrt(self.facts.noise)
-    }
-
     /// Means and variances of rows as the kernel sees them.
     pub(super) fn predict(&self, basis: &Basis, x: ArrayView2<'_, f64>) -> Normals {
         let phi = self.centers.values(&basis.kernel, x, &Par::sequential());
@@ -145,6 +140,22 @@ impl FittedModel for RegressionModel {
     type Facts = RegressionFacts;
     const IS_OF_CLASSES: bool = false;
     const CENTERS: &'static str = "centers";
+
+    fn predictor(rvm: &Rvm<Self>) -> Predictor<'_> {
+        Predictor::Regressor(rvm)
+    }
+
+    fn numbers(targets: TargetSlice<'_>) -> Vec<f64> {
+        targets.values().to_vec()
+    }
+
+    fn targets(numbers: &[f64]) -> Targets {
+        numbers.to_vec().into()
+    }
+
+    fn noise_deviation(&self) -> Option<f64> {
+        Some(self.facts.scale * libm::sqrt(self.facts.noise))
+    }
 
     /// The standard deviation of the targets, or their size if they do not vary.
     fn unit(targets: &[f64]) -> f64 {

@@ -1,9 +1,9 @@
 use std::collections::BTreeMap;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Features, Params as _, StopReason};
+use hedgerow_core::{Error, Features, OnlineModel as _, Params as _, Rows, Schema, StopReason};
 use hedgerow_gp::Saved as _;
-use ndarray::{Array2, array};
+use ndarray::{Array2, array, s};
 
 use super::*;
 use crate::rvm::malformed;
@@ -149,7 +149,7 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     let mut whole = RvmRegressor::new(&data.schema, &params).unwrap();
     let update = whole.learn(&data.schema, Rows::new(x.view(), data.values(), None), &training).unwrap();
     assert!(update.n_learnt == 600 && update.n_forgotten > 0 && update.n_replaced > 0);
-    assert!(whole.n_remembered() <= 150 + 128 && whole.n_seen() == 600);
+    assert!(whole.n_retained() <= 150 + 128 && whole.n_seen() == 600);
     assert!(error(&whole) < 0.08, "{}", error(&whole));
     let mut parts = RvmRegressor::new(&data.schema, &params).unwrap();
     let mut predictions = Vec::new();
@@ -164,7 +164,7 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     let mut frozen = whole.clone().frozen();
     assert!(copy(&frozen).unwrap() == frozen && !frozen.can_learn());
     let rows = Rows::new(x.view(), data.values(), None);
-    assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(Error::NoRows)));
+    assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(Error::Frozen)));
     let healed = RvmParams { variance: Variance::Healed, length_scale: 0.4, ..Default::default() };
     let fitted = fit(&data, healed, 1).rvm;
     assert_eq!(copy(&fitted).unwrap(), fitted);

@@ -3,7 +3,10 @@
 mod learn;
 mod saved;
 
-use hedgerow_core::{Checked, Error, Features, Par, Result, Schema, StopReason, Training};
+use hedgerow_core::{
+    Candidate, Checked, Error, Features, Par, Predictor, Result, Schema, StopReason, TargetSlice, Targets,
+    Training,
+};
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2, CowArray, Ix2, s};
 use serde::Serialize;
@@ -61,6 +64,14 @@ pub struct FittedRvm<M> {
     pub log: TrainingLog,
 }
 
+impl<M> FittedRvm<M> {
+    /// As what a training run returns.
+    pub(crate) fn into<T>(self, wrap: impl FnOnce(Rvm<M>) -> T) -> (Candidate<T>, StopReason) {
+        let made = Candidate::new(wrap(self.rvm), None);
+        (Candidate { log_evidence: Some(self.log_evidence), notes: self.log.notes, ..made }, self.stop)
+    }
+}
+
 /// What a fit gives.
 pub struct Outcome<M> {
     pub(crate) model: M,
@@ -77,13 +88,27 @@ pub(crate) type Tables<'a> = &'a mut dyn FnMut(&str) -> Result<Array2<f64>>;
 pub(crate) type NamedTable<'a> = (String, CowArray<'a, f64, Ix2>);
 
 /// What differs between numbers and classes.
-pub trait FittedModel: Clone + Sized {
+pub trait FittedModel: Clone + Send + Sync + 'static {
     /// What a file holds of it beside tables.
     type Facts: Serialize + DeserializeOwned;
     /// Whether targets are classes.
     const IS_OF_CLASSES: bool;
     /// The table that holds the relevance vectors as the kernel sees them.
     const CENTERS: &'static str;
+
+    /// What predicts.
+    fn predictor(rvm: &Rvm<Self>) -> Predictor<'_>;
+
+    /// Targets as the numbers that are trained on.
+    fn numbers(targets: TargetSlice<'_>) -> Vec<f64>;
+
+    /// The targets again.
+    fn targets(numbers: &[f64]) -> Targets;
+
+    /// The standard deviation of the noise, where targets have some.
+    fn noise_deviation(&self) -> Option<f64> {
+        None
+    }
 
     /// The unit that targets are divided by before training.
     fn unit(_targets: &[f64]) -> f64 {
@@ -150,27 +175,6 @@ impl<M: FittedModel> Rvm<M> {
         })
     }
 
-    /// The same without what learning more needs.
-    #[must_use]
-    pub fn frozen(self) -> Self {
-        Self { retained: None, ..self }
-    }
-
-    /// Whether it can learn more.
-    pub fn can_learn(&self) -> bool {
-        self.retained.is_some()
-    }
-
-    /// Rows learnt so far; 0 if it cannot learn more.
-    pub fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.facts.n_seen)
-    }
-
-    /// Retained rows.
-    pub fn n_remembered(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
-    }
-
     /// How it is trained.
     pub fn params(&self) -> &RvmParams {
         &self.params
@@ -190,13 +194,6 @@ impl<M: FittedModel> Rvm<M> {
     /// The kernel's lengths, on prepared columns: one for all, or one for each; none before anything was learnt.
     pub fn lengths(&self) -> Vec<f64> {
         self.fit.as_ref().map(|fit| fit.basis.lengths.clone()).unwrap_or_default()
-    }
-
-    /// Bytes in memory.
-    pub fn bytes(&self) -> usize {
-        let of = |fit: &Fit<M>| 8 * fit.model.centers().len() + 4 * fit.raw.len() + fit.model.bytes();
-        let of_retained = self.retained.as_ref().map_or(0, RetainedRows::bytes);
-        size_of::<Self>() + self.fit.as_ref().map_or(0, of) + of_retained
     }
 
     /// Fits rows.

@@ -12,8 +12,8 @@ use hedgerow_trainer::{Host, Options, Published, Task};
 
 use super::rows::Inbox;
 use super::snapshot::Snapshot;
+use crate::kinds::ModelParams;
 use crate::model::Model;
-use crate::params::ModelParams;
 use crate::run::Run;
 
 /// A model is made when this many times as many steps have been done as for the last one.
@@ -116,7 +116,7 @@ impl Task for EngineTask {
                     data.check_trainable(hedgerow_core::Task::Classification)?;
                     // Parts of the run are limited in time and memory, not in rounds of the engine.
                     let known = previous.as_ref().map(|snapshot| &snapshot.model);
-                    Model::start_run(&data, &params, known, lanes, &training)
+                    params.start_run(&data, known.map(Model::learner), lanes, &training)
                 };
                 let is_fresh = previous.is_none();
                 Outcome::Started(start().map(|run| Started { run, data, n_given, is_fresh }))
@@ -206,16 +206,15 @@ impl EngineHost {
         let (steps, elapsed) = (self.steps, self.start.elapsed());
         let Some(current) = &mut self.current else { return Work::Nothing };
         current.made_at = current.steps;
-        let data = current.data.clone();
+        let n_rows = current.data.n_rows();
         let Some(task) = current.run.model() else { return Work::Nothing };
         let snapshot = Box::new(move |candidate: Candidate<Model>| Snapshot {
             model: candidate.model,
             validation: candidate.validation.map(|validation| validation.quality()),
-            n_rows: data.n_rows(),
+            n_rows,
             is_complete,
             steps,
             elapsed,
-            data: Some(data),
         });
         Work::Model { task, snapshot, published: Arc::clone(&self.published) }
     }

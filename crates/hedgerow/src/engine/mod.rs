@@ -37,14 +37,14 @@ mod tests;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Error, Features, Par, Quality, Result, Rows, Schema, StopFlag,
-    StopReason,
+    Budget, ClassId, DataProblem, Dataset, Error, Features, Par, Quality, Result, Rows, Schema, StopFlag,
+    StopReason, Task,
 };
 use hedgerow_trainer::{JobReport, Options, Published, Trainer};
 use ndarray::{Array2, ArrayView2};
 
+use crate::kinds::ModelParams;
 use crate::model::{Model, check_growth};
-use crate::params::ModelParams;
 use host::EngineHost;
 #[cfg(feature = "store")]
 pub use observe::Observed;
@@ -91,7 +91,7 @@ pub struct Finished {
 impl Engine {
     /// Starts an engine. It waits for rows.
     pub fn start(schema: Schema, params: &ModelParams, options: &EngineOptions) -> Result<Self> {
-        let prior = Model::prior(schema.clone(), params)?;
+        let prior = Model::new(schema.clone(), &params.clone().with_a_prior())?;
         Self::begin(schema, params, options, Snapshot::new(prior))
     }
 
@@ -106,13 +106,17 @@ impl Engine {
         if model.kind() != params.kind() {
             return Err(Error::param("model", params.kind().name(), model.kind()));
         }
-        let n_rows = model.n_remembered().unwrap_or(1).max(1);
+        let n_rows = model.n_retained().unwrap_or(1).max(1);
         let first = Snapshot { validation, n_rows, ..Snapshot::new(model) };
         Self::begin(schema, params, options, first)
     }
 
     fn begin(schema: Schema, params: &ModelParams, options: &EngineOptions, first: Snapshot) -> Result<Self> {
         params.rules()?;
+        if first.model.task() != Task::Classification {
+            let (expected, got) = (Task::Classification, first.model.task());
+            return Err(DataProblem::WrongTask { expected, got }.into());
+        }
         let published = Arc::new(Published::new(first));
         let stop = options.budget.stop.child();
         let budget = Budget { stop: stop.clone(), ..options.budget.clone() };
@@ -176,7 +180,7 @@ impl Engine {
 
     /// A probability for every class of every row, from the newest snapshot, on the calling thread. Never waits for training.
     pub fn predict_proba(&self, x: ArrayView2<'_, f32>) -> Result<Array2<f64>> {
-        self.snapshot().model.predict_proba(x, &Par::sequential())
+        self.snapshot().model.predict_proba_par(x, &Par::sequential())
     }
 
     /// How all jobs stand.
@@ -254,7 +258,7 @@ impl Engine {
         let n_rows = host.inbox.n_rows;
         drop(host);
         let snapshot = self.published.get();
-        let (model, validation) = (snapshot.learnable(), snapshot.validation.clone());
+        let (model, validation) = (snapshot.model.clone(), snapshot.validation.clone());
         Ok(Finished { model, validation, n_rows, jobs, stop })
     }
 }

@@ -217,13 +217,13 @@ impl Lesson {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Classifier as _, LabelTable, Par, StopReason};
+    use hedgerow_core::{LabelTable, Par, StopReason};
     use hedgerow_forest::ForestParams;
     use hedgerow_store::{NewRows, Options};
 
     use super::*;
     use crate::engine::{Earlier, EngineOptions, Finished};
-    use crate::params::ModelParams;
+    use crate::kinds::ModelParams;
 
     fn params() -> ModelParams {
         ForestParams { n_trees: 8, ..Default::default() }.into()
@@ -242,7 +242,7 @@ mod tests {
 
     fn right(model: &crate::Model, data: &Dataset) -> f64 {
         let x = data.features.to_array(0..data.n_rows());
-        let said = model.predict(x.view(), &Par::sequential()).unwrap();
+        let said = model.predict_classes(x.view(), &Par::sequential()).unwrap();
         said.iter().zip(data.labels()).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
     }
 
@@ -319,10 +319,10 @@ mod tests {
         kept.push(engine.snapshot());
         engine.wait();
         kept.push(engine.snapshot());
-        let last = kept.last().unwrap().learnable();
+        let last = kept.last().unwrap().model.clone();
         assert!(last == engine.finish().unwrap().model);
         for snapshot in kept.iter().filter(|snapshot| snapshot.is_trained()) {
-            let model = snapshot.learnable();
+            let model = snapshot.model.clone();
             assert!(crate::Model::from_bytes(&model.to_bytes().unwrap()).unwrap() == model);
             assert!(right(&model, &data) > 0.8 && model.n_seen() >= Some(500));
         }

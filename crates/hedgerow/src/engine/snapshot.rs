@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
-use hedgerow_core::{Dataset, Quality};
+use hedgerow_core::Quality;
 
 use crate::model::Model;
 
 /// A model, published whole and never changed.
 #[derive(Debug, Clone)]
 pub struct Snapshot {
-    /// The model. It may lack the rows that it needs to go on learning; see [`Self::learnable`].
+    /// The model. It can go on learning, if its kind can.
     pub model: Model,
     /// How good its out-of-sample predictions of training rows are; none for the model that has learnt nothing yet, and for kinds that have none.
     pub validation: Option<Quality>,
@@ -21,30 +21,12 @@ pub struct Snapshot {
     pub steps: u64,
     /// How long the engine had been running.
     pub elapsed: Duration,
-    /// The training rows.
-    pub(super) data: Option<Dataset>,
 }
 
 impl Snapshot {
     /// A model that has learnt nothing yet.
     pub(super) fn new(model: Model) -> Self {
-        Self {
-            model,
-            validation: None,
-            n_rows: 0,
-            is_complete: false,
-            steps: 0,
-            elapsed: Duration::ZERO,
-            data: None,
-        }
-    }
-
-    /// The model with the rows it needs to go on learning.
-    pub fn learnable(&self) -> Model {
-        match &self.data {
-            Some(data) => self.model.clone().with_rows(data.clone()),
-            None => self.model.clone(),
-        }
+        Self { model, validation: None, n_rows: 0, is_complete: false, steps: 0, elapsed: Duration::ZERO }
     }
 
     /// Whether anything was learnt.

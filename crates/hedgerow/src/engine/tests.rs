@@ -12,8 +12,9 @@ use hedgerow_rvm::RvmParams;
 use hedgerow_trainer::Policy;
 
 use super::*;
-use crate::kind::Kind;
-use crate::model::Learner;
+use hedgerow_hybrid::ForestIvm;
+
+use crate::kinds::{Kind, Learner};
 
 fn params() -> Vec<ModelParams> {
     let forest = ForestParams { n_trees: 10, ..Default::default() };
@@ -46,7 +47,7 @@ fn confused() -> (Dataset, ForestIvmParams) {
 
 fn accuracy(model: &Model, data: &Dataset) -> f64 {
     let x = data.features.to_array(0..data.n_rows());
-    let predicted = model.predict(x.view(), &Par::sequential()).unwrap();
+    let predicted = model.predict_classes(x.view(), &Par::sequential()).unwrap();
     predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
 }
 
@@ -57,7 +58,7 @@ fn part(data: &Dataset, rows: std::ops::Range<usize>) -> Dataset {
 fn fitted(data: &Dataset, params: &ModelParams) -> Model {
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    Model::fit(data, params, &training).unwrap().model.with_rows(data.clone())
+    Model::fit(data, params, &training).unwrap().model
 }
 
 fn in_rounds(rounds: usize, threads: usize, policy: Policy) -> EngineOptions {
@@ -97,7 +98,7 @@ fn run_to_the_end_it_is_the_model_of_a_fit() {
         let trained = engine.finish().unwrap().model;
         let fitted = fitted(&data, &params);
         let [a, b] =
-            [&trained, &fitted].map(|model| model.predict_proba(x.view(), &Par::sequential()).unwrap());
+            [&trained, &fitted].map(|model| model.predict_proba_par(x.view(), &Par::sequential()).unwrap());
         let worst = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-6, "{}: {worst}", params.kind());
         if params.kind() == Kind::Forest {
@@ -145,7 +146,7 @@ fn an_engine_predicts_before_during_and_after() {
         assert!(jobs.iter().all(|job| job.status.problem.is_none()), "{jobs:?}");
         assert!(jobs.iter().all(|job| job.status.state == JobState::Done), "{jobs:?}");
         let snapshot = engine.snapshot();
-        check_distributions(&snapshot.model, x.view());
+        check_distributions(snapshot.model.classifier().unwrap(), x.view());
         assert!(snapshot.is_complete && snapshot.n_rows == 600);
         let quality = snapshot.validation.clone();
         assert!(quality.is_none_or(|q| q.balanced_accuracy > 0.95 && q.rows > 200), "{}", params.kind());
@@ -158,7 +159,8 @@ fn an_engine_predicts_before_during_and_after() {
         let x = test.features.to_array(0..300);
         let rows = Rows::new(x.view(), test.labels(), None);
         let (par, budget) = (Par::sequential(), Budget::open());
-        copy.learn(&test.schema, rows, &Training { par: &par, budget: &budget, observer: &Silent }).unwrap();
+        copy.learn_rows(&test.schema, rows, &Training { par: &par, budget: &budget, observer: &Silent })
+            .unwrap();
         assert_eq!(copy.n_seen(), Some(900));
     }
 }
@@ -251,7 +253,7 @@ fn budgets_end_an_engine_with_the_best_model_so_far() {
     let data = blobs(3000, 3, 3, 1);
     for params in params() {
         let params = match params {
-            ModelParams::Forest(params) => ForestParams { n_trees: 0, ..params }.into(),
+            ModelParams::Forest(params) => ForestParams { n_trees: 0, ..*params }.into(),
             params => params,
         };
         let budget = Budget::open().with_time(Duration::from_millis(300));
@@ -309,14 +311,16 @@ fn ivms_are_assigned_to_predictions_of_the_forest() {
     let sets = jobs.iter().filter(|job| job.status.kind == "active set" && job.status.points > 0);
     assert_eq!(sets.count(), 9, "three classes for each of three predictions: {jobs:#?}");
     let finished = engine.finish().unwrap();
-    assert_eq!(finished.model.as_forest_ivm().map(|both| both.n_ivms()[0]), Some(3));
+    assert_eq!(finished.model.downcast::<ForestIvm>().map(|both| both.n_ivms()[0]), Some(3));
     // A forest without end must not keep IVMs waiting.
     params.forest.n_trees = 0;
     let budget = Budget::open().with_time(Duration::from_secs(50));
     let options = EngineOptions { threads: 2, budget, ..Default::default() };
     let engine = Engine::start(data.schema.clone(), &params.into(), &options).unwrap();
     engine.append_data(data).unwrap();
-    until(&engine, |engine| engine.snapshot().model.as_forest_ivm().is_some_and(|both| both.n_ivms()[0] > 0));
+    until(&engine, |engine| {
+        engine.snapshot().model.downcast::<ForestIvm>().is_some_and(|both| both.n_ivms()[0] > 0)
+    });
 }
 
 /// What a run leaves that was killed: any of the snapshots that it has published.
@@ -342,7 +346,7 @@ fn rounds_done_again_end_with_the_same_model_whatever_was_kept() {
         kept.drain(..kept.len().saturating_sub(3));
         for snapshot in kept {
             // It has been in a file meanwhile.
-            let model = Model::from_bytes(&snapshot.learnable().to_bytes().unwrap()).unwrap();
+            let model = Model::from_bytes(&snapshot.model.clone().to_bytes().unwrap()).unwrap();
             let quality: String = serde_json::to_string(&snapshot.validation).unwrap();
             let earlier = Earlier { model, validation: serde_json::from_str(&quality).unwrap() };
             let again = Engine::start_from(data.schema.clone(), &params, &options, earlier).unwrap();

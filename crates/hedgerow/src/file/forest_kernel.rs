@@ -40,7 +40,7 @@ pub(super) fn plan<'a>(
             values.iter().try_for_each(|values| forest::each(values, out, |value| value.to_le_bytes()))
         });
     }
-    forest::plan(model.part().forest(), trees, plan)
+    forest::plan(model.forest(), trees, plan)
 }
 
 pub(super) fn read(parts: &Parts<'_>, schema: &Schema) -> Result<ForestKernelClassifier> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use hedgerow_core::Result;
+use hedgerow_core::{Result, Task, TaskModel};
 use hedgerow_gp::Saved;
 use ndarray::{Array2, ArrayView2, CowArray, Ix2};
 use safetensors::Dtype;
@@ -39,6 +39,19 @@ pub(super) fn table(parts: &Parts<'_>, name: &str) -> Result<Array2<f64>> {
 pub(super) fn read<M: Saved>(parts: &Parts<'_>) -> Result<M> {
     let facts = json(parts, FACTS)?;
     M::restore(facts, &mut |name| table(parts, name))
+}
+
+/// The same for a kind of model that does either task.
+pub(super) fn plan_task<'a, C: Saved, R: Saved>(model: &'a TaskModel<C, R>, to: &mut Plan<'a>) -> Result<()> {
+    match model {
+        TaskModel::Classifier(model) => plan(model, to),
+        TaskModel::Regressor(model) => plan(model, to),
+    }
+}
+
+/// A model of the task again.
+pub(super) fn read_task<C: Saved, R: Saved>(parts: &Parts<'_>, task: Task) -> Result<TaskModel<C, R>> {
+    TaskModel::of_task(task, || read(parts), || read(parts))
 }
 
 /// Names of tables are kept apart from those of other arrays.

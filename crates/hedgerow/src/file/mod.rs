@@ -14,19 +14,17 @@ mod layout;
 mod leaf_gp;
 mod online;
 mod rows;
-mod values;
 
 use std::borrow::Cow;
 use std::path::Path;
 
-use hedgerow_core::{Classifier, Error, ModelProblem, Result, Schema};
+use hedgerow_core::{Error, ModelProblem, OnlineModel, Result, Schema};
 use hedgerow_forest::Saved;
 use hedgerow_forest::tree::Tree;
 use serde::de::DeserializeOwned;
 
-use crate::kind::Kind;
-use crate::model::{Learner, Model};
-use crate::values::{AnyModel, ValueModel};
+use crate::kinds::{Kind, Learner};
+use crate::model::Model;
 use layout::{Parts, Plan};
 
 /// The version of the format that this program writes.
@@ -64,45 +62,7 @@ pub(crate) fn load(path: &Path) -> Result<Model> {
 }
 
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    match any_from_bytes(bytes)? {
-        AnyModel::Classes(model) => Ok(model),
-        AnyModel::Values(_) => Err(Error::model(ModelProblem::Values)),
-    }
-}
-
-pub(crate) fn any_from_bytes(bytes: &[u8]) -> Result<AnyModel> {
-    let parts = Parts::open(bytes)?;
-    if values::is_there(&parts) {
-        values::read(&parts).map(AnyModel::Values)
-    } else {
-        classes(&parts).map(AnyModel::Classes)
-    }
-}
-
-pub(crate) fn load_any(path: &Path) -> Result<AnyModel> {
-    let bytes = disk::read(path)?;
-    any_from_bytes(&bytes).map_err(|error| error.in_file(path))
-}
-
-pub(crate) fn save_values(model: &ValueModel, path: &Path) -> Result<u64> {
-    let plan = values::plan(model)?;
-    disk::replace(path, |out| plan.write(out)).map_err(|source| Error::io(path, source))?;
-    Ok(plan.len())
-}
-
-pub(crate) fn values_len(model: &ValueModel) -> Result<u64> {
-    Ok(values::plan(model)?.len())
-}
-
-pub(crate) fn values_to_bytes(model: &ValueModel) -> Result<Vec<u8>> {
-    let plan = values::plan(model)?;
-    let mut bytes = Vec::with_capacity(plan.len() as usize);
-    plan.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
-    Ok(bytes)
-}
-
-/// A model of classes.
-fn classes(parts: &Parts<'_>) -> Result<Model> {
+    let parts = &Parts::open(bytes)?;
     let schema: Schema = json(parts, "schema")?;
     check_schema(&schema)?;
     let kind = parts.text("kind")?;
@@ -111,21 +71,17 @@ fn classes(parts: &Parts<'_>) -> Result<Model> {
     };
     let learner = match kind {
         Kind::Forest => {
-            let forest = forest::read(parts, &schema)?;
-            if forest.trees().is_empty() && !online::is_there(parts) {
+            let model = fitting(forest_ivm::part(parts, &schema)?, &schema)?;
+            if model.forest().trees().is_empty() && !online::is_there(parts) {
                 return Err(malformed("trees.roots", "there are no trees"));
             }
-            if online::is_there(parts) {
-                Learner::OnlineForest(Box::new(online::read(parts, &schema, forest)?))
-            } else {
-                Learner::Forest(forest)
-            }
+            Learner::Forest(Box::new(model))
         }
         Kind::Ivm => Learner::Ivm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
-        Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read(parts)?, &schema)?)),
+        Kind::Gp => Learner::Gp(Box::new(fitting(kernel::read_task(parts, schema.task)?, &schema)?)),
         Kind::ForestIvm => Learner::ForestIvm(Box::new(fitting(forest_ivm::read(parts, &schema)?, &schema)?)),
         Kind::LeafGp => Learner::LeafGp(Box::new(fitting(leaf_gp::read(parts, &schema)?, &schema)?)),
-        Kind::Rvm => Learner::Rvm(Box::new(fitting(kernel::read(parts)?, &schema)?)),
+        Kind::Rvm => Learner::Rvm(Box::new(fitting(kernel::read_task(parts, schema.task)?, &schema)?)),
         Kind::ForestKernel => {
             Learner::ForestKernel(Box::new(fitting(forest_kernel::read(parts, &schema)?, &schema)?))
         }
@@ -138,10 +94,15 @@ pub fn is_model_file(path: &Path) -> bool {
     disk::starts_like_ours(path)
 }
 
-/// A model whose sizes are those of the schema.
-fn fitting<M: Classifier>(model: M, schema: &Schema) -> Result<M> {
-    let (expected, got) =
-        ([schema.n_features(), schema.n_classes()], [model.n_features(), model.n_classes()]);
+/// A model whose task and sizes are those of the schema.
+fn fitting<M: OnlineModel>(model: M, schema: &Schema) -> Result<M> {
+    let got = model.predictor();
+    if got.task() != schema.task {
+        let detail = format!("the schema is for {}, the model for {}", schema.task, got.task());
+        return Err(Error::model(ModelProblem::Inconsistent { detail }));
+    }
+    let expected = [schema.n_features(), schema.n_classes()];
+    let got = [got.n_features(), got.n_classes()];
     if expected == got {
         return Ok(model);
     }
@@ -163,15 +124,15 @@ struct Contents<'a> {
 impl<'a> Contents<'a> {
     fn new(model: &'a Model) -> Self {
         let (trees, saved) = match &model.learner {
-            Learner::Forest(forest) => (Cow::Borrowed(forest.trees()), None),
-            Learner::OnlineForest(online) => (online.ordered_trees(), Some(online.saved())),
-            Learner::ForestIvm(model) => forest_ivm::trees(model.part()),
-            Learner::ForestKernel(model) => forest_ivm::trees(model.part()),
+            Learner::Forest(model) => model.saved(),
+            Learner::ForestIvm(model) => model.forest_model().saved(),
+            Learner::ForestKernel(model) => model.forest_model().saved(),
             Learner::Ivm(_) | Learner::Gp(_) | Learner::LeafGp(_) | Learner::Rvm(_) => {
                 (Cow::Borrowed([].as_slice()), None)
             }
         };
-        let stored = model.as_leaf_gp().map(leaf_gp::Whole::new);
+        let stored =
+            if let Learner::LeafGp(model) = &model.learner { Some(leaf_gp::Whole::new(model)) } else { None };
         Self { model, trees, saved, stored }
     }
 
@@ -179,17 +140,16 @@ impl<'a> Contents<'a> {
         let mut plan = Plan::new(self.model.kind().name());
         plan.json("schema", &self.model.schema)?;
         match &self.model.learner {
-            Learner::Forest(forest) => forest::plan(forest, &self.trees, &mut plan)?,
-            Learner::OnlineForest(online) => forest::plan(online.forest(), &self.trees, &mut plan)?,
+            Learner::Forest(model) => forest::plan(model.forest(), &self.trees, &mut plan)?,
             Learner::Ivm(ivm) => kernel::plan(&**ivm, &mut plan)?,
-            Learner::Gp(gp) => kernel::plan(&**gp, &mut plan)?,
+            Learner::Gp(gp) => kernel::plan_task(gp, &mut plan)?,
             Learner::ForestIvm(model) => forest_ivm::plan(model, &self.trees, &mut plan)?,
             Learner::LeafGp(model) => {
                 if let Some(stored) = &self.stored {
                     leaf_gp::plan(model, stored, &mut plan)?;
                 }
             }
-            Learner::Rvm(rvm) => kernel::plan(&**rvm, &mut plan)?,
+            Learner::Rvm(rvm) => kernel::plan_task(rvm, &mut plan)?,
             Learner::ForestKernel(model) => forest_kernel::plan(model, &self.trees, &mut plan)?,
         }
         if let Some(saved) = &self.saved {

@@ -1,7 +1,7 @@
 //! Out-of-sample predictions of a forest alone and blended with Gaussian processes: both confusions, and both
 //! accuracies by the forest's prediction.
 
-use hedgerow_hybrid::BlendReport;
+pub use hedgerow_core::Comparison;
 
 use super::block::Block;
 use super::html::{Html, esc};
@@ -12,58 +12,35 @@ const MOST_CLASSES: usize = 30;
 /// The most confused pairs of classes that are listed where there is no table.
 const MOST_PAIRS: usize = 20;
 
-/// What a forest is blended with.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum ForestPartner {
-    /// Informative Vector Machines.
-    #[default]
-    Ivm,
-    /// Gaussian processes in its leaves.
-    LeafGp,
+/// The block of a page.
+pub(super) fn block(comparison: &Comparison) -> Block {
+    View(comparison).block()
 }
 
-impl ForestPartner {
-    /// One, and several.
-    fn names(self) -> [&'static str; 2] {
-        match self {
-            Self::Ivm => ["IVM", "IVMs"],
-            Self::LeafGp => ["leaf GP", "leaf GPs"],
-        }
-    }
-}
+/// A comparison as it is drawn.
+struct View<'a>(&'a Comparison);
 
-/// Out-of-sample predictions of a forest alone and blended with Gaussian processes.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Comparison {
-    /// What the forest is blended with.
-    pub partner: ForestPartner,
-    /// The names of the classes.
-    pub classes: Vec<String>,
-    /// Counts.
-    pub account: BlendReport,
-}
-
-impl Comparison {
-    pub(super) fn block(&self) -> Block {
-        let [_, partners] = self.partner.names();
+impl View<'_> {
+    fn block(&self) -> Block {
+        let [_, partners] = self.0.partners;
         let mut block = Block::wide("comparison", &format!("Forest alone and with {partners}"));
-        let n = self.account.n_rows();
+        let n = self.0.report.n_rows();
         if n == 0 {
             let text = format!("No out-of-sample predictions of forest and {partners} yet.");
             block.body.paragraph("none", &text);
             return block;
         }
         let share = |right: u64| percent(right as f64 / n as f64, 2);
-        let [before, after] = self.account.n_right();
+        let [before, after] = self.0.report.n_right();
         let lead = format!(
-            "Held-out accuracy on {}: forest {}, with {partners} {}.",
+            "Out-of-sample accuracy on {}: forest {}, with {partners} {}.",
             rows(n),
             share(before),
             share(after)
         );
         block.body.paragraph("lead", &lead);
         self.write_predictions(&mut block.body);
-        if self.classes.len() <= MOST_CLASSES {
+        if self.0.classes.len() <= MOST_CLASSES {
             self.write_confusion(&mut block.body);
         } else {
             self.write_pairs(&mut block.body);
@@ -72,19 +49,19 @@ impl Comparison {
     }
 
     fn name(&self, class: usize) -> String {
-        esc(&clip(self.classes.get(class).map_or("?", String::as_str), 18)).to_string()
+        esc(&clip(self.0.classes.get(class).map_or("?", String::as_str), 18)).to_string()
     }
 
     /// By the forest's prediction.
     fn write_predictions(&self, html: &mut Html) {
-        let [partner, _] = self.partner.names();
+        let [partner, _] = self.0.partners;
         html.add(format_args!(
             "<div class=\"scroll\"><table class=\"classes even\">\n<thead><tr><th>forest's prediction</th><th>rows</th>\
              <th>{partner} used</th><th>forest right</th><th>blend right</th><th>gained</th><th>forest log-loss</th>\
              <th>blend log-loss</th></tr></thead>\n<tbody>\n"
         ));
         for (class, account) in
-            self.account.by_prediction().into_iter().enumerate().filter(|(_, a)| a.rows > 0)
+            self.0.report.by_prediction().into_iter().enumerate().filter(|(_, a)| a.rows > 0)
         {
             let share = |n: u64| percent(n as f64 / account.rows as f64, 1);
             let gained = account.right_after.cast_signed() - account.right_before.cast_signed();
@@ -105,19 +82,19 @@ impl Comparison {
 
     /// One table of both: forest → blend.
     fn write_confusion(&self, html: &mut Html) {
-        let [_, partners] = self.partner.names();
+        let [_, partners] = self.0.partners;
         html.add(format_args!(
             "<h3>Confusion, forest alone → with {partners}</h3>\n<div class=\"scroll\"><table class=\"classes even\">\n\
              <thead><tr><th>true ↓ predicted →</th>"
         ));
-        let n = self.account.before.len();
+        let n = self.0.report.before.len();
         (0..n).for_each(|class| html.add(format_args!("<th scope=\"col\">{}</th>", self.name(class))));
         html.add(format_args!("</tr></thead>\n<tbody>\n"));
         for truth in 0..n {
             html.add(format_args!("<tr><th scope=\"row\">{}</th>", self.name(truth)));
             for prediction in 0..n {
                 let (before, after) =
-                    (self.account.before[truth][prediction], self.account.after[truth][prediction]);
+                    (self.0.report.before[truth][prediction], self.0.report.after[truth][prediction]);
                 let text = match (before, after) {
                     (0, 0) => String::new(),
                     (before, after) if before == after => count(before),
@@ -132,12 +109,12 @@ impl Comparison {
 
     /// The confused pairs of classes whose number changed most.
     fn write_pairs(&self, html: &mut Html) {
-        let n = self.account.before.len();
+        let n = self.0.report.before.len();
         let mut pairs: Vec<(usize, usize, u64, u64)> = Vec::new();
         for (truth, prediction) in (0..n).flat_map(|truth| (0..n).map(move |prediction| (truth, prediction)))
         {
             let (before, after) =
-                (self.account.before[truth][prediction], self.account.after[truth][prediction]);
+                (self.0.report.before[truth][prediction], self.0.report.after[truth][prediction]);
             if truth != prediction && before != after {
                 pairs.push((truth, prediction, before, after));
             }
@@ -171,25 +148,31 @@ mod tests {
         (after[0][0], after[0][1], after[1][1]) = (5, 2, 13);
         let mut right = vec![0; n];
         right[1] = 18;
-        let account = BlendReport { before, after, blended: vec![10; n], right, losses: vec![[4.0, 2.0]; n] };
-        Comparison { classes: (0..n).map(|c| format!("<{c}>")).collect(), account, ..Comparison::default() }
+        let report = hedgerow_core::BlendReport {
+            before,
+            after,
+            blended: vec![10; n],
+            right,
+            losses: vec![[4.0, 2.0]; n],
+        };
+        Comparison { partners: ["IVM", "IVMs"], classes: (0..n).map(|c| format!("<{c}>")).collect(), report }
     }
 
     #[test]
     fn forest_and_blend_are_side_by_side() {
-        let page = comparison(3).block().body.into_string();
+        let page = block(&comparison(3)).body.into_string();
         for part in
             ["20 rows", "65.00\u{a0}%", "90.00\u{a0}%", "7 → 2", "0 → 5", ">13<", "+5", "&lt;1&gt;", "0.200"]
         {
             assert!(page.contains(part), "{part}: {page}");
         }
         assert!(!page.contains("<1>"));
-        let list = comparison(40).block().body.into_string();
+        let list = block(&comparison(40)).body.into_string();
         assert!(list.contains("Most changed") && list.contains("7 → 2") && !list.contains("Confusion"));
-        let empty = Comparison::default().block().body.into_string();
+        let empty = block(&Comparison::default()).body.into_string();
         assert!(empty.contains("yet"));
         let in_leaves =
-            Comparison { partner: ForestPartner::LeafGp, ..comparison(3) }.block().body.into_string();
+            block(&Comparison { partners: ["leaf GP", "leaf GPs"], ..comparison(3) }).body.into_string();
         assert!(in_leaves.contains("leaf GP used") && in_leaves.contains("with leaf GPs 90"));
         assert!(!in_leaves.contains("IVM"));
     }

@@ -51,7 +51,7 @@ mod value_curve;
 
 pub use class_bars::{ClassBars, Example};
 pub use class_table::ClassRow;
-pub use comparison::{Comparison, ForestPartner};
+pub use comparison::Comparison;
 pub use confusion::Confusion;
 pub use curve::{CurvePoint, LearningCurve};
 pub use decision_map::{Cell, DecisionMap, MapRows};

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::block::{self, Block};
 use super::class_bars::ClassBars;
 use super::class_table::{self, ClassRow};
-use super::comparison::Comparison;
+use super::comparison::{self, Comparison};
 use super::confusion::Confusion;
 use super::curve::LearningCurve;
 use super::decision_map::DecisionMap;
@@ -85,7 +85,7 @@ impl Page {
         blocks.extend(self.map.as_ref().map(DecisionMap::block));
         blocks.extend(self.confusion.as_ref().map(Confusion::block));
         blocks.extend(self.reliability.as_ref().map(Reliability::block));
-        blocks.extend(self.comparison.as_ref().map(Comparison::block));
+        blocks.extend(self.comparison.as_ref().map(comparison::block));
         let classes = (!self.classes.is_empty()).then(|| class_table::block(&self.classes));
         let importances = self.importances.as_ref().map(Importances::block);
         // A long table would part two blocks that fit side by side.

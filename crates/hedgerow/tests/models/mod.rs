@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
-    Rows, Schema, Silent, Training, Update,
+    Budget, ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Par, Rows, Schema,
+    Silent, Training, Update,
 };
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ReadOptions, read_dataset};
@@ -32,7 +32,7 @@ pub(crate) fn digits() -> Dataset {
 pub(crate) fn fit(data: &Dataset, params: &ForestParams, threads: usize) -> Model {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    Model::fit_forest(data, &params.clone().check().unwrap(), &training).unwrap().model
+    Model::fit(data, &params.clone().into(), &training).unwrap().model
 }
 
 /// Numbers only.
@@ -51,8 +51,8 @@ pub(crate) fn rich() -> Model {
 /// A model that goes on learning, stopped between two looks around, with rows that have been forgotten.
 pub(crate) fn learner() -> Model {
     let data = mixed(&["a", "b", "c"], 3);
-    let params = ForestParams { n_trees: 4, pool_rows: 200, ..Default::default() }.check().unwrap();
-    let mut model = Model::new_forest(data.schema.clone(), &params).unwrap();
+    let params = ForestParams { n_trees: 4, pool_rows: 200, ..Default::default() };
+    let mut model = Model::new(data.schema.clone(), &params.into()).unwrap();
     teach(&mut model, &data).unwrap();
     model
 }
@@ -63,7 +63,7 @@ pub(crate) fn teach(model: &mut Model, data: &Dataset) -> hedgerow::core::Result
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
     let rows = Rows::new(x.view(), data.labels(), data.weights.as_deref());
-    model.learn(&data.schema, rows, &training)
+    model.learn_rows(&data.schema, rows, &training)
 }
 
 /// Some rows with the schema of [`learner`].

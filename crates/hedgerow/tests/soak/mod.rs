@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::blobs;
-use hedgerow::core::{ClassId, Classifier as _, Dataset, LabelTable, Par};
+use hedgerow::core::{ClassId, Dataset, LabelTable, Par};
 use hedgerow::engine::EngineOptions;
 use hedgerow::{Engine, Model, ModelParams};
 
@@ -150,11 +150,11 @@ impl<'a> Course<'a> {
             assert!(version >= newest, "{}: {version:?} after {newest:?}", self.scene.name);
             newest = version;
             // A snapshot stays as it is, whatever is published meanwhile.
-            let first = snapshot.model.predict_proba(x.view(), &par).unwrap();
-            assert_eq!(first.ncols(), snapshot.model.schema.n_classes());
+            let first = snapshot.model.predict_proba_par(x.view(), &par).unwrap();
+            assert_eq!(first.ncols(), snapshot.model.schema().n_classes());
             if rng.index(20) == 0 {
                 std::thread::sleep(Duration::from_millis(3));
-                assert_eq!(first, snapshot.model.predict_proba(x.view(), &par).unwrap());
+                assert_eq!(first, snapshot.model.predict_proba_par(x.view(), &par).unwrap());
                 assert!(snapshot.validation.as_ref().is_none_or(|quality| quality.log_loss.is_finite()));
                 assert!(self.engine.jobs().iter().all(|job| job.attraction.is_finite()));
             }
@@ -168,7 +168,7 @@ impl<'a> Course<'a> {
 
     /// What would be kept of it now is a whole model.
     fn check_whole(&self) {
-        let model = self.engine.snapshot().learnable();
+        let model = self.engine.snapshot().model.clone();
         let loaded = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
         assert!(loaded == model, "{}: something else came back", self.scene.name);
     }
@@ -193,12 +193,14 @@ impl<'a> Course<'a> {
         let quality = snapshot.validation.clone().unwrap();
         assert!(quality.balanced_accuracy > 0.93, "{name}: {quality:?}");
         let finished = engine.finish().unwrap();
-        assert_eq!(finished.model.schema.n_classes(), 3, "{name}");
+        assert_eq!(finished.model.schema().n_classes(), 3, "{name}");
         // Trees without end are busy for ever: a few rows that came last may still wait.
         let n_rows = snapshot.n_rows;
         assert!(n_rows == N_ROWS || (!scene.has_end && 4 * n_rows >= 3 * N_ROWS), "{name}: {n_rows}");
-        let said =
-            finished.model.predict(data.features.to_array(0..N_ROWS).view(), &Par::sequential()).unwrap();
+        let said = finished
+            .model
+            .predict_classes(data.features.to_array(0..N_ROWS).view(), &Par::sequential())
+            .unwrap();
         let right = said.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
         assert!(right > N_ROWS * 93 / 100, "{name}: {right} of {N_ROWS} right");
     }

@@ -4,7 +4,7 @@ use std::io;
 
 use hedgerow::core::{Error, Result, StoreProblem};
 use hedgerow::store::Store;
-use hedgerow::{Learner, Model, ModelParams};
+use hedgerow::{Model, ModelParams};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -120,9 +120,7 @@ impl Keeper {
             return Ok(());
         }
         // Otherwise saving would put a copy in order.
-        if let Learner::OnlineForest(online) = &mut stream.model.learner {
-            online.put_in_order();
-        }
+        stream.model.put_in_order();
         let state = serde_json::to_string(&StreamState::of(stream))
             .map_err(|error| Error::io("the store", io::Error::other(error)))?;
         let model = &stream.model;

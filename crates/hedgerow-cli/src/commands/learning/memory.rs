@@ -1,7 +1,7 @@
 //! What a limit on memory leaves for the learner.
 
+use hedgerow::Model;
 use hedgerow::core::{Error, Par, Result};
-use hedgerow::{Model, ModelParams};
 
 use crate::output;
 use crate::process;
@@ -19,16 +19,9 @@ const LEAST_ROWS: u64 = 1_500;
 pub(super) fn learner_bytes(limit: u64, model: &Model, par: &Par, beside: u64) -> Result<u64> {
     let in_use = process::memory_now().unwrap_or(0).saturating_sub(model.bytes() as u64);
     let kept = in_use.next_multiple_of(STEP) + FIXED * par.threads() as u64 + beside;
-    let (n_parts, parts) = match model.params() {
-        ModelParams::Forest(params) => {
-            let n_trees = model.as_forest().map_or(1, |forest| params.n_trees.max(forest.trees().len()));
-            (n_trees as u64, "trees")
-        }
-        ModelParams::Ivm(params) => (params.n_active as u64, "active rows a class"),
-        ModelParams::Rvm(_) => (50, "candidates at a time"),
-        _ => (1, "parts"),
-    };
-    let values = 4 * model.schema.n_features() as u64;
+    let (n_parts, parts) = model.params().n_parts(model.learner());
+    let n_parts = n_parts as u64;
+    let values = 4 * model.schema().n_features() as u64;
     // What a row takes: its values and its place in every tree, or its row among the active ones. Saving copies the values once more.
     let a_row = values + 16 + 24 * n_parts;
     let overhead = OVERHEAD + values as f64 / a_row as f64;
@@ -37,7 +30,7 @@ pub(super) fn learner_bytes(limit: u64, model: &Model, par: &Par, beside: u64) -
         return Ok(told);
     }
     Err(Error::BudgetTooSmall {
-        what: format!("learning online with {n_parts} {parts} and {} columns", model.schema.n_features()),
+        what: format!("learning online with {n_parts} {parts} and {} columns", model.schema().n_features()),
         needed: output::size(kept + (least as f64 * overhead) as u64),
         limit: format!("{} (--max-memory)", output::size(limit)),
     })

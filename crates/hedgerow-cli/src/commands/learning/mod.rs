@@ -13,18 +13,17 @@ mod windows;
 use std::collections::VecDeque;
 use std::time::Instant;
 
+use hedgerow::Model;
 use hedgerow::core::metrics::{Report, Running};
 use hedgerow::core::traits::largest;
 use hedgerow::core::{
-    Budget, ClassId, ColumnKind, Drift, Error, Par, Result, Rows, Schema, Silent, StopReason, Training,
-    Update,
+    Budget, ClassId, Drift, Error, Par, Result, Rows, Schema, Silent, StopReason, Training, Update,
 };
 use hedgerow::report::LeastSure;
-use hedgerow::{Model, ModelParams};
 use ndarray::{Array2, ArrayView1, s};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use feed::{Feed, count_rows};
+pub(crate) use feed::{Feed, count_rows, no_target};
 pub(crate) use keeper::{Config, Keeper, write_model};
 pub(crate) use page::page;
 pub(crate) use result::{LearnResult, StoreFacts};
@@ -128,10 +127,11 @@ struct PredictedRow {
 impl<'a> StreamRun<'a> {
     /// A run for a model that can learn row by row; fails if it cannot.
     pub(crate) fn new(model: Model, plan: Plan<'a>) -> Result<Self> {
+        model.classifier()?;
         model.check_can_learn()?;
         let seen_before = model.n_seen().unwrap_or(0);
         let size = if let Cut::Windows(n) = plan.cut { Some(n) } else { None };
-        let knows = if seen_before > 0 { model.schema.n_classes() } else { 0 };
+        let knows = if seen_before > 0 { model.schema().n_classes() } else { 0 };
         Ok(Self {
             has_met: vec![true; knows],
             seen_before,
@@ -211,7 +211,7 @@ impl<'a> StreamRun<'a> {
 
     /// What came of trying new parts of the model.
     pub(crate) fn renewed(&self) -> Renewed {
-        Renewed::new(self.model.kind(), self.n_tried, self.n_replaced)
+        Renewed { kind: self.model.kind(), numbers: [self.n_tried, self.n_replaced] }
     }
 
     pub(crate) fn rows(&self) -> u64 {
@@ -244,7 +244,7 @@ impl<'a> StreamRun<'a> {
 
     /// The newest rows, with their classes.
     fn newest_rows(&self) -> (Array2<f32>, Vec<ClassId>) {
-        let n_features = self.model.schema.n_features();
+        let n_features = self.model.schema().n_features();
         let x = Array2::from_shape_fn((self.newest.len(), n_features), |(i, d)| self.newest[i].values[d]);
         (x, self.newest.iter().map(|row| row.truth).collect())
     }
@@ -279,40 +279,21 @@ impl<'a> StreamRun<'a> {
         }
     }
 
-    /// Predicts and learns some rows. A class that is new to the model becomes known with its first row and not before, so
-    /// predictions do not depend on how rows are cut.
+    /// Predicts and learns some rows.
     fn learn(
         &mut self,
         chunk: &Chunk,
         schema: &Schema,
         tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let mut first = 0;
-        while first < chunk.labels.len() {
-            let n_classes = self.model.schema.n_classes().max(chunk.labels[first].index() + 1);
-            let rest = &chunk.labels[first..];
-            let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(rest.len());
-            let rows = Rows::new(
-                chunk.x.slice(s![first..first + len, ..]),
-                &chunk.labels[first..first + len],
-                chunk.weights.as_ref().map(|w| &w[first..first + len]),
-            );
-            let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
-            let clock = Instant::now();
-            let update = if n_classes < schema.n_classes() {
-                self.model.learn(&with_classes(schema, n_classes), rows, &training)?
-            } else {
-                self.model.learn(schema, rows, &training)?
-            };
-            let seconds = clock.elapsed().as_secs_f64();
-            self.seconds.fit += seconds;
-            self.note(chunk, first, &update, seconds, tell)?;
-            self.cursor = chunk.cursor_after(first + update.n_learnt);
-            if update.n_learnt < len {
-                break;
-            }
-            first += len;
-        }
+        let rows = Rows::new(chunk.x.view(), chunk.labels.as_slice(), chunk.weights.as_deref());
+        let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
+        let clock = Instant::now();
+        let update = self.model.learn_rows(schema, rows, &training)?;
+        let seconds = clock.elapsed().as_secs_f64();
+        self.seconds.fit += seconds;
+        self.note(chunk, &update, seconds, tell)?;
+        self.cursor = chunk.cursor_after(update.n_learnt);
         Ok(())
     }
 
@@ -322,15 +303,13 @@ impl<'a> StreamRun<'a> {
         for (i, &old) in chunk.old.iter().flatten().enumerate() {
             let clock = Instant::now();
             self.n_forgotten += usize::from(self.model.forget(chunk.x.row(i), old, self.plan.par));
-            let n_classes = self.model.schema.n_classes().max(chunk.labels[i].index() + 1);
-            let schema = with_classes(schema, n_classes.min(schema.n_classes()));
             let rows = Rows::new(
                 chunk.x.slice(s![i..=i, ..]),
                 &chunk.labels[i..=i],
                 chunk.weights.as_ref().map(|w| &w[i..=i]),
             );
             let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
-            let update = self.model.learn(&schema, rows, &training)?;
+            let update = self.model.learn_rows(schema, rows, &training)?;
             self.seconds.fit += clock.elapsed().as_secs_f64();
             self.n_tried += update.n_tried;
             self.n_replaced += update.n_replaced;
@@ -356,7 +335,6 @@ impl<'a> StreamRun<'a> {
     fn note(
         &mut self,
         chunk: &Chunk,
-        first: usize,
         update: &Update,
         seconds: f64,
         tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
@@ -369,8 +347,8 @@ impl<'a> StreamRun<'a> {
         self.drifts.extend(drifts.iter().take(MOST_DRIFTS.saturating_sub(self.drifts.len())));
         let mut drifts = drifts.into_iter().peekable();
         for i in 0..update.n_learnt {
-            let (prediction, truth) = (update.predictions.row(i), chunk.labels[first + i]);
-            let weight = chunk.weights.as_ref().map_or(1.0, |w| w[first + i]);
+            let (prediction, truth) = (update.predictions.row(i), chunk.labels[i]);
+            let weight = chunk.weights.as_ref().map_or(1.0, |w| w[i]);
             self.meet(truth);
             while let Some(drift) = drifts.next_if(|drift| drift.noticed_at <= self.windows.rows_seen() + 1) {
                 self.windows.note_drift(drift);
@@ -381,10 +359,10 @@ impl<'a> StreamRun<'a> {
             let is_end = self.windows.add(is_right, loss, seconds / update.n_learnt as f64);
             if self.plan.wants_report {
                 self.keep(PredictedRow {
-                    number: chunk.numbers[first + i],
+                    number: chunk.numbers[i],
                     prediction: prediction.to_vec(),
                     truth,
-                    values: chunk.x.row(first + i).to_vec(),
+                    values: chunk.x.row(i).to_vec(),
                 });
             }
             if is_end {
@@ -400,7 +378,7 @@ impl<'a> StreamRun<'a> {
             self.has_met.resize(class.index() + 1, false);
         }
         if !std::mem::replace(&mut self.has_met[class.index()], true) {
-            let name = self.model.schema.labels.name(class).to_string();
+            let name = self.model.schema().labels.name(class).to_string();
             self.windows.note_class(&name);
             self.new_classes.push(name);
         }
@@ -418,26 +396,4 @@ impl<'a> StreamRun<'a> {
         }
         self.newest.push_back(row);
     }
-}
-
-/// A new model for the columns of a file.
-pub(crate) fn new_model(schema: &Schema, params: &ModelParams) -> Result<Model> {
-    // A column without any category yet would be taken for one of numbers.
-    let mut begun = schema.clone();
-    for column in &mut begun.columns {
-        if let ColumnKind::Categorical { categories } = &mut column.kind
-            && categories.is_empty()
-        {
-            categories.push("?".into());
-        }
-    }
-    let mut model = Model::new(begun, params)?;
-    model.schema = schema.clone();
-    Ok(model)
-}
-
-/// The schema with the first classes only.
-fn with_classes(schema: &Schema, n_classes: usize) -> Schema {
-    let labels = schema.labels.names()[..n_classes].to_vec().into();
-    Schema { labels, ..schema.clone() }
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Classifier as _, Drift, Result};
+use hedgerow::core::{Drift, Result};
 use hedgerow::report::{CurvePoint, LearningCurve, Mark, MarkKind, Page, Predictions};
 use ndarray::Array2;
 
@@ -20,7 +20,8 @@ pub(crate) fn page(
 ) -> Result<Page> {
     let model = &stream.model;
     let rows = count(stream.rows());
-    let subtitle = format!("{rows} rows, each predicted before it was learnt, by {}", page::a_kind(model));
+    let subtitle =
+        format!("{rows} rows, each predicted before it was learnt, by {}", model.kind().info().noun);
     let mut page = Page::default();
     page::describe(&mut page, model, title, &subtitle, bytes);
     let fit = stream.seconds.fit;
@@ -31,13 +32,13 @@ pub(crate) fn page(
     if let (Some(test), Some((proba, _))) = (stream.test(), evaluation) {
         page.evaluate(&Predictions {
             measured_on: format!("{} test rows, after all rows were learnt", count(test.n_rows() as u64)),
-            ..Predictions::new(proba.view(), &test.labels, &model.schema)
+            ..Predictions::new(proba.view(), &test.labels, model.schema())
         })?;
-        page.uncertain = test.least_sure(proba).finish(&model.schema);
+        page.uncertain = test.least_sure(proba).finish(model.schema());
     } else {
         let measured_on = format!("all {rows} rows, each predicted before it was learnt");
-        page.evaluate_running(&stream.running, &model.schema, measured_on);
-        page.uncertain = stream.least_sure().finish(&model.schema);
+        page.evaluate_running(&stream.running, model.schema(), measured_on);
+        page.uncertain = stream.least_sure().finish(model.schema());
         page.notes.push("The most uncertain predictions are those among the newest 1,000 rows.".into());
     }
     if model.n_features() == 2 {
@@ -54,16 +55,22 @@ fn map(page: &mut Page, stream: &StreamRun<'_>) -> Result<()> {
     let model = &stream.model;
     if let Some(test) = stream.test() {
         let rows = (test.rows(), test.labels.as_slice());
-        return page::map(
+        return page::draw(
             page,
             model,
-            (rows.0.view(), rows.1),
+            (rows.0.view(), rows.1.into()),
             "The dots are the test rows.",
             stream.plan.par,
         );
     }
     let (x, labels) = stream.newest_rows();
-    page::map(page, model, (x.view(), &labels), "The dots are the newest rows learnt.", stream.plan.par)
+    page::draw(
+        page,
+        model,
+        (x.view(), labels.as_slice().into()),
+        "The dots are the newest rows learnt.",
+        stream.plan.par,
+    )
 }
 
 fn curve(stream: &StreamRun<'_>) -> LearningCurve {

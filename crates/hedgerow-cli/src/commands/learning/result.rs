@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Drift, StopReason};
-use hedgerow::{Kind, Learner, Model, ModelParams};
+use hedgerow::core::{Drift, StopReason, Summary};
+use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
 use super::{StreamRun, Window, page};
 use crate::commands::fit::Seconds;
 use crate::commands::page as pages;
-use crate::commands::{Inside, LeftOut, Renewed};
+use crate::commands::{LeftOut, Renewed};
 use crate::process;
 
 /// What `update` and `stream` tell.
@@ -30,7 +30,7 @@ pub(crate) struct LearnResult {
     pub(crate) peak_memory_bytes: Option<u64>,
     /// What is told of this kind of model only.
     #[serde(flatten)]
-    pub(crate) inside: Inside,
+    pub(crate) inside: Summary,
     /// Rows learnt a second, without reading and evaluating; and with everything.
     pub(crate) rows_per_second: f64,
     pub(crate) rows_per_second_overall: f64,
@@ -86,9 +86,7 @@ impl LearnResult {
         start: Instant,
     ) -> anyhow::Result<Self> {
         // Otherwise saving would put a copy in order.
-        if let Learner::OnlineForest(online) = &mut stream.model.learner {
-            online.put_in_order();
-        }
+        stream.model.put_in_order();
         let bytes = match out {
             Some(out) => stream.model.save(out)?,
             None => stream.model.file_len()?,
@@ -122,17 +120,17 @@ impl LearnResult {
             model: model.kind(),
             params: model.params(),
             rows,
-            features: model.schema.n_features(),
-            classes: model.schema.labels.names().to_vec(),
+            features: model.schema().n_features(),
+            classes: model.schema().labels.names().to_vec(),
             seconds: stream.seconds,
             bytes,
             model_memory_bytes: model.bytes() as u64,
             peak_memory_bytes: process::peak_memory(),
-            inside: Inside::new(model),
+            inside: model.summary(),
             rows_per_second: rows as f64 / stream.seconds.fit.max(1e-9),
             rows_per_second_overall: (rows - stream.rows_before) as f64 / start.elapsed().as_secs_f64(),
             rows_learnt: model.n_seen().unwrap_or(0),
-            rows_retained: model.n_remembered().unwrap_or(0),
+            rows_retained: model.n_retained().unwrap_or(0),
             rows_forgotten: stream.n_forgotten,
             renewed: stream.renewed(),
             new_classes: std::mem::take(&mut stream.new_classes),

@@ -12,7 +12,6 @@ use hedgerow::{Kind, Model, ModelParams};
 use crate::args::{DataArgs, StreamArgs};
 use crate::commands::learning::{
     Config, Cut, Feed, Keeper, LearnResult, Plan, StoreFacts, StoredRows, StreamRun, StreamState, TestData,
-    new_model,
 };
 use crate::commands::stream::{check_learns, test_options};
 use crate::commands::{Outcome, after_bad_row, check_room, check_writable, interrupt, note_dates, params};
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Outcome> {
     let from = base_model(args, &config)?;
     let data = input(args.data.as_deref(), found.as_ref())?;
     let known = found.as_ref().map(Store::schema);
-    let schema = known.as_deref().or(from.as_ref().map(|(model, _)| &model.schema));
+    let schema = known.as_deref().or(from.as_ref().map(|(model, _)| model.schema()));
     let mut reader = data.as_deref().map(|path| open(&args.data_args, path, schema)).transpose()?;
     let test = read_test(args, &mut reader, schema)?;
     let store = found_or_new(dir, found, reader.as_ref())?;
@@ -79,7 +78,7 @@ pub(crate) fn run(args: &StreamArgs, dir: &Path) -> anyhow::Result<Outcome> {
     }
     result.batches = std::mem::take(&mut stream.windows.all);
     let has_learnt = result.rows > 0;
-    note_dates(&stream.model.schema, &args.data_args.options());
+    note_dates(stream.model.schema(), &args.data_args.options());
     output::show(&text::Streamed(result), args.run.json)?;
     if !has_learnt && store.n_rows() > 0 {
         output::note(
@@ -234,7 +233,7 @@ fn beginning(
     if let Some((model, _)) = from {
         return Ok(model);
     }
-    let Some((path, sum)) = &config.from else { return Ok(new_model(&store.first_schema(), params)?) };
+    let Some((path, sum)) = &config.from else { return Ok(Model::new(store.first_schema(), params)?) };
     if checksum(Path::new(path)).ok() != Some(*sum) {
         let detail = format!("the learner began with {path}, which is not there any more or has changed");
         return Err(Error::store(StoreProblem::Input { detail }).into());

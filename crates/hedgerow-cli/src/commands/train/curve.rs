@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use hedgerow::Model;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Classifier as _, Dataset, Features, Par, Quality};
+use hedgerow::core::{Dataset, Features, Par, Quality};
 use hedgerow::engine::Snapshot;
 use hedgerow::io::{ReadOptions, RowReader};
 use serde::Serialize;
@@ -25,7 +25,7 @@ pub(crate) struct Point {
 
 /// The test rows, in memory: every snapshot predicts them.
 pub(super) fn read_test(path: &Path, options: &ReadOptions, model: &Model) -> anyhow::Result<Dataset> {
-    let mut reader = RowReader::open_with(path, options, &model.schema)?;
+    let mut reader = RowReader::open_with(path, options, model.schema())?;
     let (mut features, mut labels) = (Features::new(model.n_features()), Vec::new());
     while let Some(batch) = reader.next_batch(crate::commands::batch_rows(model.n_features()))? {
         for (row, label) in batch.x.rows().into_iter().zip(batch.labels.iter().flatten()) {
@@ -35,7 +35,7 @@ pub(super) fn read_test(path: &Path, options: &ReadOptions, model: &Model) -> an
             }
         }
     }
-    Ok(Dataset::new(model.schema.clone(), features, labels, None)?)
+    Ok(Dataset::new(model.schema().clone(), features, labels, None)?)
 }
 
 /// How good a snapshot is; none if it has learnt nothing.
@@ -46,7 +46,7 @@ pub(super) fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> a
     let report = match test {
         Some(test) => {
             let x = test.features.to_array(0..test.n_rows());
-            let proba = snapshot.model.predict_proba(x.view(), par)?;
+            let proba = snapshot.model.predict_proba_par(x.view(), par)?;
             Some(Report::new(proba.view(), test.labels(), None)?)
         }
         None => None,

@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hedgerow::Engine;
-use hedgerow::core::metrics::Report;
 use hedgerow::core::{Budget, Dataset, Quality};
 use hedgerow::engine::{EngineOptions, Snapshot};
 use hedgerow::io::read_dataset;
 use hedgerow::trainer::{JobReport, Policy};
 use serde::Serialize;
 
-use super::evaluation::{LeftOut, evaluate_file};
+use super::evaluation::{LeftOut, Metrics, evaluate_file};
 use super::fit::{Seconds, bytes_left, rows_kept};
 use super::learning::StoreFacts;
 use super::live::{Broadcast, JobLine, News};
@@ -39,7 +38,7 @@ pub(crate) struct TrainResult {
     pub(crate) policy: Policy,
     /// How good the out-of-sample predictions of the model were; none if nothing was learnt.
     pub(crate) validation: Option<Quality>,
-    pub(crate) metrics: Option<Report>,
+    pub(crate) metrics: Option<Metrics>,
     pub(crate) metrics_rows: Option<usize>,
     pub(crate) left_out: LeftOut,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -121,7 +120,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let model = if args.frozen { finished.model.without_rows() } else { finished.model };
     // The model is safe before anything else is told.
     let saved = Made::save(&model, args.out.as_ref())?;
-    crate::commands::note_dates(&model.schema, &args.data_args.options());
+    crate::commands::note_dates(model.schema(), &args.data_args.options());
     let facts = match left.transpose()? {
         Some((_, Some(problem))) => {
             after_bad_row(n_rows as u64, args.out.as_deref());

@@ -61,13 +61,13 @@ impl Saver<'_> {
         let is_found = snapshot.steps == 0;
         if let Some(shelf) = self.shelf.as_ref().filter(|_| !is_found) {
             let state = CheckpointState { validation: snapshot.validation.clone() };
-            shelf.keep(&snapshot.learnable(), &state, cursor)?;
+            shelf.keep(&snapshot.model, &state, cursor)?;
         }
         if let Some(out) = out {
             if self.is_frozen {
                 snapshot.model.clone().without_rows().save(out)?;
             } else {
-                snapshot.learnable().save(out)?;
+                snapshot.model.save(out)?;
             }
         }
         Ok(())

@@ -8,7 +8,6 @@ mod made;
 mod metrics;
 mod store;
 mod train;
-mod values;
 
 use std::io::{self, Write};
 
@@ -31,7 +30,7 @@ impl Show for FitResult {
         };
         made::begin(&self.made, ending, out)?;
         let (read, fitted) = (seconds(self.made.seconds.read), seconds(self.made.seconds.fit));
-        writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.made.inside.details())?;
+        writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.made.inside.details)?;
         if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from != Some("out_of_bag")) {
             writeln!(out, "  out-of-bag accuracy {:.2} %", 100.0 * accuracy)?;
         }
@@ -43,7 +42,7 @@ impl Show for FitResult {
                 other => other,
             };
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
-            metrics::write(report, &self.made.classes, out)?;
+            metrics::write_any(report, &self.made.classes, out)?;
         } else {
             writeln!(out, "no metrics: give --test DATA, or --holdout SHARE to hold rows out")?;
         }
@@ -61,7 +60,7 @@ impl Show for EvaluateResult {
             seconds(self.seconds.predict),
             seconds(each),
         )?;
-        metrics::write(&self.metrics, &self.classes, out)?;
+        metrics::write_any(&self.metrics, &self.classes, out)?;
         if let Some(importances) = &self.importances {
             writeln!(out, "accuracy lost when a column is shuffled:")?;
             info::write_shares(importances, 12, out)?;
@@ -95,7 +94,7 @@ impl Show for MergeResult {
             out,
             "{} of {} from {} models, {} classes: {}",
             self.model,
-            self.inside.parts(),
+            self.inside.parts,
             self.parts,
             self.classes.len(),
             super::text::info::list(&self.classes, 20),

@@ -16,8 +16,7 @@ impl Show for TrainResult {
         writeln!(
             out,
             "  read in {read}, trained for {fitted}, policy {}; {}",
-            self.policy,
-            self.made.inside.details()
+            self.policy, self.made.inside.details
         )?;
         let jobs: Vec<JobLine> = self.jobs.iter().map(JobLine::new).collect();
         writeln!(out, "{}", table(&jobs))?;
@@ -38,7 +37,7 @@ impl Show for TrainResult {
         }
         if let (Some(report), Some(rows)) = (&self.metrics, self.metrics_rows) {
             writeln!(out, "test, {} rows:", count(rows as u64))?;
-            metrics::write(report, &self.made.classes, out)?;
+            metrics::write_any(report, &self.made.classes, out)?;
         }
         made::end(&self.made, out)
     }

@@ -14,7 +14,7 @@ use super::super::placement::PlacedTree;
 use super::super::trees::Trees;
 use super::super::validation::Validation;
 use super::rows::TrainingRows;
-use crate::blend_report::BlendReport;
+use hedgerow_core::BlendReport;
 
 /// Rows that calibrate, at most.
 const MOST_ROWS: usize = 20_000;
@@ -50,7 +50,7 @@ impl Assembly {
             loo
         };
         validation.rows.iter_mut().for_each(|row| *row = rows.origin(*row));
-        Candidate { model, validation: Some(validation) }
+        Candidate::new(model, Some(validation))
     }
 
     /// Leave-one-out scores of some rows, spread over all: means over trees.

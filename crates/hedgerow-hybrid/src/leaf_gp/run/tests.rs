@@ -1,7 +1,7 @@
 //! Runs in slices give the model of a fit.
 
 use hedgerow_core::testing::{blobs, check_distributions};
-use hedgerow_core::{Budget, Candidate, Classifier as _, Features, Silent, Source};
+use hedgerow_core::{Budget, Candidate, Classifier as _, Features, OnlineModel as _, Silent, Source};
 use ndarray::Array2;
 
 use super::super::LeafLearner;
@@ -65,7 +65,7 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
         assert!(run.model().is_none() && !run.has_model());
         in_slices(&mut run, &training);
         assert!(run.jobs().iter().all(|job| job.state == JobState::Done), "{:?}", run.jobs());
-        let Candidate { model, validation } = run.model().unwrap().run(&training).unwrap();
+        let Candidate { model, validation, .. } = run.model().unwrap().run(&training).unwrap();
         assert_eq!((model.kernel(), model.blend().is_some()), (whole.kernel(), whole.blend().is_some()));
         let worst = worst_difference(&model, &whole, &data);
         assert!(worst < 1e-9, "{worst}");
@@ -88,7 +88,7 @@ fn there_is_a_model_from_the_first_tree_on() {
     while let Some(&job) = ready(&run).first() {
         let step = run.begin(&[job], Effort::Slice);
         run.merge(step.run(&training)).unwrap();
-        let Candidate { model, validation } = run.model().unwrap().run(&training).unwrap();
+        let Candidate { model, validation, .. } = run.model().unwrap().run(&training).unwrap();
         check_distributions(&model, x.view());
         losses.push((model.size().n_trees, model.size().n_gps, validation.unwrap().quality().log_loss));
     }
@@ -116,7 +116,7 @@ fn a_dropped_lane_does_not_hold_up_the_rest() {
     run.drop_job(4 + 3);
     in_slices(&mut run, &training);
     assert!(run.jobs().iter().all(|job| job.state == JobState::Done), "{:?}", run.jobs());
-    let Candidate { model, validation } = run.model().unwrap().run(&training).unwrap();
+    let Candidate { model, validation, .. } = run.model().unwrap().run(&training).unwrap();
     let size = model.size();
     assert!(size.n_trees == 3 && size.n_gps > 5 && model.kernel().is_some(), "{size:?}");
     let trained = |number: usize| run.trees[number].grown().unwrap().trained.iter().flatten().count();
@@ -138,8 +138,8 @@ fn a_spent_budget_leaves_what_there_is() {
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         let mut run = LeafGpRun::new(&data, &few, 2, &training).unwrap();
         assert_eq!(hedgerow_core::drive(&mut run, &training).unwrap(), reason);
-        let Candidate { model, validation } = run.model().unwrap().run(&training).unwrap();
-        assert_eq!((model.size().n_trees, model.size().n_gps, model.n_remembered()), (4, 0, n_rows));
+        let Candidate { model, validation, .. } = run.model().unwrap().run(&training).unwrap();
+        assert_eq!((model.size().n_trees, model.size().n_gps, model.n_retained()), (4, 0, n_rows));
         let validation = validation.unwrap();
         assert!(
             validation.rows.iter().zip(&validation.labels).all(|(row, label)| data.labels()[*row] == *label)

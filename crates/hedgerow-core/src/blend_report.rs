@@ -1,6 +1,7 @@
 //! What blending with GPs changed about the predictions of a forest, counted on out-of-sample predictions.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 /// Counts of out-of-sample predictions before and after the blend.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -10,7 +11,6 @@ pub struct BlendReport {
     /// Rows by true class and the class the blend predicts.
     pub after: Vec<Vec<u64>>,
     /// For each class the forest predicts, the rows whose prediction was blended.
-    #[serde(rename = "heard")]
     pub blended: Vec<u64>,
     /// For each class the forest predicts, the rows that the blend predicts right.
     pub right: Vec<u64>,
@@ -19,12 +19,11 @@ pub struct BlendReport {
 }
 
 /// The counts of the rows for which the forest predicts one class.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClassBlendReport {
     /// Rows for which the forest predicts the class.
     pub rows: u64,
     /// How many of them were blended.
-    #[serde(rename = "heard")]
     pub blended: u64,
     /// How many of them the forest predicts right.
     pub right_before: u64,
@@ -38,7 +37,7 @@ pub struct ClassBlendReport {
 
 impl BlendReport {
     /// Room for classes that have come since.
-    pub(crate) fn grow(&mut self, n_classes: usize) {
+    pub fn grow(&mut self, n_classes: usize) {
         for table in [&mut self.before, &mut self.after] {
             table.iter_mut().for_each(|row| row.resize(n_classes, 0));
             table.resize(n_classes, vec![0; n_classes]);
@@ -49,8 +48,8 @@ impl BlendReport {
     }
 
     /// Counts a row.
-    pub(crate) fn add(&mut self, class: usize, forest: &[f64], all: &[f64], is_blended: bool) {
-        let best = |proba: &[f64]| hedgerow_core::traits::largest(proba).unwrap_or(0);
+    pub fn add(&mut self, class: usize, forest: &[f64], all: &[f64], is_blended: bool) {
+        let best = |proba: &[f64]| crate::traits::largest(proba).unwrap_or(0);
         let predicted = best(forest);
         let loss = |proba: &[f64]| -libm::log(proba.get(class).copied().unwrap_or(0.0).max(1e-15));
         let (Some(before), Some(after)) = (self.before.get_mut(class), self.after.get_mut(class)) else {
@@ -69,7 +68,7 @@ impl BlendReport {
     }
 
     /// Whether all its lists are of so many classes.
-    pub(crate) fn fits(&self, n_classes: usize) -> bool {
+    pub fn fits(&self, n_classes: usize) -> bool {
         let is_square = |table: &Vec<Vec<u64>>| {
             table.len() == n_classes && table.iter().all(|row| row.len() == n_classes)
         };
@@ -110,6 +109,36 @@ impl BlendReport {
     pub fn n_right(&self) -> [u64; 2] {
         let right = |table: &[Vec<u64>]| table.iter().enumerate().map(|(c, row)| row[c]).sum();
         [right(&self.before), right(&self.after)]
+    }
+
+    /// The accuracies of the forest, and of the blend.
+    pub fn accuracies(&self) -> [f64; 2] {
+        let n = self.n_rows().max(1) as f64;
+        self.n_right().map(|right| right as f64 / n)
+    }
+
+    /// Both accuracies in words: of `alone`, and blended with `with`.
+    pub fn words(&self, [alone, with]: [&str; 2]) -> String {
+        let [before, after] = self.accuracies().map(|share| format!("{:.2} %", 100.0 * share));
+        format!("out-of-sample accuracy: {alone} {before}, with {with} {after}")
+    }
+
+    /// The counts as JSON, by the names of the classes.
+    pub fn to_json(&self, classes: &[String]) -> Value {
+        let [before, after] = self.accuracies();
+        let of_class = |class: ClassBlendReport| {
+            json!({
+                "rows": class.rows, "used": class.blended,
+                "forest_right": class.right_before, "blend_right": class.right_after,
+                "forest_log_loss": class.loss_before, "blend_log_loss": class.loss_after,
+            })
+        };
+        let by_prediction: Map<String, Value> =
+            classes.iter().cloned().zip(self.by_prediction().into_iter().map(of_class)).collect();
+        json!({
+            "rows": self.n_rows(), "forest_accuracy": before, "blend_accuracy": after,
+            "forest_confusion": self.before, "blend_confusion": self.after, "by_prediction": by_prediction,
+        })
     }
 }
 

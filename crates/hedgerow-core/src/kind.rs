@@ -1,0 +1,160 @@
+//! What the rest of the project knows about a kind of model.
+
+use crate::budget::{Budget, StopReason};
+use crate::data::{Dataset, Schema};
+use crate::error::{Error, Result};
+use crate::learn::Training;
+use crate::online::OnlineModel;
+use crate::params::{Checked, Params};
+use crate::run::{Candidate, TrainingRun, drive};
+use crate::scores::OutOfSample;
+
+/// A kind of model in words, and what it can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KindInfo {
+    /// Its name, on the command line and in model files.
+    pub name: &'static str,
+    /// What it is, in a line.
+    pub about: &'static str,
+    /// What one is called, with its article.
+    pub noun: &'static str,
+    /// What training it does, for a progress bar.
+    pub work: &'static str,
+    /// The name of its parameters' type.
+    pub params: &'static str,
+    /// What is renewed while it learns online: what was tried, and what came of it, as JSON names them and in words.
+    pub renewed: Renewed,
+    /// Whether it can be fitted to numbers as well as to classes.
+    pub regresses: bool,
+    /// Whether it can learn row by row.
+    pub learns: bool,
+    /// Whether several models can be made into one.
+    pub merges: bool,
+    /// Whether it predicts its training rows out of bag.
+    pub has_oob: bool,
+}
+
+/// The names of what is renewed while a model learns online.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renewed {
+    /// What was tried, and what came of it: names in JSON.
+    pub names: [&'static str; 2],
+    /// The same in words that follow a number.
+    pub words: [&'static str; 2],
+    /// A title for what came of it.
+    pub title: &'static str,
+}
+
+impl Renewed {
+    /// Trees, some of which are replaced.
+    pub const TREES: Self = Self {
+        names: ["trees_tried", "trees_replaced"],
+        words: ["new trees tried", "were better"],
+        title: "Trees replaced",
+    };
+    /// Rows of an active set, some of which are replaced.
+    pub const ROWS: Self = Self {
+        names: ["active_rows_tried", "active_rows_replaced"],
+        words: ["new active rows tried", "replaced another"],
+        title: "Active rows replaced",
+    };
+}
+
+/// The parameters of a kind of model, and the ways to make one. A new kind is one implementation of this.
+pub trait ModelKind: Params {
+    /// The trained model.
+    type Model: OnlineModel;
+
+    /// The kind in words.
+    const INFO: KindInfo;
+
+    /// A model without training rows, which learns those it is given; kinds that do not learn row by row have none.
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<Self::Model>;
+
+    /// A training run. `lanes` of its jobs may be worked on side by side. Hyper-parameters are taken over from a `previous` model, where there is
+    /// one that still fits.
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        previous: Option<&Self::Model>,
+        lanes: usize,
+        training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = Self::Model>>>;
+
+    /// Fails for parameters with which a fit would never end.
+    fn check_ends(&self, _budget: &Budget) -> Result<()> {
+        Ok(())
+    }
+
+    /// The parameters of a model.
+    fn of_model(model: &Self::Model) -> &Self;
+
+    /// The seed of all random choices.
+    fn seed(&self) -> u64;
+
+    /// Sets the seed.
+    fn set_seed(&mut self, seed: u64);
+
+    /// Most rows that a model retains to learn from, 0 for any number.
+    fn max_retained(&self) -> usize {
+        0
+    }
+
+    /// What a retained row costs beside its values when it is learnt online: so many parts of the model hold on to it. With their name.
+    fn n_parts(&self, _model: &Self::Model) -> (usize, &'static str) {
+        (1, "parts")
+    }
+
+    /// The parameters with which a model predicts from the start, before anything was learnt.
+    #[must_use]
+    fn with_a_prior(self) -> Self {
+        self
+    }
+}
+
+/// A fitted model and how it came about.
+#[derive(Debug, Clone)]
+pub struct Fitted<M> {
+    /// The model.
+    pub model: M,
+    /// Out-of-sample predictions for training rows, where training makes them.
+    pub validation: Option<OutOfSample>,
+    /// The log marginal likelihood, where the model has one.
+    pub log_evidence: Option<f64>,
+    /// Why training ended.
+    pub stop: StopReason,
+    /// What a user should know about the fit, in words; empty if all is well.
+    pub notes: Vec<String>,
+    /// For each training row the trees that had it out of bag, where there are such trees.
+    pub oob_votes: Option<Vec<u32>>,
+}
+
+impl<M> Fitted<M> {
+    /// A model that a run has come to, and why it ended.
+    pub fn new(made: Candidate<M>, stop: StopReason) -> Self {
+        let Candidate { model, validation, log_evidence, notes, oob_votes } = made;
+        Self { model, validation, log_evidence, stop, notes, oob_votes }
+    }
+}
+
+/// Fits a model: drives its training run to the end, or to the end of the budget.
+pub fn fit<P: ModelKind>(
+    data: &Dataset,
+    params: &Checked<P>,
+    training: &Training<'_>,
+) -> Result<Fitted<P::Model>> {
+    params.get().check_ends(training.budget)?;
+    finish(P::start_run(data, params, None, training.par.threads(), training)?, training)
+}
+
+/// Drives a run to its end, and makes the model.
+pub fn finish<M: 'static>(
+    mut run: Box<dyn TrainingRun<Model = M>>,
+    training: &Training<'_>,
+) -> Result<Fitted<M>> {
+    let stop = drive(&mut *run, training)?;
+    let make = run.model().ok_or(Error::Interrupted)?;
+    // What only the run has is moved into the model, not copied.
+    drop(run);
+    Ok(Fitted::new(make.run(training)?, stop))
+}

@@ -1,0 +1,194 @@
+//! A model that keeps learning, and the driver of online learning: rows are predicted and taken in, and what is due is done.
+
+use std::any::Any;
+
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, s};
+
+use crate::data::{ClassId, Dataset, Schema, Task};
+use crate::error::{Error, Result};
+use crate::learn::{Rows, Training, Update};
+use crate::par::Par;
+use crate::summary::Summary;
+use crate::traits::{Classifier, Normals, Regressor};
+
+/// What predicts: a classifier or a regressor.
+#[derive(Clone, Copy)]
+pub enum Predictor<'a> {
+    /// One of classes.
+    Classifier(&'a dyn Classifier),
+    /// One of numbers.
+    Regressor(&'a dyn Regressor),
+}
+
+impl Predictor<'_> {
+    /// What it predicts.
+    pub fn task(self) -> Task {
+        match self {
+            Self::Classifier(_) => Task::Classification,
+            Self::Regressor(_) => Task::Regression,
+        }
+    }
+
+    /// Columns a row must have.
+    pub fn n_features(self) -> usize {
+        match self {
+            Self::Classifier(model) => model.n_features(),
+            Self::Regressor(model) => model.n_features(),
+        }
+    }
+
+    /// Classes; none of a regressor.
+    pub fn n_classes(self) -> usize {
+        match self {
+            Self::Classifier(model) => model.n_classes(),
+            Self::Regressor(_) => 0,
+        }
+    }
+
+    /// Predicts rows of the right width into a table: a column for each class, or the mean and the variance.
+    pub fn predict_into(self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+        match self {
+            Self::Classifier(model) => model.predict_proba_impl(x, par, out),
+            Self::Regressor(model) => {
+                let Normals { mean, variance } = model.predict_values_impl(x, par);
+                for (mut row, (mean, variance)) in out.rows_mut().into_iter().zip(mean.iter().zip(&variance))
+                {
+                    (row[0], row[1]) = (*mean, *variance);
+                }
+            }
+        }
+    }
+}
+
+/// A trained model, which goes on learning unless it was frozen or its kind does not learn row by row.
+pub trait OnlineModel: Any + Send + Sync {
+    /// What predicts.
+    fn predictor(&self) -> Predictor<'_>;
+
+    /// Whether it can learn more.
+    fn can_learn(&self) -> bool {
+        false
+    }
+
+    /// Makes room for classes that come with the next rows.
+    fn know_classes(&mut self, _n_classes: usize) {}
+
+    /// Rows that can be taken in before maintenance is due.
+    fn room(&self) -> usize {
+        usize::MAX
+    }
+
+    /// Predicts rows into `out` (see [`Predictor::predict_into`]) and takes them in. Returns how many; fewer than given only if the work was
+    /// interrupted. Implementers may rely on this: the model can learn, there is room for the rows, they fit the schema, and their classes are known.
+    fn ingest(
+        &mut self,
+        _schema: &Schema,
+        _rows: Rows<'_>,
+        _training: &Training<'_>,
+        _out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        Err(Error::Frozen)
+    }
+
+    /// Does what is due once there is no more room: trains on what was taken in, calibrates, forgets.
+    fn maintain(&mut self, _schema: &Schema, _training: &Training<'_>, _update: &mut Update) -> Result<()> {
+        Ok(())
+    }
+
+    /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the one the model was
+    /// made with, grown by the classes and categories that have come since. A class becomes known with its first row, not before.
+    ///
+    /// Memory stays within `training.budget.bytes`, if that is given: rows are forgotten to make room. The time limit ends searches for
+    /// something better, never the learning of rows; the stop flag ends both.
+    fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
+        if !self.can_learn() {
+            return Err(Error::Frozen);
+        }
+        let own = self.predictor();
+        rows.targets.check_task(own.task())?;
+        rows.check(schema, own.n_features(), own.n_classes())?;
+        let (n, task) = (rows.targets.len(), own.task());
+        let columns = |n_classes: usize| if task == Task::Regression { 2 } else { n_classes };
+        let mut predictions = Array2::zeros((n, columns(schema.n_classes())));
+        let mut update = Update::default();
+        while update.n_learnt < n {
+            let first = update.n_learnt;
+            let rest = rows.labels().get(first..).unwrap_or_default();
+            let n_classes = self.predictor().n_classes();
+            let n_classes = rest.first().map_or(n_classes, |class| n_classes.max(class.index() + 1));
+            let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(n - first);
+            let len = len.min(self.room().max(1));
+            let (known, part) = (schema.with_classes(n_classes), rows.slice(first..first + len));
+            self.know_classes(n_classes);
+            let out = predictions.slice_mut(s![first..first + len, ..columns(n_classes)]);
+            let n_learnt = self.ingest(&known, part, training, out, &mut update)?;
+            update.n_learnt += n_learnt;
+            if self.room() == 0 {
+                self.maintain(&known, training, &mut update)?;
+            }
+            if n_learnt < len || training.budget.stop.is_stopped() {
+                break;
+            }
+        }
+        match task {
+            // Classes that would have come after an interruption are not known.
+            Task::Classification => {
+                let known = self.predictor().n_classes().min(schema.n_classes());
+                update.predictions = predictions.slice_move(s![.., ..known]);
+            }
+            Task::Regression => {
+                let column = |place| predictions.column(place).to_vec();
+                update.values = Normals { mean: column(0), variance: column(1) };
+            }
+        }
+        Ok(update)
+    }
+
+    /// Forgets the retained row with these values and this class, whose label turned out to be wrong. Says whether it did: kinds that cannot take a
+    /// row out of what they have learnt return false, and learn the row again with the right label.
+    fn forget(&mut self, _row: ArrayView1<'_, f32>, _class: ClassId, _par: &Par) -> bool {
+        false
+    }
+
+    /// Rows learnt since the beginning; 0 if it cannot learn more.
+    fn n_seen(&self) -> u64 {
+        0
+    }
+
+    /// Retained rows.
+    fn n_retained(&self) -> usize {
+        0
+    }
+
+    /// The retained rows, the oldest first; none if there are none or they are not kept as they came.
+    fn retained_rows(&self, _schema: &Schema) -> Result<Option<Dataset>> {
+        Ok(None)
+    }
+
+    /// The same without what learning more needs.
+    #[must_use]
+    fn frozen(self) -> Self
+    where
+        Self: Sized,
+    {
+        self
+    }
+
+    /// Brings the model into the order in which it is saved, so that saving needs no copy.
+    fn put_in_order(&mut self) {}
+
+    /// Bytes in memory.
+    fn bytes(&self) -> usize;
+
+    /// What it is made of. `classes` are the names of the classes.
+    fn summary(&self, classes: &[String]) -> Summary;
+
+    /// The rows that predictions are computed from, in the columns of the table, where the model has such rows.
+    fn active_rows(&self) -> Option<Array2<f32>> {
+        None
+    }
+
+    /// The model itself, which may be a part of this one.
+    fn itself(&self) -> &dyn Any;
+}

@@ -1,0 +1,268 @@
+//! A forest as a model: frozen, fitted and ready to learn, or learning.
+
+use std::any::Any;
+use std::borrow::Cow;
+
+use hedgerow_core::text::count;
+use hedgerow_core::{
+    Budget, Checked, ClassId, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par, Predictor,
+    Renewed, Result, Rows, Schema, Summary, Training, TrainingRun, Update,
+};
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
+
+use crate::forest::Forest;
+use crate::online::{OnlineForest, Saved};
+use crate::params::ForestParams;
+use crate::train::ForestRun;
+use crate::tree::Tree;
+
+/// A forest, and what it needs to go on learning.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ForestModel {
+    /// It only predicts.
+    Frozen(Forest),
+    /// Fitted, with the rows that it goes on learning from. They are shared with the data set it was fitted to until the first row is learnt.
+    Fitted(Forest, Box<FittedRows>),
+    /// It has learnt online, and has lists of its retained rows.
+    Learning(Box<OnlineForest>),
+}
+
+/// The rows that a forest was fitted to, as far as it may retain them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FittedRows {
+    pub(crate) data: Dataset,
+    /// Rows that it was fitted to.
+    pub(crate) n_seen: u64,
+}
+
+impl ForestModel {
+    /// A forest that can go on learning after it was fitted to these rows. If there are more rows than may be retained, the first ones are
+    /// forgotten.
+    pub fn fitted(forest: Forest, data: Dataset) -> Self {
+        let (n, most) = (data.n_rows(), forest.params.most_pool_rows());
+        let is_kept = |row: &usize| data.weights.as_ref().is_none_or(|weights| weights[*row] > 0.0);
+        let rows: Vec<usize> = (0..n).filter(is_kept).collect();
+        let kept = &rows[rows.len().saturating_sub(most)..];
+        let data = if kept.len() == n { data } else { data.select(kept) };
+        Self::Fitted(forest, Box::new(FittedRows { data, n_seen: n as u64 }))
+    }
+
+    /// The forest.
+    pub fn forest(&self) -> &Forest {
+        match self {
+            Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
+            Self::Learning(online) => online.forest(),
+        }
+    }
+
+    /// The forest alone.
+    pub fn into_forest(self) -> Forest {
+        match self {
+            Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
+            Self::Learning(mut online) => {
+                online.put_in_order();
+                online.into_forest()
+            }
+        }
+    }
+
+    /// The trees in the order in which they are saved, and what else a file holds of a forest that can learn.
+    pub fn saved(&self) -> (Cow<'_, [Tree]>, Option<Saved>) {
+        match self {
+            Self::Frozen(forest) => (Cow::Borrowed(forest.trees()), None),
+            Self::Fitted(forest, rows) => {
+                let online = OnlineForest::from_fitted(forest.clone(), (**rows).clone());
+                (Cow::Borrowed(forest.trees()), Some(online.saved()))
+            }
+            Self::Learning(online) => (online.ordered_trees(), Some(online.saved())),
+        }
+    }
+
+    /// The forest with lists of its retained rows, which are made if there are none yet; none if it is frozen.
+    pub fn online(&mut self) -> Option<&mut OnlineForest> {
+        if let Self::Fitted(forest, rows) = self {
+            // What stays behind for a moment is empty.
+            let nothing = Forest::from_parts(forest.params.clone(), 0, Vec::new(), None, Vec::new());
+            let forest = std::mem::replace(forest, nothing);
+            *self = Self::Learning(Box::new(OnlineForest::from_fitted(forest, (**rows).clone())));
+        }
+        if let Self::Learning(online) = self { Some(online) } else { None }
+    }
+}
+
+impl Classifier for ForestModel {
+    fn n_features(&self) -> usize {
+        self.forest().n_features()
+    }
+
+    fn n_classes(&self) -> usize {
+        self.forest().n_classes()
+    }
+
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
+        self.forest().predict_proba_impl(x, par, out);
+    }
+}
+
+impl OnlineModel for ForestModel {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
+    fn can_learn(&self) -> bool {
+        !matches!(self, Self::Frozen(_))
+    }
+
+    fn know_classes(&mut self, n_classes: usize) {
+        match self {
+            Self::Frozen(forest) | Self::Fitted(forest, _) => {
+                forest.n_classes = forest.n_classes.max(n_classes);
+            }
+            Self::Learning(online) => online.know_classes(n_classes),
+        }
+    }
+
+    fn ingest(
+        &mut self,
+        schema: &Schema,
+        rows: Rows<'_>,
+        training: &Training<'_>,
+        mut out: ArrayViewMut2<'_, f64>,
+        update: &mut Update,
+    ) -> Result<usize> {
+        let learnt = self.online().ok_or(Error::Frozen)?.learn(schema, rows, training)?;
+        out.assign(&learnt.predictions);
+        let n_learnt = learnt.n_learnt;
+        update.add_changes(learnt);
+        Ok(n_learnt)
+    }
+
+    fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
+        self.online().is_some_and(|online| online.forget(row, class, par))
+    }
+
+    fn n_seen(&self) -> u64 {
+        match self {
+            Self::Frozen(_) => 0,
+            Self::Fitted(_, rows) => rows.n_seen,
+            Self::Learning(online) => online.n_seen(),
+        }
+    }
+
+    fn n_retained(&self) -> usize {
+        match self {
+            Self::Frozen(_) => 0,
+            Self::Fitted(_, rows) => rows.data.n_rows(),
+            Self::Learning(online) => online.n_retained(),
+        }
+    }
+
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        match self {
+            Self::Frozen(_) => Ok(None),
+            Self::Fitted(_, rows) => rows.data.under(schema).map(Some),
+            Self::Learning(online) => online.retained_rows(schema).map(Some),
+        }
+    }
+
+    fn frozen(self) -> Self {
+        Self::Frozen(self.into_forest())
+    }
+
+    fn put_in_order(&mut self) {
+        if let Self::Learning(online) = self {
+            online.put_in_order();
+        }
+    }
+
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Frozen(forest) => forest.bytes(),
+            Self::Fitted(forest, rows) => forest.bytes() + rows.data.bytes(),
+            Self::Learning(online) => online.bytes(),
+        }
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        let forest = self.forest();
+        let height = forest.trees().iter().map(Tree::height).max().unwrap_or(0);
+        let is_calibrated = forest.calibration().is_some();
+        let calibrated = if is_calibrated { ", probabilities calibrated" } else { "" };
+        let n_nodes = count(forest.n_nodes() as u64);
+        let mut summary = Summary::new(format!("{} trees", count(forest.trees().len() as u64)))
+            .count("trees", "Trees", forest.trees().len())
+            .count("nodes", "Nodes", forest.n_nodes())
+            .value("height", height as u64)
+            .value("calibrated", is_calibrated)
+            .details(format!("{n_nodes} nodes, up to {height} high{calibrated}"));
+        summary.importances = Some(forest.impurity_importances());
+        summary
+    }
+}
+
+impl ModelKind for ForestParams {
+    type Model = ForestModel;
+
+    const INFO: KindInfo = KindInfo {
+        name: "forest",
+        about: "A random forest of deep trees: fast, takes any table as it is",
+        noun: "a forest",
+        work: "growing trees",
+        params: "ForestParams",
+        renewed: Renewed::TREES,
+        regresses: false,
+        learns: true,
+        merges: true,
+        has_oob: true,
+    };
+
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestModel> {
+        Ok(ForestModel::Learning(Box::new(OnlineForest::new(schema, params)?)))
+    }
+
+    fn start_run(
+        data: &Dataset,
+        params: &Checked<Self>,
+        _previous: Option<&ForestModel>,
+        lanes: usize,
+        training: &Training<'_>,
+    ) -> Result<Box<dyn TrainingRun<Model = ForestModel>>> {
+        Ok(Box::new(ForestRun::new(data, params, lanes, training)?))
+    }
+
+    fn check_ends(&self, budget: &Budget) -> Result<()> {
+        let is_limited = budget.deadline.is_some() || budget.bytes.is_some() || budget.rounds.is_some();
+        if self.n_trees > 0 || self.patience > 0 || is_limited {
+            return Ok(());
+        }
+        Err(Error::param("n_trees", "1 or more, unless time, memory or patience is limited", 0))
+    }
+
+    fn of_model(model: &ForestModel) -> &Self {
+        model.forest().params()
+    }
+
+    fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    fn set_seed(&mut self, seed: u64) {
+        self.seed = seed;
+    }
+
+    fn max_retained(&self) -> usize {
+        self.pool_rows
+    }
+
+    fn n_parts(&self, model: &ForestModel) -> (usize, &'static str) {
+        (self.n_trees.max(model.forest().trees().len()), "trees")
+    }
+
+    fn with_a_prior(self) -> Self {
+        Self { n_trees: self.n_trees.max(1), ..self }
+    }
+}
