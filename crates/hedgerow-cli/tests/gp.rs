@@ -89,7 +89,11 @@ fn numbers_are_predicted_with_intervals_that_hold() {
     // The file gives the same model back.
     let evaluated = program.json("evaluate m.hedgerow test.csv --report e.html");
     assert_eq!((&evaluated["metrics"], &evaluated["task"]), (&result["metrics"], &result["task"]));
-    holds(&String::from_utf8(program.read("e.html")).unwrap(), &["Gaussian process", "RMSE", "Noise"]);
+    holds(
+        &String::from_utf8(program.read("r.html")).unwrap(),
+        &["A Gaussian process fitted to 250 rows", "Noise"],
+    );
+    holds(&String::from_utf8(program.read("e.html")).unwrap(), &["RMSE", "Inside 90 % intervals", "Noise"]);
     let text = program.ok("predict m.hedgerow test.csv --interval 0.5");
     assert_eq!((text.lines().next(), text.lines().count()), (Some("prediction,deviation,low,high"), 1001));
     let truth: Vec<f64> =

@@ -144,8 +144,7 @@ impl Columns {
         let mut line = csv::StringRecord::new();
         for row in predictions.rows() {
             line.clear();
-            let number =
-                |value: f64, line: &mut csv::StringRecord| line.push_field(&format!("{value:.6}"));
+            let number = |value: f64, line: &mut csv::StringRecord| line.push_field(&format!("{value:.6}"));
             match self {
                 Self::Classes { has_all } => {
                     let class = largest(row).unwrap_or(0);
