@@ -1,7 +1,7 @@
 //! What the rest of the project knows about a kind of model.
 
 use crate::budget::{Budget, StopReason};
-use crate::data::{Dataset, Schema};
+use crate::data::{Dataset, Schema, Task};
 use crate::error::{Error, Result};
 use crate::learn::Training;
 use crate::online::OnlineModel;
@@ -24,8 +24,8 @@ pub struct KindInfo {
     pub params: &'static str,
     /// What is renewed while it learns online: what was tried, and what came of it, as JSON names them and in words.
     pub renewed: Renewed,
-    /// Whether it can be fitted to numbers as well as to classes.
-    pub regresses: bool,
+    /// What it predicts.
+    pub tasks: &'static [Task],
     /// Whether it can learn row by row.
     pub learns: bool,
     /// Whether several models can be made into one.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use hedgerow_core::text::count;
 use hedgerow_core::{
     Budget, Checked, ClassId, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par, Predictor,
-    Renewed, Result, Rows, Schema, Summary, Training, TrainingRun, Update,
+    Renewed, Result, Rows, Schema, Summary, Task, Training, TrainingRun, Update,
 };
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
 
@@ -214,7 +214,7 @@ impl ModelKind for ForestParams {
         work: "growing trees",
         params: "ForestParams",
         renewed: Renewed::TREES,
-        regresses: false,
+        tasks: &[Task::Classification],
         learns: true,
         merges: true,
         has_oob: true,

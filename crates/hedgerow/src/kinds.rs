@@ -192,7 +192,7 @@ impl Kind {
 
     /// Whether it can be fitted to numbers as well as to classes.
     pub fn regresses(self) -> bool {
-        self.info().regresses
+        self.info().tasks.contains(&Task::Regression)
     }
 
     /// Fails, and names the kinds that can, unless it does a task.

@@ -325,7 +325,7 @@ impl ModelKind for GpParams {
         work: "searching for a kernel",
         params: "GpParams",
         renewed: Renewed::ROWS,
-        regresses: true,
+        tasks: &[Task::Classification, Task::Regression],
         learns: false,
         merges: false,
         has_oob: false,

@@ -2,7 +2,7 @@
 
 use hedgerow_core::{
     Candidate, Checked, ClassId, Classifier, Dataset, Error, Features, KindInfo, ModelKind, OutOfSample, Par,
-    Renewed, Result, Schema, StopReason, Training, TrainingRun, drive,
+    Renewed, Result, Schema, StopReason, Task, Training, TrainingRun, drive,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -165,7 +165,7 @@ impl ModelKind for IvmParams {
         work: "searching for a kernel",
         params: "IvmParams",
         renewed: Renewed::ROWS,
-        regresses: false,
+        tasks: &[Task::Classification],
         learns: true,
         merges: false,
         has_oob: false,

@@ -18,7 +18,7 @@ mod validation;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
     BlendReport, Budget, Checked, Classifier, Dataset, Error, Fitted, KindInfo, ModelKind, Par, Params as _,
-    Renewed, Result, Schema, Training, TrainingRun,
+    Renewed, Result, Schema, Task, Training, TrainingRun,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use hedgerow_gp::IvmClassifier;
@@ -218,7 +218,7 @@ impl ModelKind for ForestIvmParams {
         work: "growing trees, then a kernel",
         params: "ForestIvmParams",
         renewed: Renewed::ROWS,
-        regresses: false,
+        tasks: &[Task::Classification],
         learns: true,
         merges: false,
         has_oob: false,

@@ -26,7 +26,7 @@ mod validation;
 
 use hedgerow_core::{
     Budget, Checked, Classifier, Dataset, Fitted, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
-    Schema, Training, TrainingRun,
+    Schema, Task, Training, TrainingRun,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -181,7 +181,7 @@ impl ModelKind for ForestKernelParams {
         work: "growing trees, then a Gaussian process",
         params: "ForestKernelParams",
         renewed: Renewed::TREES,
-        regresses: false,
+        tasks: &[Task::Classification],
         learns: true,
         merges: false,
         has_oob: false,

@@ -29,7 +29,7 @@ use std::sync::Arc;
 
 use hedgerow_core::{
     BlendReport, Checked, ClassId, Dataset, Features, Fitted, KindInfo, ModelKind, Renewed, Result, Schema,
-    Training, TrainingRun,
+    Task, Training, TrainingRun,
 };
 use hedgerow_gp::calibration::Calibration;
 use hedgerow_gp::prepare::Preparation;
@@ -194,7 +194,7 @@ impl ModelKind for LeafGpParams {
             words: ["leaf GPs trained", "leaves split"],
             title: "Leaves split",
         },
-        regresses: false,
+        tasks: &[Task::Classification],
         learns: true,
         merges: false,
         has_oob: false,

@@ -83,7 +83,7 @@ impl ModelKind for RvmParams {
         work: "searching for a kernel",
         params: "RvmParams",
         renewed: Renewed::ROWS,
-        regresses: true,
+        tasks: &[Task::Classification, Task::Regression],
         learns: true,
         merges: false,
         has_oob: false,

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
-    Budget, ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Par, Rows, Schema,
-    Silent, Training, Update,
+    Budget, ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Par, Rows, Schema, Silent, Training,
+    Update,
 };
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ReadOptions, read_dataset};
