@@ -81,7 +81,7 @@ pub fn teach(model: &mut Model) {
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let schema = model.schema.clone();
-    let _ = model.learn(&schema, Rows { x: x.view(), labels: &labels, weights: None }, &training);
+    let _ = model.learn(&schema, Rows::new(x.view(), labels.as_slice(), None), &training);
 }
 
 /// A model that has learnt row by row, with more rows than it may keep.
@@ -93,7 +93,7 @@ fn taught() -> Model {
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
-    let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
+    let rows = Rows::new(x.view(), data.labels(), None);
     model.learn(&data.schema, rows, &training).expect("the rows are sound");
     model
 }
@@ -131,7 +131,7 @@ fn data(labels: &[&str]) -> Dataset {
     labels.iter().for_each(|label| {
         table.get_or_add(label).expect("there are few labels");
     });
-    let schema = Schema { columns, named: true, target: Some("y".into()), labels: table, image: None };
+    let schema = Schema { columns, named: true, target: Some("y".into()), labels: table, ..Schema::default() };
     let mut features = Features::new(3);
     let mut classes = Vec::new();
     for i in 0..140_usize {

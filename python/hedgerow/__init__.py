@@ -19,7 +19,7 @@ from hedgerow import _river
 from hedgerow._classifier import Classifier
 from hedgerow._estimator import Estimator, load
 from hedgerow._forest import OnlineForestClassifier
-from hedgerow._gp import GpClassifier
+from hedgerow._gp import GpClassifier, GpRegressor
 from hedgerow._hedgerow import VERSION as __version__
 from hedgerow._hybrid import ForestIvmClassifier, ForestKernelClassifier, LeafGpClassifier
 from hedgerow._ivm import IvmClassifier
@@ -31,6 +31,7 @@ __all__ = [
     "ForestIvmClassifier",
     "ForestKernelClassifier",
     "GpClassifier",
+    "GpRegressor",
     "IvmClassifier",
     "LeafGpClassifier",
     "OnlineForestClassifier",

@@ -20,10 +20,10 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class Classifier(ClassifierMixin, Estimator[_hedgerow.Model]):
+class Classifier(ClassifierMixin, Estimator):
     """The base of all classifiers of this package."""
 
-    _native = _hedgerow.Model
+    _task = "classification"
 
     classes_: Array
 

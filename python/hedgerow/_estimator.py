@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
 Array = NDArray[Any]
-# The native model: of classes or of values.
-Native = TypeVar("Native", _hedgerow.Model, _hedgerow.ValueModel)
 
-_KINDS: dict[tuple[str, type], type[Estimator[Any]]] = {}
+_KINDS: dict[tuple[str, str], type[Estimator]] = {}
 
 
-class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
+class Estimator(CallbackSupportMixin, BaseEstimator):
     """The base of all estimators of this package.
 
     A subclass gives `_kind` and, for each argument of its constructor that the engine knows, the engine's name in
@@ -35,7 +33,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
     _kind: ClassVar[str]
     _settings: ClassVar[Mapping[str, str]]
     _title: ClassVar[str] = "fitting"
-    _native: ClassVar[type]
+    _task: ClassVar[str]
 
     n_jobs: int | None
     max_seconds: float | None
@@ -44,7 +42,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
     random_state: Any
     n_features_in_: int
     feature_names_in_: Array
-    _model: Native
+    _model: _hedgerow.Model
     _reader: TableReader
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -52,7 +50,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
         super().__init_subclass__(**kwargs)
         kind = getattr(cls, "_kind", None)
         if kind is not None:
-            _KINDS.setdefault((kind, cls._native), cls)
+            _KINDS.setdefault((kind, cls._task), cls)
 
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the model to a file, the same that the command line reads and writes, and return its size in bytes.
@@ -95,9 +93,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
             self._model = _hedgerow.from_bytes(state["_model"])
 
     @classmethod
-    def _of_model(cls, model: Any) -> Self:
+    def _of_model(cls, model: _hedgerow.Model) -> Self:
         """Make an estimator with the arguments that a model was made with."""
-        kind = _KINDS.get((model.kind, type(model)))
+        kind = _KINDS.get((model.kind, model.task))
         if kind is None:
             raise ValueError(f"models of kind {model.kind} have no class in this version of the package")
         if not issubclass(kind, cls):
@@ -121,11 +119,11 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
                 arguments[part] = None if own == usual else _part(part, own)
         return arguments
 
-    def _take_loaded(self, model: Native) -> None:
+    def _take_loaded(self, model: _hedgerow.Model) -> None:
         """Set the model from a file."""
         self._take_columns(model)
 
-    def _take_columns(self, model: Native) -> None:
+    def _take_columns(self, model: _hedgerow.Model) -> None:
         """Set the model and what is known of its columns."""
         self._model = model
         self.n_features_in_ = model.n_features
@@ -144,7 +142,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
         names = dict(self._settings)
         for part in _settings.PARTS:
             if part in names:
-                names = {**_KINDS[part, _hedgerow.Model]._settings, **names}
+                names = {**_KINDS[part, "classification"]._settings, **names}
         return _settings.argument_names(names)
 
     def _limits(self) -> dict[str, Any]:
@@ -154,8 +152,8 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
             "memory": _base.bytes_of(self.max_memory),
         }
 
-    def _fitted(self) -> Native:
-        model: Native | None = self.__dict__.get("_model")
+    def _fitted(self) -> _hedgerow.Model:
+        model: _hedgerow.Model | None = self.__dict__.get("_model")
         if model is None:
             raise NotFittedError(
                 f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before"
@@ -171,7 +169,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator, Generic[Native]):
         return self._reader.more(X, grow=False)[0]
 
 
-def load(path: str | os.PathLike[str]) -> Estimator[Any]:
+def load(path: str | os.PathLike[str]) -> Estimator:
     """Read a model of any kind from a file that was saved here or by the command line.
 
     >>> import os, tempfile, hedgerow
@@ -187,7 +185,7 @@ def load(path: str | os.PathLike[str]) -> Estimator[Any]:
 
 def _part(name: str, settings: Mapping[str, Any]) -> Any:
     """Make an estimator that is an argument of another one."""
-    kind = _KINDS[name, _hedgerow.Model]
+    kind = _KINDS[name, "classification"]
     return kind(**kind._arguments_of(settings))
 
 

@@ -21,10 +21,13 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Regressor(RegressorMixin, Estimator[_hedgerow.ValueModel]):
+class Regressor(RegressorMixin, Estimator):
     """The base of all regressors of this package."""
 
-    _native = _hedgerow.ValueModel
+    _task = "regression"
+
+    log_evidence_: float | None
+    notes_: list[str]
 
     @with_callbacks
     def fit(self, X: Any, y: Any) -> Self:
@@ -52,7 +55,7 @@ class Regressor(RegressorMixin, Estimator[_hedgerow.ValueModel]):
         watchers = Watchers(self, self._title, X, y)
         try:
             with self._argument_names():
-                fitted = _hedgerow.ValueModel.fit(
+                fitted = _hedgerow.Model.fit(
                     self._kind,
                     self._engine_settings(),
                     rows,
@@ -65,42 +68,15 @@ class Regressor(RegressorMixin, Estimator[_hedgerow.ValueModel]):
             watchers.close()
         self._reader = reader
         self._take_columns(fitted.model)
-        self._tell(fitted)
+        self.log_evidence_, self.notes_ = fitted.log_evidence, fitted.notes
         if fitted.raised is not None:
             raise fitted.raised
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> Self:
-        """Learn more rows, in order; the first call makes the model.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-            The rows. Categories that were not in the first rows count as missing.
-        y : array of shape (n_samples,)
-            Their values.
-
-        Returns
-        -------
-        self
-        """
-        values = _values(y, type(self).__name__)
-        is_first = not self.__sklearn_is_fitted__()
-        reader = TableReader(type(self).__name__) if is_first else self._reader
-        rows = reader.first(X) if is_first else reader.more(X, grow=False)[0]
-        check_lengths(rows, values)
-        if is_first:
-            n_features = reader.n_features or 0
-            with self._argument_names():
-                model = _hedgerow.ValueModel(self._kind, self._engine_settings(), n_features, columns=reader.json())
-        else:
-            model = self._model
-        raised = model.learn(rows, values, **self._limits())
-        self._reader = reader
-        self._take_columns(model)
-        if raised is not None:
-            raise raised
-        return self
+    @property
+    def kernel_(self) -> dict[str, Any]:
+        """The parameters of the kernel by name."""
+        return dict(self._fitted().kernel)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the value of each row.
@@ -116,7 +92,7 @@ class Regressor(RegressorMixin, Estimator[_hedgerow.ValueModel]):
         -------
         array of shape (n_samples,), or two of them
         """
-        mean, variance = self._fitted().predict(self._rows(X), threads=_base.threads(self.n_jobs))
+        mean, variance = self._fitted().predict_values(self._rows(X), threads=_base.threads(self.n_jobs))
         return (mean, np.sqrt(variance)) if return_std else mean
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> Floats:
@@ -140,8 +116,41 @@ class Regressor(RegressorMixin, Estimator[_hedgerow.ValueModel]):
         reach = NormalDist().inv_cdf(0.5 + coverage / 2) * deviation
         return np.column_stack([mean - reach, mean + reach])
 
-    def _tell(self, fitted: _hedgerow.FittedValues) -> None:
-        """Set the attributes that only this kind of model has."""
+
+class OnlineRegressor(Regressor):
+    """A regressor that can learn more."""
+
+    def partial_fit(self, X: Any, y: Any) -> Self:
+        """Learn more rows, in order; the first call makes the model.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows. Categories that were not in the first rows count as missing.
+        y : array of shape (n_samples,)
+            Their values.
+
+        Returns
+        -------
+        self
+        """
+        values = _values(y, type(self).__name__)
+        is_first = not self.__sklearn_is_fitted__()
+        reader = TableReader(type(self).__name__) if is_first else self._reader
+        rows = reader.first(X) if is_first else reader.more(X, grow=False)[0]
+        check_lengths(rows, values)
+        if is_first:
+            n_features = reader.n_features or 0
+            with self._argument_names():
+                model = _hedgerow.Model(self._kind, self._engine_settings(), n_features, columns=reader.json())
+        else:
+            model = self._model
+        raised = model.learn(rows, values, **self._limits()).raised
+        self._reader = reader
+        self._take_columns(model)
+        if raised is not None:
+            raise raised
+        return self
 
 
 def _values(y: Any, estimator: str) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hedgerow import _hedgerow, _labels
 from hedgerow._arguments import RvmArguments
 from hedgerow._online import OnlineClassifier
-from hedgerow._regressor import Regressor
+from hedgerow._regressor import OnlineRegressor
 
 
 class RvmClassifier(RvmArguments, OnlineClassifier):
@@ -64,7 +64,7 @@ class RvmClassifier(RvmArguments, OnlineClassifier):
         self.log_evidence_ = fitted.log_evidence
 
 
-class RvmRegressor(RvmArguments, Regressor):
+class RvmRegressor(RvmArguments, OnlineRegressor):
     """The Relevance Vector Machine for regression: a few relevance vectors, and an interval with every prediction.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
@@ -99,19 +99,8 @@ class RvmRegressor(RvmArguments, Regressor):
     True
     """
 
-    log_evidence_: float
-    notes_: list[str]
-
     @property
     def relevance_vectors_(self) -> NDArray[np.float32]:
         """The relevance vectors: the rows that predictions are computed from."""
-        rows: NDArray[np.float32] = self._fitted().active_rows
-        return rows
-
-    @property
-    def kernel_(self) -> dict[str, Any]:
-        """The parameters of the kernel by name."""
-        return dict(self._fitted().kernel)
-
-    def _tell(self, fitted: _hedgerow.FittedValues) -> None:
-        self.log_evidence_, self.notes_ = fitted.log_evidence, fitted.notes
+        rows = self._fitted().active_rows
+        return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows

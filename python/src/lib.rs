@@ -8,7 +8,6 @@ mod limits;
 mod model;
 mod run;
 mod table;
-mod values;
 
 /// The private native module. Use the classes of `hedgerow` instead.
 #[pyo3::pymodule]
@@ -16,13 +15,10 @@ mod _hedgerow {
     use std::ffi::OsString;
     use std::path::PathBuf;
 
-    use hedgerow::AnyModel;
     use pyo3::prelude::*;
 
     #[pymodule_export]
     use crate::model::{Fitted, Lesson, Model};
-    #[pymodule_export]
-    use crate::values::{FittedValues, ValueModel};
 
     /// The version of the engine.
     #[pymodule_export]
@@ -34,18 +30,18 @@ mod _hedgerow {
         py.detach(|| hedgerow_cli::run(args))
     }
 
-    /// Reads a model file: a `Model` or a `ValueModel`.
+    /// Reads a model file.
     #[pyfunction]
-    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Py<PyAny>> {
-        let model = crate::run::at_once(py, || AnyModel::load(path))?.map_err(crate::errors::to_python)?;
-        crate::values::any(py, model)
+    fn load(py: Python<'_>, path: PathBuf) -> PyResult<Model> {
+        let model = crate::run::at_once(py, || hedgerow::Model::load(path))?;
+        model.map(Model::of).map_err(crate::errors::to_python)
     }
 
-    /// A model from the bytes of a model file: a `Model` or a `ValueModel`.
+    /// A model from the bytes of a model file.
     #[pyfunction]
-    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Py<PyAny>> {
-        let model = crate::run::at_once(py, || AnyModel::from_bytes(bytes))?;
-        crate::values::any(py, model.map_err(crate::errors::to_python)?)
+    fn from_bytes(py: Python<'_>, bytes: &[u8]) -> PyResult<Model> {
+        let model = crate::run::at_once(py, || hedgerow::Model::from_bytes(bytes))?;
+        model.map(Model::of).map_err(crate::errors::to_python)
     }
 
     /// The parameters of a kind of model as they are when nothing is said: an object in JSON.

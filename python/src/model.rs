@@ -4,11 +4,11 @@ use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use hedgerow::core::{
-    ClassId, Classifier as _, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Par,
-    Result, Rows, Schema, Silent, Source, StopReason, Training,
+    ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Normals, Par, Result,
+    Rows, Schema, Silent, Source, StopReason, Targets, Task, Training,
 };
 use ndarray::{Array2, s};
-use numpy::{IntoPyArray as _, PyArray2, PyReadonlyArray1};
+use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -26,6 +26,25 @@ const LEARNT_AT_ONCE: usize = 8;
 #[pyclass(frozen, module = "hedgerow._hedgerow")]
 pub(crate) struct Model(RwLock<hedgerow::Model>);
 
+/// Means and variances.
+type Values<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+
+/// Targets as Python gives them: places of classes, or numbers.
+#[derive(FromPyObject)]
+enum Given<'py> {
+    Labels(PyReadonlyArray1<'py, i64>),
+    Values(PyReadonlyArray1<'py, f64>),
+}
+
+impl Given<'_> {
+    fn targets(&self) -> Targets {
+        match self {
+            Self::Labels(labels) => class_ids(labels).into(),
+            Self::Values(values) => values.as_array().to_vec().into(),
+        }
+    }
+}
+
 /// What a fit gives. `raised` is what stopped it, where something was raised while it ran: the model is the best so far.
 #[pyclass(frozen, module = "hedgerow._hedgerow", get_all)]
 pub(crate) struct Fitted {
@@ -33,6 +52,8 @@ pub(crate) struct Fitted {
     /// Probabilities of the training rows by trees that have not seen them, where there are such.
     oob: Option<Py<PyArray2<f64>>>,
     log_evidence: Option<f64>,
+    /// What a user should know about the fit, in words; empty if all is well.
+    notes: Vec<String>,
     /// Why training ended: done, converged, time, memory or interrupted.
     stop: String,
     raised: Option<Py<PyAny>>,
@@ -41,7 +62,7 @@ pub(crate) struct Fitted {
 /// What came of learning some rows.
 #[pyclass(frozen, module = "hedgerow._hedgerow", get_all)]
 pub(crate) struct Lesson {
-    /// What the model answered before it learnt each row.
+    /// What the model predicted before it learnt each row: probabilities, or mean and variance.
     answers: Py<PyArray2<f64>>,
     n_learnt: usize,
     n_replaced: usize,
@@ -55,9 +76,10 @@ pub(crate) struct Lesson {
 impl Model {
     /// Fits a model to rows.
     ///
-    /// `columns` describes them in JSON where they are more than numbers without names; `labels` are places in `classes`.
+    /// `columns` describes them in JSON where they are more than numbers without names. `targets` are places in `classes`, or the numbers
+    /// of a regression, which has no classes.
     #[staticmethod]
-    #[pyo3(signature = (kind, settings, x, labels, classes, *, columns=None, weights=None, threads=0, seconds=None, memory=None, watch=None))]
+    #[pyo3(signature = (kind, settings, x, targets, classes=None, *, columns=None, weights=None, threads=0, seconds=None, memory=None, watch=None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "they are named in Python, and only our own code calls this"
@@ -67,8 +89,8 @@ impl Model {
         kind: &str,
         settings: Vec<(String, String)>,
         x: &Bound<'_, PyAny>,
-        labels: PyReadonlyArray1<'_, i64>,
-        classes: Vec<String>,
+        targets: Given<'_>,
+        classes: Option<Vec<String>>,
         columns: Option<&str>,
         weights: Option<PyReadonlyArray1<'_, f32>>,
         threads: usize,
@@ -80,10 +102,11 @@ impl Model {
         let params = params(kind, &settings).map_err(to_python)?;
         let table = Table::new(x)?;
         let schema = new_schema(table.shape()[1], columns, classes).map_err(to_python)?;
-        let (view, labels) = (table.view(), class_ids(&labels));
+        let (view, targets) = (table.view(), targets.targets());
         let weights = weights.map(|w| w.as_array().to_vec());
-        let data = run::at_once(py, || Dataset::new(schema, view.features(), labels, weights))?;
-        let data = data.and_then(|data| data.check_trainable().map(|()| data)).map_err(to_python)?;
+        let data = run::at_once(py, || Dataset::new(schema, view.features(), targets, weights))?;
+        let data =
+            data.and_then(|data| data.check_trainable(data.task()).map(|()| data)).map_err(to_python)?;
         let budget = limits.budget(data.bytes()).map_err(to_python)?;
         let stop = budget.stop.clone();
         let outcome = run::watched(py, &stop, watch, move |observer| -> Result<_> {
@@ -99,9 +122,9 @@ impl Model {
                     .for_each(|(&row, own)| proba.row_mut(row).assign(&own));
                 proba
             });
-            Ok((fitted.model, oob, fitted.log_evidence, fitted.stop))
+            Ok((fitted.model, oob, fitted.log_evidence, fitted.notes, fitted.stop))
         })?;
-        let (model, oob, log_evidence, stop) = match (outcome.value, &outcome.raised) {
+        let (model, oob, log_evidence, notes, stop) = match (outcome.value, &outcome.raised) {
             (Ok(fitted), _) => fitted,
             // It was stopped before there was anything: what stopped it is what the caller should see.
             (Err(Error::Interrupted), Some(raised)) => return Err(raised.clone_ref(py)),
@@ -111,6 +134,7 @@ impl Model {
             model: Py::new(py, Self(RwLock::new(model)))?,
             oob: oob.map(|shares| shares.into_pyarray(py).unbind()),
             log_evidence,
+            notes,
             stop: reason(stop),
             raised: exception(py, outcome.raised),
         })
@@ -118,12 +142,12 @@ impl Model {
 
     /// A model that knows nothing yet and learns what it is given.
     #[new]
-    #[pyo3(signature = (kind, settings, n_features, classes, *, columns=None))]
+    #[pyo3(signature = (kind, settings, n_features, classes=None, *, columns=None))]
     fn new(
         kind: &str,
         settings: Vec<(String, String)>,
         n_features: usize,
-        classes: Vec<String>,
+        classes: Option<Vec<String>>,
         columns: Option<&str>,
     ) -> PyResult<Self> {
         let model = || -> Result<_> {
@@ -135,7 +159,7 @@ impl Model {
     }
 
     /// Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
-    #[pyo3(signature = (x, labels, *, new_classes=Vec::new(), new_categories=Vec::new(), weights=None, threads=0, seconds=None, memory=None, watch=None))]
+    #[pyo3(signature = (x, targets, *, new_classes=Vec::new(), new_categories=Vec::new(), weights=None, threads=0, seconds=None, memory=None, watch=None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "they are named in Python, and only our own code calls this"
@@ -144,7 +168,7 @@ impl Model {
         &self,
         py: Python<'_>,
         x: &Bound<'_, PyAny>,
-        labels: PyReadonlyArray1<'_, i64>,
+        targets: Given<'_>,
         new_classes: Vec<String>,
         new_categories: Vec<(usize, Vec<String>)>,
         weights: Option<PyReadonlyArray1<'_, f32>>,
@@ -156,7 +180,7 @@ impl Model {
         let limits = Limits { threads, seconds, bytes: memory };
         let table = Table::new(x)?;
         let (view, n_rows) = (table.view(), table.shape()[0]);
-        let labels = class_ids(&labels);
+        let targets = targets.targets();
         let weights = weights.map(|w| w.as_array().to_vec());
         let budget = limits.budget(0).map_err(to_python)?;
         let stop = budget.stop.clone();
@@ -166,7 +190,11 @@ impl Model {
             let schema = grown(model.schema(), new_classes, new_categories)?;
             let training = Training { par: &par, budget: &budget, observer };
             view.with_rows(0..n_rows, |x| {
-                model.learn_rows(&schema, Rows { x, labels: &labels, weights: weights.as_deref() }, &training)
+                model.learn_rows(
+                    &schema,
+                    Rows { x, targets: targets.view(), weights: weights.as_deref() },
+                    &training,
+                )
             })
         };
         let outcome = if n_rows <= LEARNT_AT_ONCE {
@@ -175,8 +203,15 @@ impl Model {
             run::watched(py, &stop, watch, work)?
         };
         let lesson = outcome.value.map_err(to_python)?;
+        let answers = match targets.view().task() {
+            Task::Classification => lesson.predictions,
+            Task::Regression => {
+                let Normals { mean, variance } = lesson.values;
+                Array2::from_shape_fn((mean.len(), 2), |(row, column)| [mean[row], variance[row]][column])
+            }
+        };
         Ok(Lesson {
-            answers: lesson.predictions.into_pyarray(py).unbind(),
+            answers: answers.into_pyarray(py).unbind(),
             n_learnt: lesson.n_learnt,
             n_replaced: lesson.n_replaced,
             n_forgotten: lesson.n_forgotten,
@@ -197,6 +232,21 @@ impl Model {
         let (view, n_rows) = (table.view(), table.shape()[0]);
         let answers = run::at_once(py, || self.answer(view, n_rows, threads))??;
         Ok(answers.into_pyarray(py))
+    }
+
+    /// The number of every row and the variance of what would be observed.
+    #[pyo3(signature = (x, *, threads=0))]
+    fn predict_values<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Values<'py>> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let answers = run::at_once(py, || self.answer(view, n_rows, threads))??;
+        let column = |place: usize| answers.column(place).to_owned().into_pyarray(py);
+        Ok((column(0), column(1)))
     }
 
     /// Writes the model file.
@@ -221,6 +271,12 @@ impl Model {
         self.told(py, |model| model.kind().name())
     }
 
+    /// What it predicts: classification or regression.
+    #[getter]
+    fn task(&self, py: Python<'_>) -> PyResult<String> {
+        self.told(py, |model| model.task().to_string())
+    }
+
     /// The parameters it was made with, in JSON.
     #[getter]
     fn settings(&self, py: Python<'_>) -> PyResult<String> {
@@ -242,7 +298,7 @@ impl Model {
     /// How many feature columns there are.
     #[getter]
     fn n_features(&self, py: Python<'_>) -> PyResult<usize> {
-        self.told(py, hedgerow::core::Classifier::n_features)
+        self.told(py, hedgerow::Model::n_features)
     }
 
     /// Whether it can go on learning.
@@ -306,16 +362,21 @@ impl Model {
     fn answer(&self, view: View<'_>, n_rows: usize, threads: usize) -> PyResult<Array2<f64>> {
         let model = self.read();
         let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads).map_err(to_python)? };
-        let mut answers = Array2::zeros((n_rows, model.n_classes()));
+        let width = if model.task() == Task::Regression { 2 } else { model.n_classes() };
+        let mut answers = Array2::zeros((n_rows, width));
         for from in (0..n_rows).step_by(ANSWERED_AT_ONCE) {
             if from > 0 {
                 run::hear()?;
             }
             let rows = from..(from + ANSWERED_AT_ONCE).min(n_rows);
-            let out = answers.slice_mut(s![rows.clone(), ..]);
+            let mut out = answers.slice_mut(s![rows.clone(), ..]);
             view.with_rows(rows, |x| {
                 check_finite(model.schema(), x, from)?;
-                model.predict_proba_into(x, &par, out)
+                if model.task() == Task::Classification {
+                    return model.classifier()?.predict_proba_into(x, &par, out);
+                }
+                out.assign(&model.predict_table(x, &par)?);
+                Ok(())
             })
             .map_err(to_python)?;
         }
@@ -324,7 +385,7 @@ impl Model {
 }
 
 /// Fails on the first infinite value of rows, the first of which is row `from` of a table.
-pub(crate) fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize) -> Result<()> {
+fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize) -> Result<()> {
     let Some((row, column)) = first_infinite(x) else { return Ok(()) };
     let problem = DataProblem::Infinite { text: x[(row, column)].to_string() };
     let name = schema.columns.get(column).map(|c| c.name.clone()).unwrap_or_default();
@@ -332,19 +393,22 @@ pub(crate) fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, fro
 }
 
 /// A schema for columns that Python describes.
-pub(crate) fn new_schema(n_features: usize, columns: Option<&str>, classes: Vec<String>) -> Result<Schema> {
+fn new_schema(n_features: usize, columns: Option<&str>, classes: Option<Vec<String>>) -> Result<Schema> {
     let mut schema = Schema::unnamed(n_features);
     if let Some(columns) = columns {
         let columns: Vec<Column> = serde_json::from_str(columns)
             .map_err(|wrong| Error::param("columns", "columns in JSON", wrong))?;
         (schema.columns, schema.named) = (columns, true);
     }
-    schema.labels = LabelTable::from(classes);
+    match classes {
+        Some(classes) => schema.labels = LabelTable::from(classes),
+        None => schema.task = Task::Regression,
+    }
     Ok(schema)
 }
 
 /// The feature columns in JSON; none where they are numbers without names.
-pub(crate) fn columns_of(schema: &Schema) -> Option<String> {
+fn columns_of(schema: &Schema) -> Option<String> {
     let is_plain = !schema.named && schema.columns.iter().all(|c| c.kind == ColumnKind::Numeric);
     if is_plain { None } else { serde_json::to_string(&schema.columns).ok() }
 }
@@ -373,7 +437,7 @@ fn class_ids(labels: &PyReadonlyArray1<'_, i64>) -> Vec<ClassId> {
 }
 
 /// Why training ended, in a word.
-pub(crate) fn reason(stop: StopReason) -> String {
+fn reason(stop: StopReason) -> String {
     match serde_json::to_value(stop) {
         Ok(serde_json::Value::String(word)) => word,
         _ => String::new(),
@@ -381,6 +445,6 @@ pub(crate) fn reason(stop: StopReason) -> String {
 }
 
 /// What was raised, as an object that Python can raise again.
-pub(crate) fn exception(py: Python<'_>, raised: Option<PyErr>) -> Option<Py<PyAny>> {
+fn exception(py: Python<'_>, raised: Option<PyErr>) -> Option<Py<PyAny>> {
     raised.map(|raised| raised.into_value(py).into_any())
 }

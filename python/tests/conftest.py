@@ -10,6 +10,7 @@ from hedgerow import (
     ForestIvmClassifier,
     ForestKernelClassifier,
     GpClassifier,
+    GpRegressor,
     IvmClassifier,
     LeafGpClassifier,
     OnlineForestClassifier,
@@ -28,7 +29,7 @@ ONLINE = [
     ForestKernelClassifier(forest=OnlineForestClassifier(n_estimators=20), random_state=0),
 ]
 ALL = [*ONLINE, GpClassifier(random_state=0)]
-REGRESSORS = [RvmRegressor(random_state=0)]
+REGRESSORS = [RvmRegressor(random_state=0), GpRegressor(random_state=0)]
 # Not tests themselves.
 collect_ignore = ["smoke.py", "typed_usage.py"]
 

@@ -63,7 +63,10 @@ fn leaf_gps_are_fitted_evaluated_used_and_described() {
     holds(&text, &["out-of-sample accuracy: class frequencies "]);
     let page = String::from_utf8(program.read("r.html")).unwrap();
     holds(&page, &["A forest with Gaussian processes in its leaves", "Leaf GPs", "Decision map"]);
-    holds(&page, &["Forest alone and with leaf GPs", "leaf GP used", "Held-out accuracy, class frequencies"]);
+    holds(
+        &page,
+        &["Forest alone and with leaf GPs", "leaf GP used", "Out-of-sample accuracy, class frequencies"],
+    );
     let evaluated = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz");
     assert_eq!((&evaluated["metrics"], &evaluated["params"]), (&fitted["metrics"], &fitted["params"]));
     program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --out p.csv");

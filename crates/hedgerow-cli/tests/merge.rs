@@ -15,11 +15,11 @@ fn digits(chosen: impl Fn(usize, usize) -> bool) -> String {
     let data: Dataset = read_dataset(&data_file("digits.csv.gz"), &options, None).unwrap();
     let mut text: String = data.schema.columns.iter().map(|column| format!("{},", column.name)).collect();
     text.push_str("digit\n");
-    for row in (0..data.n_rows()).filter(|&row| chosen(row, data.labels[row].index())) {
+    for row in (0..data.n_rows()).filter(|&row| chosen(row, data.labels()[row].index())) {
         for value in data.features.to_array(row..row + 1) {
             write!(text, "{value},").unwrap();
         }
-        writeln!(text, "{}", data.schema.labels.name(data.labels[row])).unwrap();
+        writeln!(text, "{}", data.schema.labels.name(data.labels()[row])).unwrap();
     }
     text
 }

@@ -62,7 +62,7 @@ fn values_are_predicted_with_intervals() {
     assert!(number(&result["metrics"]["coverage90"]) > 0.75, "{result}");
     assert_eq!(result["metrics_rows"], 90);
     let page = String::from_utf8(program.read("r.html")).unwrap();
-    holds(&page, &["Relevant rows", "class=\"band\"", "relevant rows, the band should hold"]);
+    holds(&page, &["Active rows", "class=\"band\"", "relevant rows, the band should hold", "RMSE"]);
     let text = program.ok("predict m.hedgerow sinc.csv --interval 0.9");
     assert_eq!((text.lines().next(), text.lines().count()), (Some("prediction,deviation,low,high"), 301));
     let second: Vec<f64> = text.lines().nth(1).unwrap().split(',').map(|v| v.parse().unwrap()).collect();
@@ -72,13 +72,14 @@ fn values_are_predicted_with_intervals() {
     holds(&program.ok("evaluate m.hedgerow sinc.csv"), &["RMSE", "NLPD", "coverage"]);
     holds(
         &program.ok("info m.hedgerow"),
-        &["rvm of", "for values", "predicts y", "keeps learning: 210 rows"],
+        &["rvm of", "noise", "regression of \"y\"", "keeps learning: 210 rows"],
     );
     assert_eq!(program.json("info m.hedgerow")["task"], "regression");
     let updated = program.json("update m.hedgerow sinc.csv --test sinc.csv");
     assert_eq!(updated["rows"], 300);
     assert!(number(&updated["prequential"]["rmse"]) < 0.2 && number(&updated["metrics"]["rmse"]) < 0.1);
-    program.ok("predict m.hedgerow sinc.csv --out p.csv");
+    holds(&program.ok("update m.hedgerow sinc.csv"), &["300 rows learnt", "prequential", "RMSE", "saved to"]);
+    program.ok("predict m.hedgerow sinc.csv --latency --out p.csv");
     // Rows without the value can be predicted too.
     program.write("bare.csv", "x\n0.5\n");
     assert_eq!(program.ok("predict m.hedgerow bare.csv").lines().count(), 2);

@@ -1,10 +1,10 @@
 //! What the rest of the project knows about a kind of model.
 
 use crate::budget::{Budget, StopReason};
-use crate::data::{Dataset, Schema};
+use crate::data::{Dataset, Schema, Task};
 use crate::error::{Error, Result};
 use crate::learn::Training;
-use crate::online::OnlineClassifier;
+use crate::online::OnlineModel;
 use crate::params::{Checked, Params};
 use crate::run::{Candidate, TrainingRun, drive};
 use crate::saved::Saved;
@@ -25,6 +25,8 @@ pub struct KindInfo {
     pub params: &'static str,
     /// What is renewed while it learns online: what was tried, and what came of it, as JSON names them and in words.
     pub renewed: Renewed,
+    /// What it predicts.
+    pub tasks: &'static [Task],
     /// Whether it can learn row by row.
     pub learns: bool,
     /// Whether several models can be made into one.
@@ -42,6 +44,7 @@ impl KindInfo {
         work: "",
         params: "",
         renewed: Renewed::ROWS,
+        tasks: &[Task::Classification],
         learns: true,
         merges: false,
         has_oob: false,
@@ -80,7 +83,7 @@ impl Renewed {
 /// The parameters of a kind of model, and the ways to make one. A new kind is one implementation of this.
 pub trait ModelKind: Params {
     /// The trained model.
-    type Model: OnlineClassifier + Saved;
+    type Model: OnlineModel + Saved;
 
     /// The kind in words.
     const INFO: KindInfo;

@@ -6,10 +6,10 @@ use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
-use crate::data::{ClassId, Schema, check_rows};
+use crate::data::{ClassId, Schema, TargetSlice, check_rows};
 use crate::error::{Error, Result};
 use crate::par::Par;
-use crate::traits::Observer;
+use crate::traits::{Normals, Observer};
 
 /// What a training run is given beside data and parameters.
 #[derive(Clone, Copy)]
@@ -27,19 +27,33 @@ pub struct Training<'a> {
 pub struct Rows<'a> {
     /// The features.
     pub x: ArrayView2<'a, f32>,
-    /// The class of each row.
-    pub labels: &'a [ClassId],
+    /// The class or number of each row.
+    pub targets: TargetSlice<'a>,
     /// The weight of each row; 1 where there is none.
     pub weights: Option<&'a [f32]>,
 }
 
 impl<'a> Rows<'a> {
+    /// Rows with their targets, classes or numbers.
+    pub fn new(
+        x: ArrayView2<'a, f32>,
+        targets: impl Into<TargetSlice<'a>>,
+        weights: Option<&'a [f32]>,
+    ) -> Self {
+        Self { x, targets: targets.into(), weights }
+    }
+
+    /// The class of each row; none for a regression.
+    pub fn labels(self) -> &'a [ClassId] {
+        self.targets.labels()
+    }
+
     /// Some of the rows.
     #[must_use]
     pub fn slice(&self, rows: Range<usize>) -> Rows<'a> {
         Rows {
             x: self.x.slice_move(s![rows.clone(), ..]),
-            labels: &self.labels[rows.clone()],
+            targets: self.targets.slice(rows.clone()),
             weights: self.weights.map(|weights| &weights[rows]),
         }
     }
@@ -50,7 +64,7 @@ impl<'a> Rows<'a> {
         let shapes = [
             ("feature columns", n_features, self.x.ncols()),
             ("feature columns of the schema", n_features, schema.n_features()),
-            ("labels", n, self.labels.len()),
+            ("targets", n, self.targets.len()),
             ("weights", n, self.weights.map_or(n, <[f32]>::len)),
         ];
         for (what, expected, got) in shapes {
@@ -63,7 +77,7 @@ impl<'a> Rows<'a> {
             return Err(Error::Shape { what: "classes (at least)", expected, got });
         }
         schema.check_sizes()?;
-        check_rows(schema, self.x, self.labels, self.weights)
+        check_rows(schema, self.x, self.targets, self.weights)
     }
 }
 
@@ -72,6 +86,8 @@ impl<'a> Rows<'a> {
 pub struct Update {
     /// The prequential predictions, made before each row was learnt: a probability for every class known at the end.
     pub predictions: Array2<f64>,
+    /// The same for a regression: a number with its variance.
+    pub values: Normals,
     /// Rows learnt; fewer than given only if the work was interrupted.
     pub n_learnt: usize,
     /// New parts tried.

@@ -27,6 +27,7 @@ pub mod saved;
 pub mod scores;
 pub mod summary;
 pub mod synth;
+mod task_model;
 pub mod testing;
 pub mod text;
 pub mod traits;
@@ -35,15 +36,18 @@ pub use blend::Blend;
 pub use blend_report::{BlendReport, ClassBlendReport};
 pub use budget::{Budget, StopFlag, StopReason};
 pub use calibration::Calibration;
-pub use data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, ValueData};
+pub use data::{
+    ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema, TargetSlice, Targets, Task,
+};
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;
 pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, fit};
 pub use learn::{Drift, Rows, Training, Update};
-pub use online::OnlineClassifier;
+pub use online::{OnlineModel, Predictor};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};
 pub use scores::{OutOfSample, Quality, Source};
 pub use summary::{Comparison, Summary};
+pub use task_model::TaskModel;
 pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};

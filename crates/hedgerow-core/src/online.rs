@@ -1,39 +1,95 @@
-//! A classifier that keeps learning, and the driver of online learning: rows are predicted and taken in, and what is due is done.
+//! A model that keeps learning, and the driver of online learning: rows are predicted and taken in, and what is due is done.
 
 use std::any::Any;
 
-use ndarray::{Array2, ArrayView1, ArrayViewMut2, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, s};
 
-use crate::data::{ClassId, Dataset, Schema};
+use crate::data::{ClassId, Dataset, Schema, Task};
 use crate::error::{Error, Result};
 use crate::learn::{Rows, Training, Update};
 use crate::par::Par;
 use crate::summary::Summary;
-use crate::traits::Classifier;
+use crate::traits::{Classifier, Normals, Regressor};
 
-/// A trained classifier, which goes on learning unless it was frozen or its kind does not learn row by row.
-pub trait OnlineClassifier: Classifier + Any {
+/// What predicts: a classifier or a regressor.
+#[derive(Clone, Copy)]
+pub enum Predictor<'a> {
+    /// One of classes.
+    Classifier(&'a dyn Classifier),
+    /// One of numbers.
+    Regressor(&'a dyn Regressor),
+}
+
+impl Predictor<'_> {
+    /// What it predicts.
+    pub fn task(self) -> Task {
+        match self {
+            Self::Classifier(_) => Task::Classification,
+            Self::Regressor(_) => Task::Regression,
+        }
+    }
+
+    /// Columns a row must have.
+    pub fn n_features(self) -> usize {
+        match self {
+            Self::Classifier(model) => model.n_features(),
+            Self::Regressor(model) => model.n_features(),
+        }
+    }
+
+    /// Classes; none of a regressor.
+    pub fn n_classes(self) -> usize {
+        match self {
+            Self::Classifier(model) => model.n_classes(),
+            Self::Regressor(_) => 0,
+        }
+    }
+
+    /// Predicts rows of the right width into a table: a column for each class, or the mean and the variance.
+    pub fn predict_into(self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+        match self {
+            Self::Classifier(model) => model.predict_proba_impl(x, par, out),
+            Self::Regressor(model) => {
+                let Normals { mean, variance } = model.predict_values_impl(x, par);
+                for (mut row, (mean, variance)) in out.rows_mut().into_iter().zip(mean.iter().zip(&variance))
+                {
+                    (row[0], row[1]) = (*mean, *variance);
+                }
+            }
+        }
+    }
+}
+
+/// A trained model, which goes on learning unless it was frozen or its kind does not learn row by row.
+pub trait OnlineModel: Any + Send + Sync {
+    /// What predicts.
+    fn predictor(&self) -> Predictor<'_>;
+
     /// Whether it can learn more.
-    fn can_learn(&self) -> bool;
+    fn can_learn(&self) -> bool {
+        false
+    }
 
     /// Makes room for classes that come with the next rows.
-    fn know_classes(&mut self, n_classes: usize);
+    fn know_classes(&mut self, _n_classes: usize) {}
 
     /// Rows that can be taken in before maintenance is due.
     fn room(&self) -> usize {
         usize::MAX
     }
 
-    /// Predicts rows into `out` and takes them in. Returns how many; fewer than given only if the work was interrupted. Implementers may rely on
-    /// this: the model can learn, there is room for the rows, they fit the schema, and their classes are known.
+    /// Predicts rows into `out` (see [`Predictor::predict_into`]) and takes them in. Returns how many; fewer than given only if the work was
+    /// interrupted. Implementers may rely on this: the model can learn, there is room for the rows, they fit the schema, and their classes are known.
     fn ingest(
         &mut self,
-        schema: &Schema,
-        rows: Rows<'_>,
-        training: &Training<'_>,
-        out: ArrayViewMut2<'_, f64>,
-        update: &mut Update,
-    ) -> Result<usize>;
+        _schema: &Schema,
+        _rows: Rows<'_>,
+        _training: &Training<'_>,
+        _out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        Err(Error::Frozen)
+    }
 
     /// Does what is due once there is no more room: trains on what was taken in, calibrates, forgets.
     fn maintain(&mut self, _schema: &Schema, _training: &Training<'_>, _update: &mut Update) -> Result<()> {
@@ -49,19 +105,23 @@ pub trait OnlineClassifier: Classifier + Any {
         if !self.can_learn() {
             return Err(Error::Frozen);
         }
-        rows.check(schema, self.n_features(), self.n_classes())?;
-        let n = rows.labels.len();
-        let mut predictions = Array2::zeros((n, schema.n_classes()));
+        let own = self.predictor();
+        rows.targets.check_task(own.task())?;
+        rows.check(schema, own.n_features(), own.n_classes())?;
+        let (n, task) = (rows.targets.len(), own.task());
+        let columns = |n_classes: usize| if task == Task::Regression { 2 } else { n_classes };
+        let mut predictions = Array2::zeros((n, columns(schema.n_classes())));
         let mut update = Update::default();
         while update.n_learnt < n {
             let first = update.n_learnt;
-            let n_classes = self.n_classes().max(rows.labels[first].index() + 1);
-            let rest = &rows.labels[first..];
-            let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(rest.len());
+            let rest = rows.labels().get(first..).unwrap_or_default();
+            let n_classes = self.predictor().n_classes();
+            let n_classes = rest.first().map_or(n_classes, |class| n_classes.max(class.index() + 1));
+            let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(n - first);
             let len = len.min(self.room().max(1));
             let (known, part) = (schema.with_classes(n_classes), rows.slice(first..first + len));
             self.know_classes(n_classes);
-            let out = predictions.slice_mut(s![first..first + len, ..n_classes]);
+            let out = predictions.slice_mut(s![first..first + len, ..columns(n_classes)]);
             let n_learnt = self.ingest(&known, part, training, out, &mut update)?;
             update.n_learnt += n_learnt;
             if self.room() == 0 {
@@ -71,8 +131,17 @@ pub trait OnlineClassifier: Classifier + Any {
                 break;
             }
         }
-        // Classes that would have come after an interruption are not known.
-        update.predictions = predictions.slice_move(s![.., ..self.n_classes().min(schema.n_classes())]);
+        match task {
+            // Classes that would have come after an interruption are not known.
+            Task::Classification => {
+                let known = self.predictor().n_classes().min(schema.n_classes());
+                update.predictions = predictions.slice_move(s![.., ..known]);
+            }
+            Task::Regression => {
+                let column = |place| predictions.column(place).to_vec();
+                update.values = Normals { mean: column(0), variance: column(1) };
+            }
+        }
         Ok(update)
     }
 
@@ -83,19 +152,28 @@ pub trait OnlineClassifier: Classifier + Any {
     }
 
     /// Rows learnt since the beginning; 0 if it cannot learn more.
-    fn n_seen(&self) -> u64;
+    fn n_seen(&self) -> u64 {
+        0
+    }
 
     /// Retained rows.
-    fn n_retained(&self) -> usize;
+    fn n_retained(&self) -> usize {
+        0
+    }
 
     /// The retained rows, the oldest first; none if there are none or they are not kept as they came.
-    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>>;
+    fn retained_rows(&self, _schema: &Schema) -> Result<Option<Dataset>> {
+        Ok(None)
+    }
 
     /// The same without what learning more needs.
     #[must_use]
     fn frozen(self) -> Self
     where
-        Self: Sized;
+        Self: Sized,
+    {
+        self
+    }
 
     /// Brings the model into the order in which it is saved, so that saving needs no copy.
     fn put_in_order(&mut self) {}
@@ -110,4 +188,7 @@ pub trait OnlineClassifier: Classifier + Any {
     fn active_rows(&self) -> Option<Array2<f32>> {
         None
     }
+
+    /// The model itself, which may be a part of this one.
+    fn itself(&self) -> &dyn Any;
 }

@@ -87,6 +87,14 @@ impl Summary {
         }
     }
 
+    /// Adds the deviation of the noise, in units of the target, to JSON, to pages and to the details.
+    #[must_use]
+    pub fn noise(mut self, deviation: f64) -> Self {
+        let words = significant(deviation);
+        self.details = format!("{}; noise {words}", self.details);
+        self.value("noise_deviation", deviation).fact("Noise", words)
+    }
+
     /// Adds the line of details.
     #[must_use]
     pub fn details(mut self, details: String) -> Self {

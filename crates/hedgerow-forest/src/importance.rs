@@ -30,7 +30,7 @@ pub fn permutation(
 ) -> Result<Vec<f64>> {
     let right = |x: &Array2<f32>| -> Result<usize> {
         let predictions = most_probable(model.predict_proba(x.view(), &Par::sequential())?.view());
-        Ok(predictions.iter().zip(&data.labels).filter(|(a, b)| a == b).count())
+        Ok(predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count())
     };
     let x = data.features.to_array(0..data.n_rows());
     let intact = right(&x)? as f64;

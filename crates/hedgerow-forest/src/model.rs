@@ -1,10 +1,12 @@
 //! A forest as a model: frozen, fitted and ready to learn, or learning.
 
+use std::any::Any;
+
 use hedgerow_core::saved::{Saved, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
     BoxedRun, Budget, Checked, ClassId, Classifier, Dataset, Error, Features, KindInfo, ModelKind,
-    OnlineClassifier, Par, Renewed, Result, Rows, Schema, Summary, Training, Update,
+    OnlineModel, Par, Predictor, Renewed, Result, Rows, Schema, Summary, Training, Update,
 };
 use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
@@ -28,7 +30,7 @@ pub enum ForestModel {
 }
 
 /// The rows that a forest was fitted to, as far as it may retain them.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct FittedRows {
     pub(crate) features: Features,
     #[serde(with = "array")]
@@ -41,11 +43,27 @@ pub struct FittedRows {
     pub(crate) schema: Schema,
 }
 
+/// Missing values are alike.
+impl PartialEq for FittedRows {
+    fn eq(&self, other: &Self) -> bool {
+        let features = match (&self.features, &other.features) {
+            (Features::Floats { values: a, .. }, Features::Floats { values: b, .. }) => {
+                a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()))
+            }
+            (a, b) => a == b,
+        };
+        features
+            && (&self.labels, &self.weights, self.n_seen) == (&other.labels, &other.weights, other.n_seen)
+            && self.schema == other.schema
+    }
+}
+
 impl FittedRows {
     /// All rows of a data set.
     pub fn new(data: Dataset) -> Self {
         let n_seen = data.n_rows() as u64;
-        let Dataset { schema, features, labels, weights } = data;
+        let labels = data.labels().to_vec();
+        let Dataset { schema, features, weights, .. } = data;
         Self { features, labels, weights, n_seen, schema }
     }
 
@@ -129,7 +147,15 @@ impl Classifier for ForestModel {
     }
 }
 
-impl OnlineClassifier for ForestModel {
+impl OnlineModel for ForestModel {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
     fn can_learn(&self) -> bool {
         !matches!(self, Self::Frozen(_))
     }

@@ -5,7 +5,7 @@
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::{
     Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
-    Schema, Silent, StopReason, Training,
+    Schema, Silent, StopReason, Targets, Training,
 };
 use hedgerow_forest::proximity::{ForestKernel, proximities};
 use hedgerow_forest::{Fitted, Forest, ForestParams, importance, merge};
@@ -25,7 +25,7 @@ fn fit(data: &Dataset, settings: &[(&str, &str)]) -> Fitted {
 fn accuracy(forest: &Forest, data: &Dataset) -> f64 {
     let x = data.features.to_array(0..data.n_rows());
     let predictions = forest.predict(x.view(), &Par::sequential()).unwrap();
-    predictions.iter().zip(&data.labels).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
+    predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
 }
 
 /// Two numeric columns (one with gaps) and a categorical one with gaps; the class follows from the category and a number.
@@ -103,7 +103,7 @@ fn grown_trees_know_their_rows() {
             let single =
                 Forest::from_parts(fitted.forest.params().clone(), 5, vec![tree.clone()], None, vec![0.0; 6]);
             let predictions = single.predict(x.view(), &Par::sequential()).unwrap();
-            assert_eq!(predictions, data.labels, "{settings:?}");
+            assert_eq!(predictions, data.labels(), "{settings:?}");
         }
     }
 }
@@ -150,7 +150,8 @@ fn weights_count_as_rows_do() {
     let mut noisy = data.clone();
     let extra = blobs(100, 3, 2, 5);
     noisy.features.extend(extra.features.to_array(0..100).view());
-    noisy.labels.extend(extra.labels.iter().map(|c| ClassId(1 - c.0)));
+    let flipped = extra.labels().iter().map(|c| ClassId(1 - c.0));
+    noisy.targets = Targets::Classes(noisy.labels().iter().copied().chain(flipped).collect());
     noisy.weights = Some([vec![1.0; 200], vec![0.0; 100]].concat());
     let fitted = fit(&noisy, &[("bagging", "all")]);
     assert_eq!(accuracy(&fitted.forest, &data), 1.0);
@@ -169,7 +170,7 @@ fn class_weights_reach_the_answers_of_deep_trees() {
     use hedgerow_core::rng::{Purpose, Rng};
     let mut data = blobs(600, 3, 2, 5);
     let mut rng = Rng::new(1, Purpose::Data, 0);
-    for class in &mut data.labels {
+    for class in data.labels_mut() {
         if rng.unit() < 0.5 {
             *class = ClassId(1 - class.0);
         }
@@ -204,8 +205,8 @@ fn odd_weights_leave_a_forest_that_predicts() {
     }
     let mut few = data.clone();
     few.weights = Some((0..300).map(|row| if row < 3 { 1.0 } else { 0.0 }).collect());
-    if few.labels[0] == few.labels[1] {
-        few.labels[1] = ClassId((few.labels[0].0 + 1) % 3);
+    if few.labels()[0] == few.labels()[1] {
+        few.labels_mut()[1] = ClassId((few.labels()[0].0 + 1) % 3);
     }
     check_distributions(&fit(&few, &[("bagging", "amount:1")]).forest, x.view());
     few.weights = Some(vec![3e38; 300]);
@@ -225,13 +226,13 @@ fn more_values_than_codes_cost_no_consistency() {
     let n = 100_000;
     let mut rng = Rng::new(1, Purpose::Data, 0);
     let x = Array2::from_shape_fn((n, 2), |_| rng.normal() as f32);
-    let labels = x.rows().into_iter().map(|row| ClassId(u32::from(row[0] * row[1] > 0.0))).collect();
+    let labels: Vec<_> = x.rows().into_iter().map(|row| ClassId(u32::from(row[0] * row[1] > 0.0))).collect();
     let mut schema = Schema::unnamed(2);
     schema.labels = LabelTable::from(vec!["a".to_string(), "b".into()]);
     let data = Dataset::new(schema, Features::from_view(x.view()), labels, None).unwrap();
     let fitted = fit(&data, &[("n_trees", "2"), ("bagging", "all"), ("calibrate", "false")]);
     let proba = fitted.forest.predict_proba(x.view(), &Par::new(2).unwrap()).unwrap();
-    let unheard = (0..n).filter(|&row| proba[(row, data.labels[row].index())] == 0.0).count();
+    let unheard = (0..n).filter(|&row| proba[(row, data.labels()[row].index())] == 0.0).count();
     assert_eq!(unheard, 0, "rows whose own leaf gives their class nothing");
 }
 
@@ -245,7 +246,7 @@ fn rare_classes_are_seen() {
     let proba = oob.probabilities(&fitted.forest);
     let predicted: Vec<usize> = (0..keep.len()).filter(|&row| oob.n_trees[row] > 0).collect();
     let scores: Vec<f64> = predicted.iter().map(|&row| proba[(row, 1)]).collect();
-    let hits: Vec<bool> = predicted.iter().map(|&row| data.labels[row] == ClassId(1)).collect();
+    let hits: Vec<bool> = predicted.iter().map(|&row| data.labels()[row] == ClassId(1)).collect();
     assert!(auc(&scores, &hits) > 0.95);
 }
 
@@ -287,9 +288,9 @@ fn out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() {
     assert!(oob.mean_shares().rows().into_iter().all(|r| r[0].is_nan() || (r.sum() - 1.0).abs() < 1e-5));
     // A row's own label must not matter: flip one label, its out-of-bag prediction stays.
     let mut flipped = data.clone();
-    flipped.labels[17] = ClassId((data.labels[17].0 + 1) % 3);
+    flipped.labels_mut()[17] = ClassId((data.labels()[17].0 + 1) % 3);
     let all_features = [("max_features", "all"), ("learn_left_out", "false"), ("bagging", "fraction:0.5")];
-    assert!(fit(&flipped, &all_features).oob.unwrap().shares[(17, flipped.labels[17].index())] < 4.0);
+    assert!(fit(&flipped, &all_features).oob.unwrap().shares[(17, flipped.labels()[17].index())] < 4.0);
 }
 
 #[test]
@@ -301,7 +302,7 @@ fn calibration_lowers_the_loss_of_fresh_rows() {
         let fitted = fit(&train, &[("calibrate", calibrate), ("n_trees", "60")]);
         let x = test.features.to_array(0..1000);
         let proba = fitted.forest.predict_proba(x.view(), &Par::sequential()).unwrap();
-        hedgerow_core::metrics::log_loss(proba.view(), &test.labels, None)
+        hedgerow_core::metrics::log_loss(proba.view(), test.labels(), None)
     };
     assert!(loss("true") < loss("false"));
 }
@@ -376,10 +377,11 @@ fn importances_find_the_columns_that_matter() {
 fn merging_forests_of_different_classes_knows_them_all() {
     let all = blobs(900, 6, 6, 12);
     let part = |classes: &[u32], names: &[&str]| {
-        let rows: Vec<usize> = (0..600).filter(|&r| classes.contains(&all.labels[r].0)).collect();
+        let rows: Vec<usize> = (0..600).filter(|&r| classes.contains(&all.labels()[r].0)).collect();
         let mut part = all.select(&rows);
         let place = |c: ClassId| classes.iter().position(|&k| k == c.0).unwrap() as u32;
-        part.labels = part.labels.iter().map(|&c| ClassId(place(c))).collect();
+        part.targets =
+            hedgerow_core::Targets::Classes(part.labels().iter().map(|&c| ClassId(place(c))).collect());
         part.schema.labels = LabelTable::from(names.iter().map(ToString::to_string).collect::<Vec<_>>());
         part
     };
@@ -393,7 +395,7 @@ fn merging_forests_of_different_classes_knows_them_all() {
         let x = test.features.to_array(0..300);
         let predictions = forest.predict(x.view(), &Par::sequential()).unwrap();
         let right = |(a, t): (&ClassId, &ClassId)| schema.labels.name(*a) == t.0.to_string();
-        predictions.iter().zip(&test.labels).filter(|&pair| right(pair)).count()
+        predictions.iter().zip(test.labels()).filter(|&pair| right(pair)).count()
     };
     let parts = share_right(&left.schema, &a).max(share_right(&right.schema, &b));
     assert!(share_right(&schema, &merged) > parts + 30);
@@ -407,9 +409,9 @@ fn merging_is_at_least_as_good_as_the_better_part() {
     let (train, test) =
         (all.select(&(0..3000).collect::<Vec<_>>()), all.select(&(3000..6000).collect::<Vec<_>>()));
     let part = |classes: std::ops::Range<u32>, seed: &str| {
-        let rows: Vec<usize> = (0..3000).filter(|&r| classes.contains(&train.labels[r].0)).collect();
+        let rows: Vec<usize> = (0..3000).filter(|&r| classes.contains(&train.labels()[r].0)).collect();
         let mut part = train.select(&rows);
-        part.labels.iter_mut().for_each(|c| c.0 -= classes.start);
+        part.labels_mut().iter_mut().for_each(|c| c.0 -= classes.start);
         part.schema.labels = LabelTable::from(classes.map(|c| c.to_string()).collect::<Vec<_>>());
         let forest = fit(&part, &[("n_trees", "60"), ("seed", seed)]).forest;
         (part.schema, forest)
@@ -418,7 +420,7 @@ fn merging_is_at_least_as_good_as_the_better_part() {
         let x = test.features.to_array(0..test.n_rows());
         let predictions = forest.predict(x.view(), &Par::sequential()).unwrap();
         let hit = |(a, t): &(&ClassId, &ClassId)| schema.labels.name(**a) == t.0.to_string();
-        predictions.iter().zip(&test.labels).filter(hit).count()
+        predictions.iter().zip(test.labels()).filter(hit).count()
     };
     for (left, other) in
         [(0..10, 0..2), (0..10, 0..5), (0..8, 8..10), (0..9, 1..10), (0..5, 5..10), (0..10, 0..10)]

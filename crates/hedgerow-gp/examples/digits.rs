@@ -36,7 +36,7 @@ fn main() -> Result<()> {
     let asked = start.elapsed().as_secs_f64();
     let (mut right, mut loss) = (0, 0.0);
     for ((row, predicted), class) in
-        p.rows().into_iter().zip(hedgerow_core::traits::most_probable(p.view())).zip(&test.labels)
+        p.rows().into_iter().zip(hedgerow_core::traits::most_probable(p.view())).zip(test.labels())
     {
         right += usize::from(predicted == *class);
         loss -= row[class.index()].ln();
@@ -58,7 +58,8 @@ fn read(file: &str) -> Result<Dataset> {
     let width = rows.first().map_or(0, |row| row.len().saturating_sub(1));
     let mut features = Features::new(width);
     rows.iter().filter(|row| row.len() == width + 1).for_each(|row| features.push(&row[1..]));
-    let labels = rows.iter().filter(|row| row.len() == width + 1).map(|row| ClassId(row[0] as u32)).collect();
+    let labels: Vec<_> =
+        rows.iter().filter(|row| row.len() == width + 1).map(|row| ClassId(row[0] as u32)).collect();
     let names = LabelTable::from((0..10).map(|digit| digit.to_string()).collect::<Vec<_>>());
     Dataset::new(Schema { labels: names, ..Schema::unnamed(width) }, features, labels, None)
 }

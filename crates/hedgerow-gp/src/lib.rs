@@ -1,6 +1,7 @@
 //! Gaussian processes: kernels, exact models, and the sparse ones that scale.
 //!
-//! [`kernel`] is the similarity of rows; [`linalg`] factors covariance matrices; [`regression`] is the exact model of values.
+//! [`kernel`] is the similarity of rows; [`linalg`] factors covariance matrices; [`regression`] is the exact model of
+//! values, and [`GpRegressor`] that of a table.
 //! [`binary`] has the exact models of two classes, by Laplace's method and by expectation propagation; [`softmax`], [`labels`],
 //! [`kriging`] and [`dsgq`] are others, and [`classifier`] makes classifiers of them all. [`ivm`] is the
 //! Informative Vector Machine: the same posterior from a few well-chosen rows, for any number of classes. [`likelihood`] ties
@@ -34,11 +35,12 @@ mod optimize;
 pub mod prepare;
 pub mod refit;
 pub mod regression;
+mod regressor;
 pub mod softmax;
 pub mod special;
 
 pub use binary::{Ep, Laplace};
-pub use classifier::{FittedGp, GpClassifier, GpMethod, GpParams, KernelName};
+pub use classifier::{FittedGp, GpClassifier, GpMethod, GpModel, GpParams, KernelName};
 pub use dsgq::Dsgq;
 pub use ivm::{Ivm, IvmClassifier, IvmParams};
 pub use kernel::{Given, Kernel, Metric, Shape};
@@ -46,4 +48,5 @@ pub use kriging::Kriging;
 pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
 pub use regression::{GpRegression, Normal, sample_prior};
+pub use regressor::{FittedGpRegressor, GpRegressor};
 pub use softmax::SoftmaxLaplace;

@@ -299,7 +299,7 @@ mod tests {
     fn data(x: &Array2<f32>, kinds: Vec<Column>) -> Dataset {
         let labels = LabelTable::from(vec!["a".to_string(), "b".to_string()]);
         let schema = Schema { columns: kinds, labels, ..Schema::unnamed(0) };
-        let classes = (0..x.nrows()).map(|r| ClassId((r % 2) as u32)).collect();
+        let classes: Vec<ClassId> = (0..x.nrows()).map(|r| ClassId((r % 2) as u32)).collect();
         Dataset::new(schema, Features::from_view(x.view()), classes, None).unwrap()
     }
 

@@ -1,24 +1,29 @@
 //! Exact Gaussian-process regression (Rasmussen & Williams, 2006, chapter 2).
 
 use hedgerow_core::rng::Rng;
-use hedgerow_core::{Budget, Error, Par, Result};
+use hedgerow_core::saved::array;
+use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
-use crate::optimize::climb_kernel;
 
 /// The posterior of a Gaussian process given values at some rows. With a known mean this is simple kriging.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct GpRegression {
     kernel: Kernel,
     /// The prior mean.
     mean: f64,
+    #[serde(with = "array")]
     x: Array2<f64>,
     /// What was observed, less the mean.
+    #[serde(with = "array")]
     rest: Array1<f64>,
+    #[serde(skip)]
     factor: Cholesky,
     /// (K + noise)⁻¹ rest.
+    #[serde(skip)]
     alpha: Array1<f64>,
 }
 
@@ -47,27 +52,26 @@ impl GpRegression {
         Ok(Self { kernel, mean, x: x.to_owned(), rest, factor, alpha })
     }
 
-    /// The same with kernel parameters that make the observations most likely, searched for from those given.
-    pub fn fit_parameters(
-        kernel: Kernel,
-        mean: f64,
-        x: ArrayView2<'_, f64>,
-        y: ArrayView1<'_, f64>,
-        par: &Par,
-        budget: &Budget,
-    ) -> Result<Self> {
-        const MOST_EVALUATIONS: usize = 200;
-        check_rows(&kernel, x, "values", y.len())?;
-        let best = climb_kernel(&kernel, MOST_EVALUATIONS, budget, |moved| {
-            let model = Self::fit(moved.clone(), mean, x, y, par).ok()?;
-            Some((model.log_evidence(), model.evidence_gradient(par)))
-        });
-        Self::fit(best, mean, x, y, par)
+    /// The posterior of rows that were read, if they fit the kernel.
+    pub(crate) fn complete(&mut self, par: &Par) -> Result<()> {
+        let y = self.rest.mapv(|rest| rest + self.mean);
+        *self = Self::fit(self.kernel.clone(), self.mean, self.x.view(), y.view(), par)?;
+        Ok(())
     }
 
     /// The kernel.
     pub fn kernel(&self) -> &Kernel {
         &self.kernel
+    }
+
+    /// The rows that were learnt.
+    pub fn rows(&self) -> ArrayView2<'_, f64> {
+        self.x.view()
+    }
+
+    /// What was observed there, less the prior mean.
+    pub fn rest(&self) -> ArrayView1<'_, f64> {
+        self.rest.view()
     }
 
     /// The logarithm of the probability of what was observed.
@@ -234,23 +238,6 @@ mod tests {
             };
             assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - derivative).abs() < 1e-7);
         }
-    }
-
-    #[test]
-    fn parameters_are_found_again() {
-        let par = Par::sequential();
-        let mut rng = Rng::new(2, Purpose::Data, 0);
-        let x = Array2::from_shape_fn((150, 1), |(i, _)| i as f64 / 10.0);
-        let truth = kernel(0.7, 2.0, 0.02);
-        let y = sample_prior(&truth, x.view(), 1, &mut rng, &par).unwrap().row(0).to_owned();
-        let start = kernel(3.0, 0.5, 0.5);
-        let found =
-            GpRegression::fit_parameters(start, 0.0, x.view(), y.view(), &par, &Budget::open()).unwrap();
-        for (found, truth) in found.kernel().parameters().iter().zip(truth.parameters()) {
-            assert!((found - truth).abs() < 0.8, "{found} {truth}");
-        }
-        let of_truth = GpRegression::fit(truth, 0.0, x.view(), y.view(), &par).unwrap();
-        assert!(found.log_evidence() >= of_truth.log_evidence());
     }
 
     #[test]

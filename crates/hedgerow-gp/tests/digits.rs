@@ -44,7 +44,7 @@ fn posteriors_are_calibrated_out_of_fold() {
     assert_eq!((fitted.validation.source, fitted.validation.len()), (Source::OutOfFold, train.n_rows()));
     let estimated = fitted.validation.quality();
     let x = test.features.to_array(0..test.n_rows());
-    let measured = Quality::new(&fitted.classifier.predict_proba(x.view(), &par).unwrap(), &test.labels);
+    let measured = Quality::new(&fitted.classifier.predict_proba(x.view(), &par).unwrap(), test.labels());
     assert!(measured.accuracy > 0.97 && measured.log_loss < 0.08, "{measured:?}");
     assert!((measured.log_loss - estimated.log_loss).abs() < 0.03, "{measured:?} {estimated:?}");
 }

@@ -2,24 +2,26 @@
 
 use std::path::Path;
 
-use hedgerow_core::{ClassId, DataProblem, Dataset, Error, Features, Result};
+use hedgerow_core::{
+    ClassId, DataError, DataProblem, Dataset, Error, Features, Result, Schema, Targets, Task,
+};
 use ndarray::ArrayView2;
 
 use crate::labels::continuous_problem;
 use crate::options::ReadOptions;
 use crate::reader::{RowReader, Rows};
 
-/// Reads a whole file of labelled rows. The classes come in order: numbers by value, then text.
+/// Reads a whole file of rows with their targets. Classes come in order: numbers by value, then text.
 ///
-/// `max_bytes` bounds the feature matrix. Fails on a row without a label, on a target that looks continuous, and on data
+/// `max_bytes` bounds the feature matrix. Fails on a row without a target, on labels that look continuous, and on data
 /// that no model can be fitted to.
 pub fn read_dataset(path: &Path, options: &ReadOptions, max_bytes: Option<u64>) -> Result<Dataset> {
     let mut reader = RowReader::open(path, options)?;
-    reader.require_labels()?;
+    reader.require_targets()?;
     let shown = reader.shown().to_path_buf();
     let n_features = reader.schema().n_features();
     let mut features = Features::new(n_features);
-    let mut labels = Vec::new();
+    let (mut labels, mut values) = (Vec::new(), Vec::new());
     let mut weights: Option<Vec<f32>> = None;
     while let Some(rows) = reader.next_rows()? {
         let more = match rows {
@@ -39,6 +41,7 @@ pub fn read_dataset(path: &Path, options: &ReadOptions, max_bytes: Option<u64>) 
             }
         };
         labels.extend(more.labels.into_iter().flatten().flatten());
+        values.extend(more.values.into_iter().flatten());
         if let Some(more) = more.weights {
             weights.get_or_insert_default().extend(more);
         }
@@ -49,16 +52,26 @@ pub fn read_dataset(path: &Path, options: &ReadOptions, max_bytes: Option<u64>) 
     }
     features.shrink_to_fit();
     let mut schema = reader.into_schema();
+    let targets = match options.task {
+        Task::Classification => sorted(&mut schema, labels).map(Targets::from),
+        Task::Regression => Ok(values.into()),
+    };
+    let checked = targets.and_then(|targets| {
+        let data = Dataset::new(schema, features, targets, weights)?;
+        data.check_trainable(options.task).map(|()| data)
+    });
+    checked.map_err(|e| e.in_file(&shown))
+}
+
+/// Brings the classes in order. Fails where they look continuous.
+fn sorted(schema: &mut Schema, labels: Vec<ClassId>) -> Result<Vec<ClassId>> {
     if let Some(problem) = continuous_problem(&schema.labels, labels.len() as u64) {
-        let mut error = hedgerow_core::DataError::from(problem);
+        let mut error = DataError::from(problem);
         error.column.clone_from(&schema.target);
-        return Err(Error::from(error).in_file(&shown));
+        return Err(error.into());
     }
     let new_of_old = schema.labels.sort();
-    let labels: Vec<ClassId> = labels.into_iter().map(|c| new_of_old[c.index()]).collect();
-    let checked = Dataset::new(schema, features, labels, weights)
-        .and_then(|data| data.check_trainable().map(|()| data));
-    checked.map_err(|e| e.in_file(&shown))
+    Ok(labels.into_iter().map(|class| new_of_old[class.index()]).collect())
 }
 
 /// Bytes of the values, without the room for more.

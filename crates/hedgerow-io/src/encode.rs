@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use hedgerow_core::data::{MAX_CATEGORIES, canonical_label};
-use hedgerow_core::{ClassId, ColumnKind, DataProblem, Error, Result, Schema};
+use hedgerow_core::{ClassId, ColumnKind, DataProblem, Error, Result, Schema, Task};
 
 use crate::block::{Block, Cells, ColumnCells, LabelCells, SourceColumn};
 use crate::delimiter::Decimal;
@@ -30,6 +30,7 @@ pub(crate) struct Encoded {
     pub n_rows: usize,
     pub x: Vec<f32>,
     pub labels: Option<Vec<Option<ClassId>>>,
+    pub values: Option<Vec<f64>>,
     pub weights: Option<Vec<f32>>,
 }
 
@@ -39,6 +40,7 @@ impl Encoded {
         self.n_rows = n_rows;
         self.x.truncate(n_rows * n_features);
         self.labels.iter_mut().for_each(|labels| labels.truncate(n_rows));
+        self.values.iter_mut().for_each(|values| values.truncate(n_rows));
         self.weights.iter_mut().for_each(|weights| weights.truncate(n_rows));
     }
 }
@@ -49,8 +51,8 @@ pub(crate) struct Encoder {
     pub schema: Schema,
     pub plan: Plan,
     pub labels: LabelEncoder,
-    /// Whether a row without a label is an error.
-    pub require_labels: bool,
+    /// Whether a row without a target is an error.
+    pub require_targets: bool,
     codes: Vec<Codes>,
     names: Vec<String>,
 }
@@ -59,7 +61,7 @@ impl Encoder {
     pub(crate) fn new(schema: Schema, plan: Plan, columns: &[SourceColumn], growth: &[Growth]) -> Self {
         let codes = schema.columns.iter().zip(growth).map(|(c, g)| Codes::new(&c.kind, *g)).collect();
         let names = columns.iter().map(|c| c.name.clone()).collect();
-        Self { schema, plan, labels: LabelEncoder::default(), require_labels: false, codes, names }
+        Self { schema, plan, labels: LabelEncoder::default(), require_targets: false, codes, names }
     }
 
     /// Whether a block of numbers can be used as features as it is.
@@ -69,7 +71,7 @@ impl Encoder {
 
     /// Encodes some rows of a block and adds them to `out`.
     pub(crate) fn encode(&mut self, block: &Block, rows: Range<usize>, out: &mut Encoded) -> Result<()> {
-        self.encode_labels(block, rows.clone(), out)?;
+        self.encode_targets(block, rows.clone(), out)?;
         self.encode_features(block, rows.clone(), out)?;
         out.n_rows += rows.len();
         Ok(())
@@ -113,8 +115,8 @@ impl Encoder {
         }
     }
 
-    /// Encodes the labels and weights only.
-    pub(crate) fn encode_labels(
+    /// Encodes the targets and weights only.
+    pub(crate) fn encode_targets(
         &mut self,
         block: &Block,
         rows: Range<usize>,
@@ -123,7 +125,7 @@ impl Encoder {
         if let Some(column) = self.plan.weight {
             let weights = out.weights.get_or_insert_default();
             for row in rows.clone() {
-                let weight = weight_at(block, row, column)
+                let weight = weight_of(self.cell(block, row, column))
                     .map_err(|problem| in_cell(problem.into(), block, row, &self.names[column]))?;
                 weights.push(weight);
             }
@@ -131,50 +133,69 @@ impl Encoder {
         if self.plan.target == Target::Absent {
             return Ok(());
         }
-        let labels = out.labels.get_or_insert_default();
-        labels.reserve(rows.len());
         for row in rows {
-            let class = match self.label_at(block, row) {
-                Ok(None) if self.require_labels => Err(DataProblem::MissingLabel.into()),
+            let is_missing = match self.schema.task {
+                Task::Classification => self.label_at(block, row).map(|class| {
+                    out.labels.get_or_insert_default().push(class);
+                    class.is_none()
+                }),
+                Task::Regression => {
+                    value_of(self.target_cell(block, row)).map_err(Error::from).map(|value| {
+                        out.values.get_or_insert_default().push(value);
+                        value.is_nan()
+                    })
+                }
+            };
+            let found = match is_missing {
+                Ok(true) if self.require_targets => Err(DataProblem::MissingLabel.into()),
                 other => other,
             };
-            let class = class.map_err(|error| {
+            found.map_err(|error| {
                 let name = match self.plan.target {
                     Target::Column(i) => self.names[i].as_str(),
                     _ => self.schema.target.as_deref().unwrap_or("label"),
                 };
                 in_cell(error, block, row, name)
             })?;
-            labels.push(class);
         }
         Ok(())
     }
 
     fn label_at(&mut self, block: &Block, row: usize) -> Result<Option<ClassId>> {
-        let (table, labels) = (&mut self.schema.labels, &mut self.labels);
         let n = block.first_row + row as u64 + 1;
-        if let Target::Column(column) = self.plan.target {
-            let width = self.names.len();
-            return match &block.cells {
-                Cells::Text(cells) => {
-                    labels.text(table, &with_point(cells.field(row, column), cells.decimal), n)
-                }
-                Cells::Bytes(values) => labels.int(table, i64::from(values[row * width + column]), n),
-                Cells::Numbers(values) => labels.number(table, f64::from(values[row * width + column]), n),
-                Cells::Columns(columns) => match &columns[column] {
-                    ColumnCells::Numbers(values) => labels.number(table, values[row], n),
-                    ColumnCells::Text(cells, valid) if valid[row] => {
-                        labels.text(table, cells.field(row, 0), n)
-                    }
-                    _ => Ok(None),
-                },
-            };
+        let cell = self.target_cell(block, row);
+        let (table, labels) = (&mut self.schema.labels, &mut self.labels);
+        match cell {
+            Cell::Text(field, decimal) => labels.text(table, &with_point(field, decimal), n),
+            Cell::Int(value) => labels.int(table, value, n),
+            Cell::Number(value) => labels.number(table, value, n),
+            Cell::Missing => Ok(None),
         }
-        match &block.labels {
-            Some(LabelCells::Ints(values)) => labels.int(table, values[row], n),
-            Some(LabelCells::Floats(values)) => labels.number(table, values[row], n),
-            Some(LabelCells::Text(cells)) => labels.text(table, cells.field(row, 0), n),
-            None => Ok(None),
+    }
+
+    fn target_cell<'a>(&self, block: &'a Block, row: usize) -> Cell<'a> {
+        match (self.plan.target, &block.labels) {
+            (Target::Column(column), _) => self.cell(block, row, column),
+            (_, Some(LabelCells::Ints(values))) => Cell::Int(values[row]),
+            (_, Some(LabelCells::Floats(values))) => Cell::Number(values[row]),
+            (_, Some(LabelCells::Text(cells))) => Cell::Text(cells.field(row, 0), Decimal::Point),
+            (_, None) => Cell::Missing,
+        }
+    }
+
+    fn cell<'a>(&self, block: &'a Block, row: usize, column: usize) -> Cell<'a> {
+        let place = row * self.names.len() + column;
+        match &block.cells {
+            Cells::Text(cells) => Cell::Text(cells.field(row, column), cells.decimal),
+            Cells::Bytes(values) => Cell::Int(i64::from(values[place])),
+            Cells::Numbers(values) => Cell::Number(f64::from(values[place])),
+            Cells::Columns(columns) => match &columns[column] {
+                ColumnCells::Numbers(values) => Cell::Number(values[row]),
+                ColumnCells::Text(cells, valid) if valid[row] => {
+                    Cell::Text(cells.field(row, 0), cells.decimal)
+                }
+                _ => Cell::Missing,
+            },
         }
     }
 
@@ -355,23 +376,53 @@ fn utf8(field: &[u8]) -> Result<&str, DataProblem> {
     std::str::from_utf8(field).map_err(|_| DataProblem::InvalidUtf8)
 }
 
-fn weight_at(block: &Block, row: usize, column: usize) -> Result<f32, DataProblem> {
-    let width = |n: usize| n / block.n_rows.max(1);
-    let value = match &block.cells {
-        Cells::Text(cells) => {
-            let field = trim(cells.field(row, column));
-            let bad = || DataProblem::BadWeight { got: format!("{:?}", String::from_utf8_lossy(field)) };
-            match parse_as(field, cells.decimal) {
-                Parsed::Number(value) if !is_missing_number(field) => value,
-                _ => return Err(bad()),
+/// One cell, in whatever form its block has it.
+#[derive(Clone, Copy)]
+enum Cell<'a> {
+    Text(&'a [u8], Decimal),
+    Int(i64),
+    Number(f64),
+    Missing,
+}
+
+/// The target of a regression; `NaN` is missing. Text is read in full precision.
+fn value_of(cell: Cell<'_>) -> Result<f64, DataProblem> {
+    let value = match cell {
+        Cell::Text(field, decimal) => {
+            let field = trim(field);
+            match parse_as(field, decimal) {
+                Parsed::Missing => f64::NAN,
+                Parsed::Text => return Err(DataProblem::NotAValue { text: utf8(field)?.to_string() }),
+                Parsed::Number(narrow) => {
+                    utf8(&with_point(field, decimal))?.parse().unwrap_or(f64::from(narrow))
+                }
             }
         }
-        Cells::Bytes(values) => f32::from(values[row * width(values.len()) + column]),
-        Cells::Numbers(values) => values[row * width(values.len()) + column],
-        Cells::Columns(columns) => match &columns[column] {
-            ColumnCells::Numbers(values) => values[row] as f32,
-            _ => return Err(DataProblem::BadWeight { got: "text".into() }),
-        },
+        Cell::Int(value) => value as f64,
+        Cell::Number(value) => value,
+        Cell::Missing => f64::NAN,
+    };
+    if (value as f32).is_infinite() {
+        return Err(DataProblem::Infinite { text: value.to_string() });
+    }
+    Ok(value)
+}
+
+fn weight_of(cell: Cell<'_>) -> Result<f32, DataProblem> {
+    let value = match cell {
+        Cell::Text(field, decimal) => {
+            let field = trim(field);
+            match parse_as(field, decimal) {
+                Parsed::Number(value) if !is_missing_number(field) => value,
+                _ => {
+                    let got = format!("{:?}", String::from_utf8_lossy(field));
+                    return Err(DataProblem::BadWeight { got });
+                }
+            }
+        }
+        Cell::Int(value) => value as f32,
+        Cell::Number(value) => value as f32,
+        Cell::Missing => return Err(DataProblem::BadWeight { got: "text or nothing".into() }),
     };
     if value.is_finite() && value >= 0.0 {
         Ok(value)

@@ -1,4 +1,4 @@
-//! Reads labelled rows from files, in batches, into the shape Hedgerow's models take.
+//! Reads rows with their targets from files, in batches, into the shape Hedgerow's models take.
 //!
 //! Every format is a small source of typed cells ([`Format`] lists them). One inference stage turns the first rows into
 //! a [`Schema`](hedgerow_core::Schema), one encoding stage turns every row into numbers by that schema, and
@@ -15,6 +15,7 @@
 //!   of numbers with less than a tenth of text in it is taken for a mistake, which is reported with its row.
 //! - Labels are text; numbers are one label however they are written. Where the format tells which labels a file has (LIBSVM,
 //!   an IDX label file beside the images, `y` in an NPZ archive, `class` in ARFF) no target need be named.
+//! - For a regression ([`ReadOptions::task`], or the task of a model's schema) the target is a number instead of a label.
 //! - `-` is standard input. Gzip is found by the name's `.gz` or by the first bytes.
 //!
 //! ```
@@ -47,7 +48,6 @@ mod reader;
 mod sniff;
 mod source;
 mod summary;
-mod values;
 
 pub use dataset::read_dataset;
 pub use dates::date_notes;
@@ -56,4 +56,3 @@ pub use format::Format;
 pub use options::{ColumnRef, ReadOptions};
 pub use reader::{Batch, RowReader};
 pub use summary::{CategoryCount, ClassCount, ColumnSummary, Summary, summarize};
-pub use values::{ValueBatch, ValueReader, read_values};

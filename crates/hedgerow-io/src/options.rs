@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use hedgerow_core::error::nearest;
-use hedgerow_core::{DataError, DataProblem, Result};
+use hedgerow_core::{DataError, DataProblem, Result, Task};
 
 use crate::block::SourceColumn;
 use crate::delimiter::{Decimal, Delimiter};
@@ -75,8 +75,10 @@ impl fmt::Display for ColumnRef {
 pub struct ReadOptions {
     /// The format of the content; `None` goes by the file's name.
     pub format: Option<Format>,
-    /// The column that holds the labels.
+    /// The column that holds the labels, or the numbers of a regression.
     pub target: Option<ColumnRef>,
+    /// Whether targets are read as labels or as numbers, where no model's schema tells.
+    pub task: Task,
     /// Whether the first line of a CSV, TSV or whitespace table names the columns. `None`: in CSV and TSV it does unless
     /// it consists of numbers only; in whitespace tables it does if none of its fields is a number while the second
     /// line has one.

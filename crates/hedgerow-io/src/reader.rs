@@ -25,6 +25,8 @@ pub struct Batch {
     pub x: Array2<f32>,
     /// The class of each row where the file has labels; `None` for one that is missing or unknown to the model.
     pub labels: Option<Vec<Option<ClassId>>>,
+    /// The number of each row where the file has the target of a regression; `NaN` is missing.
+    pub values: Option<Vec<f64>>,
     /// The weight of each row where a weight column was named.
     pub weights: Option<Vec<f32>>,
 }
@@ -68,7 +70,7 @@ impl<'a> By<'a> {
 
 /// Rows that the reader hands on: either bytes that need no encoding, or encoded rows.
 pub(crate) enum Rows<'a> {
-    /// Feature rows as bytes, with the labels and weights.
+    /// Feature rows as bytes, with the targets and weights.
     Bytes(&'a [u8], Encoded),
     /// Encoded rows.
     Encoded(Encoded),
@@ -136,8 +138,8 @@ impl RowReader {
         self.next_batch_impl(max_rows.max(1)).map_err(|e| e.in_file(&shown))
     }
 
-    /// Fails unless there are labels.
-    pub(crate) fn require_labels(&mut self) -> Result<()> {
+    /// Fails unless there are targets.
+    pub(crate) fn require_targets(&mut self) -> Result<()> {
         if self.encoder.plan.target == Target::Absent {
             let problem = if self.source.wants_label_file() {
                 DataProblem::NoLabelFile
@@ -147,16 +149,8 @@ impl RowReader {
             let error = with_split_hint(problem.into(), &*self.source);
             return Err(error.in_file(&self.shown));
         }
-        self.encoder.require_labels = true;
+        self.encoder.require_targets = true;
         Ok(())
-    }
-
-    /// The name of a column that a user means.
-    pub(crate) fn column_name(&self, column: &crate::options::ColumnRef) -> Result<String> {
-        let columns = self.source.columns();
-        let place =
-            column.resolve(columns).map_err(|e| with_split_hint(e, &*self.source).in_file(&self.shown))?;
-        Ok(columns[place].name.clone())
     }
 
     /// The path as it should stand in messages.
@@ -257,7 +251,7 @@ impl RowReader {
             expected: out.n_rows * n_features,
             got: n_values,
         })?;
-        Ok(Some(Batch { first_row, x, labels: out.labels, weights: out.weights }))
+        Ok(Some(Batch { first_row, x, labels: out.labels, values: out.values, weights: out.weights }))
     }
 
     /// Adds rows of the block, which is filled if it is used up; `false` at the end of the file.
@@ -288,7 +282,7 @@ impl RowReader {
         if let Cells::Bytes(values) = &self.block.cells
             && self.encoder.takes_numbers()
         {
-            self.encoder.encode_labels(&self.block, rows.clone(), &mut out)?;
+            self.encoder.encode_targets(&self.block, rows.clone(), &mut out)?;
             out.n_rows = rows.len();
             let width = self.encoder.plan.n_features;
             return Ok(Some(Rows::Bytes(&values[rows.start * width..rows.end * width], out)));
@@ -374,6 +368,7 @@ fn inferring_encoder(
 ) -> Result<Encoder> {
     let columns = source.columns();
     let mut schema = infer_schema(columns, source.is_named(), &plan, options, sample)?;
+    schema.task = options.task;
     schema.target = match plan.target {
         Target::Absent => None,
         Target::Column(i) => Some(columns[i].name.clone()),

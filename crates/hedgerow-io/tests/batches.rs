@@ -62,7 +62,7 @@ fn the_whole_data_set_agrees_with_its_batches() {
     let mut reader = RowReader::open_with(&path, &ReadOptions::default(), &data.schema).unwrap();
     let batches = drain(&mut reader, 100);
     let labels: Vec<_> = batches.iter().flat_map(|b| b.labels.clone().unwrap()).map(Option::unwrap).collect();
-    assert_eq!(labels, data.labels);
+    assert_eq!(labels, data.labels());
     let values: Vec<f32> = batches.iter().flat_map(|b| b.x.iter().copied()).collect();
     assert_eq!(values, data.features.to_array(0..1797).into_raw_vec_and_offset().0);
 }

@@ -6,8 +6,8 @@ mod files;
 use std::path::Path;
 
 use files::{Files, assert_same, drain, label_names, message, read_both, row, target};
-use hedgerow_core::{ColumnKind, Schema};
-use hedgerow_io::{Decimal, ReadOptions, RowReader, ValueReader, read_dataset, read_values};
+use hedgerow_core::{ColumnKind, Schema, Task};
+use hedgerow_io::{Decimal, ReadOptions, RowReader, read_dataset};
 
 /// A table with commas and points, to be written in other ways.
 const TABLE: &str = "len,color,y\n1.5,red,a\n-2.25,blue,b\n7,red,a\n";
@@ -64,10 +64,11 @@ fn decimal_commas_in_labels_weights_and_values() {
     assert_eq!(data.weights, Some(vec![0.5, 1.5, 1.0]));
     let files = Files::new();
     let path = files.write("t.csv", text);
-    let values = read_values(&path, &target("y"), None).unwrap();
-    assert_eq!(values.targets, [1.0, 2.5, 1.0]);
-    let mut reader = ValueReader::open_with(&path, &ReadOptions::default(), &values.schema).unwrap();
-    assert_eq!(reader.next_batch(9).unwrap().unwrap().targets, [1.0, 2.5, 1.0]);
+    let options = ReadOptions { task: Task::Regression, ..target("y") };
+    let numbers = read_dataset(&path, &options, None).unwrap();
+    assert_eq!(numbers.values(), [1.0, 2.5, 1.0]);
+    let mut reader = RowReader::open_with(&path, &ReadOptions::default(), &numbers.schema).unwrap();
+    assert_eq!(reader.next_batch(9).unwrap().unwrap().values.unwrap(), [1.0, 2.5, 1.0]);
     let forced = ReadOptions { categorical: vec!["w".parse().unwrap()], ..target("y") };
     let data = read_both("t.csv", text.as_bytes(), &forced);
     let categories = ["0.5", "1.5", "1"].map(String::from).to_vec();

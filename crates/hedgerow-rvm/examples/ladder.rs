@@ -8,7 +8,7 @@ use std::time::Instant;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{
     Budget, ClassId, Classifier as _, Dataset, Features, LabelTable, Par, Params as _, Regressor as _,
-    Result, Schema, Silent, Training, ValueData,
+    Result, Schema, Silent, Training,
 };
 use hedgerow_rvm::{RvmClassifier, RvmParams, RvmRegressor};
 use ndarray::Array2;
@@ -47,8 +47,8 @@ fn clean(x: f64) -> f64 {
 fn sinc(n: usize, seed: u64, params: RvmParams) -> Result<[f64; 3]> {
     let mut rng = Rng::new(seed, Purpose::Data, n as u64);
     let x = Array2::from_shape_fn((n, 1), |(i, _)| (20.0 * i as f64 / (n - 1) as f64 - 10.0) as f32);
-    let targets = x.iter().map(|v| clean(f64::from(*v)) + 0.1 * rng.normal()).collect();
-    let data = ValueData::new(Schema::unnamed(1), Features::from_view(x.view()), targets)?;
+    let targets: Vec<_> = x.iter().map(|v| clean(f64::from(*v)) + 0.1 * rng.normal()).collect();
+    let data = Dataset::new(Schema::unnamed(1), Features::from_view(x.view()), targets, None)?;
     let (par, budget) = (Par::new(0)?, Budget::open());
     let start = Instant::now();
     let training = Training { par: &par, budget: &budget, observer: &Silent };

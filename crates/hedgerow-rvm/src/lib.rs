@@ -5,13 +5,13 @@
 //! [`Trainer`] and [`Solver`] are the choices that matter for time.
 //!
 //! ```
-//! use hedgerow_core::{Budget, Features, Par, Params, Regressor, Schema, Silent, Training, ValueData};
+//! use hedgerow_core::{Budget, Dataset, Features, Par, Params, Regressor, Schema, Silent, Training};
 //! use hedgerow_rvm::{RvmParams, RvmRegressor};
 //! use ndarray::{Array2, array};
 //!
 //! let x = Array2::from_shape_fn((100, 1), |(i, _)| i as f32 / 10.0);
-//! let targets = x.iter().map(|v| f64::from(v.sin())).collect();
-//! let data = ValueData::new(Schema::unnamed(1), Features::from_view(x.view()), targets)?;
+//! let targets: Vec<f64> = x.iter().map(|v| f64::from(v.sin())).collect();
+//! let data = Dataset::new(Schema::unnamed(1), Features::from_view(x.view()), targets, None)?;
 //! let (par, budget) = (Par::sequential(), Budget::open());
 //! let training = Training { par: &par, budget: &budget, observer: &Silent };
 //! let fitted = RvmRegressor::fit(&data, &RvmParams::default().check()?, &training)?;
@@ -43,11 +43,11 @@ use hedgerow_core::{Budget, Error, Result};
 use crate::target::Target as _;
 
 pub use binary_rvm::BinaryRvm;
-pub use classifier::{ClassificationModel, RvmClassifier};
+pub use classifier::{ClassificationModel, RvmClassifier, RvmModel};
 pub use kernels::KernelName;
 pub use options::{RowsUsed, Solver, Trainer, WaterMark};
 pub use params::{LengthCriterion, MultiClass, RvmParams, Variance};
-pub use regressor::{RegressionModel, RvmRegressor, ValueUpdate};
+pub use regressor::{RegressionModel, RvmRegressor};
 pub use rvm::{FittedRvm, Rvm};
 pub use target::Profile;
 pub use train::TracePoint;

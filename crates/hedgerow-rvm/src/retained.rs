@@ -91,10 +91,6 @@ impl RetainedRows {
         usize::try_from(self.next_update.saturating_sub(self.n_seen)).unwrap_or(usize::MAX)
     }
 
-    pub(crate) fn is_due(&self) -> bool {
-        self.n_seen >= self.next_update
-    }
-
     pub(crate) fn add(&mut self, x: ArrayView2<'_, f32>, targets: &[f64]) {
         self.features.extend(x);
         self.targets.extend_from_slice(targets);

@@ -415,7 +415,7 @@ fn check_new(schema: &Schema, rows: &NewRows<'_>) -> Result<()> {
     let labels: Vec<ClassId> = (0..n).map(|i| label(i).unwrap_or(ClassId(0))).collect();
     if schema.n_classes() == 0 && (0..n).all(|i| label(i).is_none()) {
         let with_one = Schema { labels: vec![String::new()].into(), ..schema.clone() };
-        return check_rows(&with_one, rows.x, &labels, rows.weights);
+        return check_rows(&with_one, rows.x, labels.as_slice().into(), rows.weights);
     }
-    check_rows(schema, rows.x, &labels, rows.weights)
+    check_rows(schema, rows.x, labels.as_slice().into(), rows.weights)
 }

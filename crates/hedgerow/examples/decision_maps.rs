@@ -33,7 +33,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let draw = |file: &str, title: &str, model: &dyn Classifier, active: Option<Array2<f32>>| {
         let x = train.features.to_array(0..train.n_rows());
         let rows =
-            MapRows { x: x.view(), labels: &train.labels, active: active.as_ref().map(|rows| rows.view()) };
+            MapRows { x: x.view(), labels: train.labels(), active: active.as_ref().map(|rows| rows.view()) };
         let map = DecisionMap::new(model, &train.schema, &rows, &par)?.ok_or("there is nothing to draw")?;
         let path = folder.join(format!("toy-{file}.svg"));
         std::fs::write(&path, map.to_svg(title))?;
@@ -42,7 +42,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     };
     for (file, title, params) in models() {
         let model = Model::fit(&train, &params, &training)?.model;
-        draw(file, title, &model, model.active_rows())?;
+        draw(file, title, model.classifier()?, model.active_rows())?;
     }
     let forest = Model::fit(&train, &ForestParams::default().into(), &training)?.model;
     let forest = forest.as_forest().ok_or("a forest was fitted")?;
@@ -71,7 +71,7 @@ impl<'a> Sharing<'a> {
     fn fit(forest: &'a Forest, data: &Dataset, par: &Par) -> Result<Self> {
         let kernel = ForestKernel::new(forest, 0);
         let places = kernel.places(data.features.to_array(0..data.n_rows()).view(), par)?.mapv(f64::from);
-        let y: Vec<f64> = data.labels.iter().map(|class| 2.0 * class.index() as f64 - 1.0).collect();
+        let y: Vec<f64> = data.labels().iter().map(|class| 2.0 * class.index() as f64 - 1.0).collect();
         let shares = Kernel::Matches.scaled(10.0) + Kernel::white(0.01);
         let process = Laplace::fit(shares, Likelihood::Logistic, places.view(), &y, par)?;
         Ok(Self { kernel, process })
@@ -99,7 +99,7 @@ impl Classifier for Sharing<'_> {
 
 fn accuracy(model: &dyn Classifier, data: &Dataset, par: &Par) -> Result<f64> {
     let answers = model.predict(data.features.to_array(0..data.n_rows()).view(), par)?;
-    let n_right = answers.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+    let n_right = answers.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
     Ok(n_right as f64 / data.n_rows() as f64)
 }
 

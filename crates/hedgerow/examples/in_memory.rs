@@ -12,9 +12,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use hedgerow::Model;
-use hedgerow::core::{
-    Budget, ClassId, Classifier, Dataset, Features, LabelTable, Par, Schema, Silent, Training,
-};
+use hedgerow::core::{Budget, ClassId, Dataset, Features, LabelTable, Par, Schema, Silent, Training};
 use hedgerow::forest::ForestParams;
 use ndarray::{Array2, s};
 use serde_json::json;
@@ -61,7 +59,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         row_seconds.push(start.elapsed().as_secs_f64());
     }
     row_seconds.sort_by(f64::total_cmp);
-    let answers = Classifier::predict(&model, test.view(), &par)?;
+    let answers = model.predict_classes(test.view(), &par)?;
     let right = answers.iter().zip(&test_labels).filter(|(a, b)| a == b).count();
     let result = json!({
         "fit_seconds": fit_seconds,

@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let five = train.schema.labels.get(LEFT_OUT).ok_or("the data have no five")?;
     let rows_of = |data: &Dataset, is_five: bool| -> Vec<usize> {
-        (0..data.n_rows()).filter(|&row| (data.labels[row] == five) == is_five).collect()
+        (0..data.n_rows()).filter(|&row| (data.labels()[row] == five) == is_five).collect()
     };
     let known = train.select(&rows_of(&train, false));
     let fives = test.select(&rows_of(&test, true));
@@ -53,11 +53,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ask(&model, &fives, five, pair[0], &par, &mut page)?;
         let more = taught.select(&(pair[0]..pair[1]).collect::<Vec<_>>());
         let x = more.features.to_array(0..more.n_rows());
-        model.learn_rows(
-            &train.schema,
-            Rows { x: x.view(), labels: &more.labels, weights: None },
-            &training,
-        )?;
+        model.learn_rows(&train.schema, Rows::new(x.view(), more.labels(), None), &training)?;
     }
     ask(&model, &fives, five, taught.n_rows(), &par, &mut page)?;
 

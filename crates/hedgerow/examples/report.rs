@@ -11,7 +11,7 @@ use std::time::Instant;
 use hedgerow::Model;
 use hedgerow::core::metrics::{accuracy, log_loss};
 use hedgerow::core::traits::most_probable;
-use hedgerow::core::{Budget, ClassId, Classifier, Dataset, Error, Par, Result, Silent, Training};
+use hedgerow::core::{Budget, ClassId, Dataset, Error, Par, Result, Silent, Training};
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 use hedgerow::report::{
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
         row_numbers: Some(&row_numbers),
         features: Some(&test.features),
         measured_on: format!("{} rows held out: every fifth of the file", test.n_rows()),
-        ..Predictions::new(proba.view(), &test.labels, &test.schema)
+        ..Predictions::new(proba.view(), test.labels(), &test.schema)
     })?;
     page.curve = Some(curve(&train, &test)?);
     if let Some(forest) = model.as_forest() {
@@ -98,8 +98,8 @@ fn facts(model: &Model, train: &Dataset, seconds: f64) -> Result<Vec<(String, St
 fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
     let half = train.n_rows() / 2;
     let order: Vec<usize> =
-        (0..train.n_rows()).filter(|&row| row >= half || train.labels[row] != LATE).collect();
-    let new_at = order.iter().position(|&row| train.labels[row] == LATE).unwrap_or(0);
+        (0..train.n_rows()).filter(|&row| row >= half || train.labels()[row] != LATE).collect();
+    let new_at = order.iter().position(|&row| train.labels()[row] == LATE).unwrap_or(0);
     let stream = train.select(&order);
     let mut curve = LearningCurve {
         text: format!(
@@ -119,7 +119,7 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
         let next = end..end + BATCH;
         let proba =
             model.predict_proba_par(stream.features.to_array(next.clone()).view(), &Par::sequential())?;
-        let truth = &stream.labels[next];
+        let truth = &stream.labels()[next];
         window.push_back([
             accuracy(&most_probable(proba.view()), truth, None),
             log_loss(proba.view(), truth, None),
@@ -133,8 +133,8 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
             accuracy: mean(0),
             log_loss: Some(mean(1)),
             test_accuracy: Some(accuracy(
-                &Classifier::predict(&model, x_test.view(), &Par::sequential())?,
-                &test.labels,
+                &model.predict_classes(x_test.view(), &Par::sequential())?,
+                test.labels(),
                 None,
             )),
             rows_per_second: Some(end as f64 / seconds),
@@ -145,11 +145,11 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
 
 /// What a forest that has never seen a digit takes it for.
 fn left_out(train: &Dataset, test: &Dataset) -> Result<ClassBars> {
-    let others: Vec<usize> = (0..train.n_rows()).filter(|&row| train.labels[row] != LATE).collect();
-    let unknown: Vec<usize> = (0..test.n_rows()).filter(|&row| test.labels[row] == LATE).collect();
+    let others: Vec<usize> = (0..train.n_rows()).filter(|&row| train.labels()[row] != LATE).collect();
+    let unknown: Vec<usize> = (0..test.n_rows()).filter(|&row| test.labels()[row] == LATE).collect();
     let model = fit(&train.select(&others), TREES)?;
     let rows = test.features.select(&unknown).to_array(0..unknown.len());
-    let predictions = Classifier::predict(&model, rows.view(), &Par::sequential())?;
+    let predictions = model.predict_classes(rows.view(), &Par::sequential())?;
     let names = test.schema.labels.names();
     let times = |class: usize| predictions.iter().filter(|a| a.index() == class).count() as u64;
     let mut bars: Vec<(String, u64)> =

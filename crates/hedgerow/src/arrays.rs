@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::time::Duration;
 
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Column, Dataset, Error, Features, LabelTable, Observer, Par, Result,
-    Rows, Schema, Silent, Training, Update,
+    Budget, ClassId, Column, Dataset, Error, Features, LabelTable, Normals, Observer, Par, Result, Rows,
+    Schema, Silent, TargetSlice, Targets, Task, Training, Update,
 };
 use ndarray::{Array2, ArrayView2};
 
@@ -65,9 +65,9 @@ pub fn fit<L: Label>(x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Model> {
 /// use hedgerow::gp::IvmParams;
 /// use hedgerow::{Fit, core::synth};
 /// # let data = hedgerow::core::testing::blobs(200, 3, 2, 1);
-/// # let (x, y) = (data.features.to_array(0..200), data.labels);
+/// # let (x, y) = (data.features.to_array(0..200), data.labels());
 ///
-/// let fitted = Fit::new(IvmParams { n_active: 30, ..Default::default() }).threads(2).max_seconds(60.0).fit(x.view(), &y)?;
+/// let fitted = Fit::new(IvmParams { n_active: 30, ..Default::default() }).threads(2).max_seconds(60.0).fit(x.view(), y)?;
 /// println!("out-of-fold log-loss {:.3}", fitted.validation.unwrap().quality().log_loss);
 /// # Ok::<(), hedgerow::core::Error>(())
 /// ```
@@ -140,6 +140,31 @@ impl<'a> Fit<'a> {
 
     /// Fits a model to rows and their labels.
     pub fn fit<L: Label>(&self, x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Fitted> {
+        let mut schema = self.schema(x)?;
+        let mut labels = class_ids(labels, &mut schema.labels)?;
+        let new_of_old = schema.labels.sort();
+        labels.iter_mut().for_each(|class| *class = new_of_old[class.index()]);
+        self.fit_targets(x, schema, labels.into())
+    }
+
+    /// Fits a regression model to rows and their numbers; fails for kinds that predict classes only.
+    ///
+    /// ```
+    /// use hedgerow::{Fit, gp::GpParams};
+    /// use ndarray::Array2;
+    ///
+    /// let x = Array2::from_shape_fn((60, 1), |(i, _)| i as f32 / 10.0);
+    /// let y: Vec<f64> = x.iter().map(|v| f64::from(v.sin())).collect();
+    /// let model = Fit::new(GpParams::default()).fit_values(x.view(), &y)?.model;
+    /// let predicted = model.predict_values(x.view())?;
+    /// assert!((predicted.mean[20] - 2.0_f64.sin()).abs() < 0.01 && predicted.variance[20] < 0.01);
+    /// # Ok::<(), hedgerow::core::Error>(())
+    /// ```
+    pub fn fit_values(&self, x: ArrayView2<'_, f32>, values: &[f64]) -> Result<Fitted> {
+        self.fit_targets(x, self.schema(x)?, values.to_vec().into())
+    }
+
+    fn schema(&self, x: ArrayView2<'_, f32>) -> Result<Schema> {
         let mut schema = Schema::unnamed(x.ncols());
         if let Some(columns) = &self.columns {
             if columns.len() != x.ncols() {
@@ -147,11 +172,13 @@ impl<'a> Fit<'a> {
             }
             (schema.columns, schema.named) = (columns.clone(), true);
         }
-        let mut labels = class_ids(labels, &mut schema.labels)?;
-        let new_of_old = schema.labels.sort();
-        labels.iter_mut().for_each(|class| *class = new_of_old[class.index()]);
-        check_lengths(x, labels.len())?;
-        let data = Dataset::new(schema, Features::from_view(x), labels, self.weights.map(<[f32]>::to_vec))?;
+        Ok(schema)
+    }
+
+    fn fit_targets(&self, x: ArrayView2<'_, f32>, schema: Schema, targets: Targets) -> Result<Fitted> {
+        check_lengths(x, targets.view().len())?;
+        let weights = self.weights.map(<[f32]>::to_vec);
+        let data = Dataset::new(schema, Features::from_view(x), targets, weights)?;
         let par = match &self.par {
             Ok(par) => par.clone(),
             Err(threads) => Par::new(*threads)?,
@@ -177,26 +204,64 @@ impl Model {
 
     /// The most probable class of every row, on all cores.
     pub fn predict(&self, x: ArrayView2<'_, f32>) -> Result<Vec<&str>> {
-        let classes = hedgerow_core::Classifier::predict(self, x, &Par::shared())?;
+        let classes = self.predict_classes(x, &Par::shared())?;
         Ok(classes.into_iter().map(|class| self.schema.labels.name(class)).collect())
     }
 
-    /// A probability for every class of every row.
+    /// A number and its variance for every row, on all cores; fails for a classifier.
+    pub fn predict_values(&self, x: ArrayView2<'_, f32>) -> Result<Normals> {
+        self.predict_values_par(x, &Par::shared())
+    }
+
+    /// A probability for every class of every row; fails for a regression model.
     pub fn predict_proba_par(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
-        let mut out = Array2::zeros((x.nrows(), self.n_classes()));
-        self.predict_proba_into(x, par, out.view_mut())?;
-        Ok(out)
+        self.classifier()?.predict_proba(x, par)
+    }
+
+    /// The number of the most probable class of every row; fails for a regression model.
+    pub fn predict_classes(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<ClassId>> {
+        self.classifier()?.predict(x, par)
+    }
+
+    /// A number and its variance for every row; fails for a classifier.
+    pub fn predict_values_par(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Normals> {
+        self.regressor()?.predict_values(x, par)
+    }
+
+    /// The predictions of rows as a table: a column for each class, or the mean and the variance.
+    pub fn predict_table(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
+        match self.task() {
+            Task::Classification => self.predict_proba_par(x, par),
+            Task::Regression => {
+                let Normals { mean, variance } = self.predict_values_par(x, par)?;
+                Ok(Array2::from_shape_fn((mean.len(), 2), |(row, column)| [mean[row], variance[row]][column]))
+            }
+        }
     }
 
     /// Predicts rows and learns them, one after the other, on all cores: how they are cut into calls changes nothing. Labels that are new become
     /// classes. The result holds the predictions, each made before its row was learnt.
     pub fn learn<L: Label>(&mut self, x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Update> {
-        check_lengths(x, labels.len())?;
         let mut schema = self.schema.clone();
         let labels = class_ids(labels, &mut schema.labels)?;
+        self.learn_targets(&schema, x, labels.as_slice().into())
+    }
+
+    /// The same for a regression model.
+    pub fn learn_values(&mut self, x: ArrayView2<'_, f32>, values: &[f64]) -> Result<Update> {
+        self.learn_targets(&self.schema.clone(), x, values.into())
+    }
+
+    fn learn_targets(
+        &mut self,
+        schema: &Schema,
+        x: ArrayView2<'_, f32>,
+        targets: TargetSlice<'_>,
+    ) -> Result<Update> {
+        check_lengths(x, targets.len())?;
         let (par, budget) = (Par::shared(), Budget::open());
         let training = Training { par: &par, budget: &budget, observer: &Silent };
-        self.learn_rows(&schema, Rows { x, labels: &labels, weights: None }, &training)
+        self.learn_rows(schema, Rows { x, targets, weights: None }, &training)
     }
 }
 
@@ -204,9 +269,9 @@ fn class_ids<L: Label>(labels: &[L], known: &mut LabelTable) -> Result<Vec<Class
     labels.iter().map(|label| known.get_or_add(&label.name())).collect()
 }
 
-fn check_lengths(x: ArrayView2<'_, f32>, n_labels: usize) -> Result<()> {
-    if x.nrows() == n_labels {
+fn check_lengths(x: ArrayView2<'_, f32>, n_targets: usize) -> Result<()> {
+    if x.nrows() == n_targets {
         return Ok(());
     }
-    Err(Error::Shape { what: "labels", expected: x.nrows(), got: n_labels })
+    Err(Error::Shape { what: "targets", expected: x.nrows(), got: n_targets })
 }

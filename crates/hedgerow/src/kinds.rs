@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use hedgerow_core::saved::Saved as _;
 use hedgerow_core::{
-    Budget, Dataset, Error, KindInfo, ModelKind, OnlineClassifier, ParamInfo, Params as _, Result, Schema,
+    Budget, Dataset, Error, KindInfo, ModelKind, OnlineModel, ParamInfo, Params as _, Result, Schema, Task,
     Training, describe,
 };
 #[cfg(feature = "forest")]
@@ -122,15 +122,15 @@ macro_rules! kinds {
                 }
             }
 
-            /// As a classifier of any kind.
-            pub(crate) fn get(&self) -> &(dyn OnlineClassifier + 'static) {
+            /// As a model of any kind.
+            pub(crate) fn get(&self) -> &(dyn OnlineModel + 'static) {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$Kind(model) => &**model,)+
                 }
             }
 
-            /// As a classifier of any kind.
-            pub(crate) fn get_mut(&mut self) -> &mut (dyn OnlineClassifier + 'static) {
+            /// As a model of any kind.
+            pub(crate) fn get_mut(&mut self) -> &mut (dyn OnlineModel + 'static) {
                 match self {
                     $(#[cfg(feature = $feature)] Self::$Kind(model) => &mut **model,)+
                 }
@@ -197,6 +197,19 @@ impl Kind {
     /// Its name, on the command line and in model files.
     pub fn name(self) -> &'static str {
         self.info().name
+    }
+
+    /// Whether it can be fitted to numbers as well as to classes.
+    pub fn regresses(self) -> bool {
+        self.info().tasks.contains(&Task::Regression)
+    }
+
+    /// Fails, and names the kinds that can, unless it does a task.
+    pub fn check_task(self, task: Task) -> Result<()> {
+        if task == Task::Classification || self.regresses() {
+            return Ok(());
+        }
+        Err(self.unable("be fitted to a numeric target", Self::regresses))
     }
 
     /// Whether it can learn row by row.
@@ -299,6 +312,7 @@ impl ModelParams {
         if !self.kind().learns() {
             return Err(self.kind().unable("learn row by row", Kind::learns));
         }
+        self.kind().check_task(schema.task)?;
         with_params!(self, params => new_model(&**params, schema))
     }
 
@@ -310,6 +324,7 @@ impl ModelParams {
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<Run> {
+        self.kind().check_task(data.task())?;
         with_params!(self, params => run::start(&**params, data, previous, lanes, training))
     }
 }

@@ -9,7 +9,6 @@ mod merge;
 mod model;
 pub mod report;
 mod run;
-mod values;
 
 pub use hedgerow_core as core;
 #[cfg(feature = "forest")]
@@ -33,4 +32,3 @@ pub use kinds::{Kind, Learner, ModelParams};
 #[cfg(feature = "forest")]
 pub use merge::merge;
 pub use model::{Fitted, Model};
-pub use values::{AnyModel, FittedValues, ValueModel, has_regression};

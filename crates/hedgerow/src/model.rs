@@ -1,18 +1,16 @@
 //! One type for every kind of model, with the schema it was trained on.
 
-use std::any::Any;
 use std::path::Path;
 
 use hedgerow_core::{
-    ClassId, Classifier, ColumnKind, Dataset, Error, OnlineClassifier, Par, Result, Rows, Schema, Summary,
-    Training, Update, kind,
+    ClassId, Classifier, ColumnKind, DataProblem, Dataset, Error, ModelProblem, OnlineModel, Par, Predictor,
+    Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
 };
-use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::file;
 use crate::kinds::{Kind, Learner, ModelParams};
-use crate::values::AnyModelRef;
 
 /// A fitted model and how it came about.
 pub type Fitted = hedgerow_core::Fitted<Model>;
@@ -47,7 +45,10 @@ impl Model {
 
     /// A model of parts; fails unless they are of the same columns and classes.
     pub fn from_parts(schema: Schema, learner: Learner) -> Result<Self> {
-        let of_learner = learner.get();
+        let of_learner = learner.get().predictor();
+        if of_learner.task() != schema.task {
+            return Err(DataProblem::WrongTask { expected: schema.task, got: of_learner.task() }.into());
+        }
         let sizes = [
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
@@ -56,6 +57,41 @@ impl Model {
             Some((what, expected, got)) => Err(Error::Shape { what, expected, got }),
             None => Ok(Self { schema, learner }),
         }
+    }
+
+    /// Whether it predicts classes or numbers.
+    pub fn task(&self) -> Task {
+        self.schema.task
+    }
+
+    /// Columns a row must have.
+    pub fn n_features(&self) -> usize {
+        self.schema.n_features()
+    }
+
+    /// Classes it knows; none for a regression.
+    pub fn n_classes(&self) -> usize {
+        self.schema.n_classes()
+    }
+
+    /// As a classifier; fails for a regression model.
+    pub fn classifier(&self) -> Result<&dyn Classifier> {
+        match self.learner.get().predictor() {
+            Predictor::Classifier(classifier) => Ok(classifier),
+            Predictor::Regressor(_) => Err(self.wrong_task(Task::Classification)),
+        }
+    }
+
+    /// As a regressor; fails for a classifier.
+    pub fn regressor(&self) -> Result<&dyn Regressor> {
+        match self.learner.get().predictor() {
+            Predictor::Regressor(regressor) => Ok(regressor),
+            Predictor::Classifier(_) => Err(self.wrong_task(Task::Regression)),
+        }
+    }
+
+    fn wrong_task(&self, expected: Task) -> Error {
+        Error::model(ModelProblem::Task { kind: self.kind().name(), expected })
     }
 
     /// The columns it expects and the classes it knows.
@@ -88,7 +124,7 @@ impl Model {
         self.check_can_learn()?;
         check_growth(&self.schema, schema)?;
         let update = self.learner.get_mut().learn(schema, rows, training);
-        let known = schema.with_classes(self.learner.get().n_classes());
+        let known = schema.with_classes(self.learner.get().predictor().n_classes());
         if self.schema != *known {
             self.schema = known.into_owned();
         }
@@ -159,9 +195,8 @@ impl Model {
     }
 
     /// The model itself, if it is of this type: `model.downcast::<IvmClassifier>()`.
-    pub fn downcast<M: OnlineClassifier>(&self) -> Option<&M> {
-        let learner: &dyn Any = self.learner.get();
-        learner.downcast_ref()
+    pub fn downcast<M: OnlineModel>(&self) -> Option<&M> {
+        self.learner.get().itself().downcast_ref()
     }
 
     /// The parameters of the kernel by name, where the model has one.
@@ -181,12 +216,12 @@ impl Model {
 
     /// Bytes of the model file.
     pub fn file_len(&self) -> Result<u64> {
-        file::len(AnyModelRef::Classes(self))
+        file::len(self)
     }
 
     /// Writes the model to a file: all of it or, if that fails, nothing. An older file stays until the new one is whole.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<u64> {
-        file::save(AnyModelRef::Classes(self), path.as_ref())
+        file::save(self, path.as_ref())
     }
 
     /// Reads a model from a file, after checking every byte of it.
@@ -196,12 +231,12 @@ impl Model {
 
     /// Writes the bytes of a model file to any place.
     pub fn write(&self, out: &mut dyn std::io::Write) -> Result<()> {
-        file::write(AnyModelRef::Classes(self), out)
+        file::write(self, out)
     }
 
     /// The model as the bytes of a model file.
     pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        file::to_bytes(AnyModelRef::Classes(self))
+        file::to_bytes(self)
     }
 
     /// A model from the bytes of a model file.
@@ -210,24 +245,13 @@ impl Model {
     }
 }
 
-impl Classifier for Model {
-    fn n_features(&self) -> usize {
-        self.schema.n_features()
-    }
-
-    fn n_classes(&self) -> usize {
-        self.schema.n_classes()
-    }
-
-    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        self.learner.get().predict_proba_impl(x, par, out);
-    }
-}
-
 /// Fails unless a schema is another with classes and categories added at the ends.
 pub(crate) fn check_growth(before: &Schema, after: &Schema) -> Result<()> {
     let old_names = before.labels.names();
     let keeps_labels = after.labels.names().get(..old_names.len()) == Some(old_names);
+    if before.task != after.task {
+        return Err(DataProblem::WrongTask { expected: before.task, got: after.task }.into());
+    }
     if keeps_labels && before.same_columns(after) {
         return Ok(());
     }

@@ -5,7 +5,7 @@ mod models;
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow::core::{Classifier as _, Error, Par};
+use hedgerow::core::{Error, Par};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
@@ -69,9 +69,9 @@ fn every_kind_keeps_the_contract_of_a_classifier() {
         let model = fit_any(&params(kind), 2);
         assert_eq!((model.kind(), model.params()), (kind, params(kind)));
         let x = random_rows(&model, 40, 1);
-        check_distributions(&model, x.view());
-        check_prediction_is_pure(&model, x.view());
-        check_shapes(&model);
+        check_distributions(model.classifier().unwrap(), x.view());
+        check_prediction_is_pure(model.classifier().unwrap(), x.view());
+        check_shapes(model.classifier().unwrap());
         let (one, par) = (fit_any(&params(kind), 1), Par::sequential());
         let answers = [&model, &one].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
         assert_eq!(answers[0], answers[1], "{kind}: threads change nothing");
@@ -167,7 +167,7 @@ fn check_changed(model: &Model, rounds: u64) {
         match Model::from_bytes(&changed(&sound, round, &mut rng)) {
             Ok(mut loaded) => {
                 n_loaded += 1;
-                check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                check_distributions(loaded.classifier().unwrap(), random_rows(&loaded, 9, round).view());
                 if round % 16 == 0 && loaded.check_can_learn().is_ok() {
                     // It may refuse, since columns or classes may be others now, but it must not panic or hang.
                     let _ = teach(&mut loaded, &more);
@@ -229,7 +229,7 @@ fn every_kind_that_learns_goes_on_after_save_and_load_as_if_nothing_had_happened
     for (&kind, (first, second)) in kinds.flat_map(|kind| pairs.iter().map(move |pair| (kind, pair))) {
         let (n_first, first, second) = (first.len() as u64, rows(first.clone()), rows(second.clone()));
         let mut model = Model::new(data.schema.clone(), &params(kind)).unwrap();
-        check_distributions(&model, random_rows(&model, 9, 1).view());
+        check_distributions(model.classifier().unwrap(), random_rows(&model, 9, 1).view());
         teach(&mut model, &first).unwrap();
         assert_eq!(model.n_seen(), Some(n_first));
         assert!(model.n_retained().is_some_and(|n| n > 0));

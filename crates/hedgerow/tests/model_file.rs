@@ -82,7 +82,7 @@ fn merged_models_that_have_their_rows_learn_on_with_all_of_them() {
     let [one, two] = [(0..150), (150..300)].map(|rows| data.select(&rows.collect::<Vec<_>>()));
     let parts = [one, two].map(|data| fit(&data, &params, 1));
     let mut merged = hedgerow::merge(&parts.each_ref()).unwrap();
-    assert_eq!(merged.retained_rows().unwrap().unwrap().labels, data.labels);
+    assert_eq!(merged.retained_rows().unwrap().unwrap().labels(), data.labels());
     teach(&mut merged, &data).unwrap();
     assert_eq!(merged.n_retained(), Some(600));
 }
@@ -126,7 +126,7 @@ fn the_same_seed_gives_the_same_file_for_any_number_of_threads() {
 fn a_deep_forest_takes_at_most_16_bytes_a_node() {
     // One column and many classes that overlap make trees far deeper than most data do.
     for data in [digits(), hedgerow::core::testing::blobs(6_000, 1, 40, 3)] {
-        let model = fit(&data, &ForestParams { n_trees: 20, ..Default::default() }, 2);
+        let model = fit(&data, &ForestParams { n_trees: 20, ..Default::default() }, 2).without_rows();
         let forest = model.as_forest().unwrap();
         let nodes = forest.n_nodes() as f64;
         let (memory, file) = (model.bytes() as f64 / nodes, model.file_len().unwrap() as f64 / nodes);
@@ -248,7 +248,7 @@ fn wrong_contents_behind_a_right_checksum_never_panic() {
             match Model::from_bytes(&bytes) {
                 Ok(mut loaded) => {
                     n_loaded += 1;
-                    check_distributions(&loaded, random_rows(&loaded, 9, round).view());
+                    check_distributions(loaded.classifier().unwrap(), random_rows(&loaded, 9, round).view());
                     if round % 8 == 0 && loaded.check_can_learn().is_ok() {
                         // It may refuse, since columns or classes may be others now, but it must not panic or hang.
                         let _ = teach(&mut loaded, &more);

@@ -23,7 +23,7 @@ fn check(name: &str, train: &Dataset, test: &Dataset, pinned: &[Pinned]) {
         let params = ModelParams::new(kind).with_settings(settings.iter().copied()).unwrap();
         let model = Model::fit(train, &params, &training).unwrap().model;
         let proba = model.predict_proba_par(x.view(), &par).unwrap();
-        let found = Quality::new(&proba, &test.labels);
+        let found = Quality::new(&proba, test.labels());
         let found_accuracy = 100.0 * found.accuracy;
         println!("{name} {kind}: {found_accuracy:.2} %, log-loss {:.4}", found.log_loss);
         if found_accuracy < accuracy - 0.5 || found.log_loss > 1.03 * log_loss {

@@ -69,6 +69,7 @@ impl DataArgs {
             categorical: self.categorical.clone(),
             ignore: self.ignore.clone(),
             image: self.image,
+            ..ReadOptions::default()
         }
     }
 }

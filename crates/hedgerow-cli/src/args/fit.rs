@@ -2,8 +2,10 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hedgerow::Kind;
+use hedgerow::core::Task;
 
 use super::kind::kind;
 use super::run::LimitArgs;
@@ -14,7 +16,7 @@ use super::{DataArgs, RunArgs};
 #[command(after_help = "Examples:\n  \
     hedgerow fit iris.csv --target species --out iris.hedgerow\n  \
     hedgerow fit train.csv --target 0 --no-header --test test.csv --set n_trees=500\n  \
-    hedgerow fit houses.csv --target price --model rvm --task regression --holdout 0.1\n  \
+    hedgerow fit houses.csv --target price --model gp --task regression --holdout 0.1\n  \
     hedgerow fit train.csv --target label --model ivm --set n_active=200 --holdout 0.2\n  \
     hedgerow fit train-images-idx3-ubyte.gz --max-seconds 10 --set n_trees=0 --out digits.hedgerow\n\n\
     Ctrl-C ends the training early; the model so far is saved if --out was given.")]
@@ -25,9 +27,9 @@ pub(crate) struct FitArgs {
     /// Kind of model
     #[arg(long, value_parser = kind(), default_value_t = Kind::Forest, value_name = "KIND")]
     pub(crate) model: Kind,
-    /// What the target is: `classification` for labels, or `regression` for values. Without this, classification, unless the kind of model
-    /// can do regression and the target looks like values: numbers, most of them different
-    #[arg(long, value_enum, value_name = "TASK")]
+    /// What the target is: `classification` for labels, or `regression` for numbers. Without this, classification, unless the kind of model
+    /// can do regression and the target looks continuous: numbers, most of them different
+    #[arg(long, value_parser = task(), value_name = "TASK")]
     pub(crate) task: Option<Task>,
     /// Set a parameter of the model (may be repeated); --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
@@ -67,15 +69,11 @@ pub(crate) struct FitArgs {
     pub(crate) run: RunArgs,
 }
 
-/// The kind of target.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Task {
-    /// Labels
-    #[value(alias = "classes")]
-    Classification,
-    /// Numbers
-    #[value(alias = "values")]
-    Regression,
+/// Tasks by name.
+fn task() -> impl TypedValueParser<Value = Task> {
+    let names = [("classification", "Labels"), ("regression", "Numbers")];
+    PossibleValuesParser::new(names.map(|(name, help)| PossibleValue::new(name).help(help)))
+        .map(|name| if name == "regression" { Task::Regression } else { Task::Classification })
 }
 
 fn share(text: &str) -> Result<f64, String> {

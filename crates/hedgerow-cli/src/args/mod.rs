@@ -16,7 +16,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use data::DataArgs;
 pub(crate) use demo::DemoArgs;
-pub(crate) use fit::{FitArgs, Task};
+pub(crate) use fit::FitArgs;
 pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
 pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};

@@ -1,16 +1,15 @@
-//! `evaluate`: a model and labelled data in, figures out.
+//! `evaluate`: a model and data with targets in, figures out.
 
-use hedgerow::core::metrics::Report;
-use hedgerow::core::{Classifier as _, Dataset, Par, Result};
+use hedgerow::core::{Dataset, Par, Result, Task};
 use hedgerow::forest::importance;
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::{Importances, Page};
 use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
-use super::evaluation::{Evaluation, LeftOut, evaluate_file};
+use super::evaluation::{Evaluation, LeftOut, Metrics, evaluate_file};
 use super::fit::Seconds;
-use super::{Outcome, check_writable, page, values};
+use super::{Outcome, check_writable, page};
 use crate::args::EvaluateArgs;
 use crate::output;
 use crate::process;
@@ -19,6 +18,8 @@ use crate::process;
 #[derive(Debug, Serialize)]
 pub(crate) struct EvaluateResult {
     pub(crate) model: Kind,
+    pub(crate) task: Task,
+    pub(crate) target: Option<String>,
     pub(crate) params: ModelParams,
     pub(crate) rows: usize,
     pub(crate) features: usize,
@@ -26,7 +27,7 @@ pub(crate) struct EvaluateResult {
     pub(crate) seconds: Seconds,
     pub(crate) bytes: u64,
     pub(crate) peak_memory_bytes: Option<u64>,
-    pub(crate) metrics: Report,
+    pub(crate) metrics: Metrics,
     /// Accuracy lost when a column is shuffled, by column.
     pub(crate) importances: Option<Vec<(String, f64)>>,
     pub(crate) left_out: LeftOut,
@@ -36,10 +37,10 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.report {
         check_writable(path)?;
     }
-    if let Some(model) = values::load(&args.model)? {
-        return values::evaluate::run(args, &model);
-    }
     let mut model = Model::load(&args.model)?;
+    if model.task() == Task::Regression && (args.importances || args.at_least.is_some()) {
+        anyhow::bail!("--importances and --at-least need a classifier (this is a regression model)");
+    }
     let par = args.run.par()?;
     let options = args.data_args.options();
     let evaluation = evaluate_file(&model, &args.data, &options, &par, args.report.is_some())?;
@@ -49,10 +50,10 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
         // Reading has checked that it fits.
         model = model.with_image(args.data_args.image);
         let mut page = report(args, &model, &evaluation, bytes)?;
-        if let Some(rows) = &evaluation.mapped {
+        if let Some(rows) = &evaluation.drawn {
             let x = rows.to_array(0..rows.n_rows());
             let text = "The dots are the evaluated rows.";
-            page::map(&mut page, &model, (x.view(), &evaluation.truth), text, &par)?;
+            page::draw(&mut page, &model, (x.view(), evaluation.truth.view()), text, &par)?;
         }
         if let Some(importances) = &importances {
             let worth = |name: &String| importances.iter().find(|i| i.0 == *name).map_or(f64::NAN, |i| i.1);
@@ -64,6 +65,8 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
     }
     let result = EvaluateResult {
         model: model.kind(),
+        task: model.task(),
+        target: model.schema().target.clone(),
         params: model.params(),
         rows: evaluation.rows,
         features: model.n_features(),
@@ -77,9 +80,9 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
     };
     output::show(&result, args.run.json)?;
     output::left_out(&result.left_out);
-    match args.at_least {
-        Some(wanted) if result.metrics.accuracy < wanted => {
-            output::note(&format!("accuracy {:.4} is below the {wanted} asked for", result.metrics.accuracy));
+    match (args.at_least, &result.metrics) {
+        (Some(wanted), Metrics::Classes(report)) if report.accuracy < wanted => {
+            output::note(&format!("accuracy {:.4} is below the {wanted} asked for", report.accuracy));
             Ok(Outcome::Negative)
         }
         _ => Ok(Outcome::Done),
@@ -117,7 +120,7 @@ fn importances(
         }
     }
     let data = Dataset::new(model.schema().clone(), features, labels, None)?;
-    let losses = importance::permutation(model, &data, 3, 0, par)?;
+    let losses = importance::permutation(model.classifier()?, &data, 3, 0, par)?;
     let mut named: Vec<(String, f64)> =
         model.schema().columns.iter().map(|c| c.name.clone()).zip(losses).collect();
     named.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -1,34 +1,43 @@
-//! A model's predictions on labelled data, read in batches.
+//! A model's predictions for data with targets, read in batches.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Instant;
 
 use hedgerow::Model;
-use hedgerow::core::metrics::Report;
-use hedgerow::core::{ClassId, Classifier, DataProblem, Dataset, Error, Features, Par, Result};
-use hedgerow::io::{ReadOptions, RowReader};
+use hedgerow::core::metrics::{Report, ValueReport};
+use hedgerow::core::{ClassId, DataProblem, Dataset, Error, Features, Normals, Par, Result, Targets, Task};
+use hedgerow::io::{Batch, ReadOptions, RowReader};
 use hedgerow::report::LeastSure;
 use ndarray::{Array2, ArrayView1, s};
 use serde::Serialize;
 
-/// Predictions for labelled rows, with their metrics.
+/// Predictions for rows with their targets, and their metrics.
 #[derive(Debug)]
 pub(crate) struct Evaluation {
     /// Evaluated rows.
     pub(crate) rows: usize,
     pub(crate) read_seconds: f64,
     pub(crate) predict_seconds: f64,
-    pub(crate) report: Report,
+    pub(crate) report: Metrics,
     pub(crate) left_out: LeftOut,
-    /// The predictions, the labels and the weights of the evaluated rows.
-    pub(crate) proba: Array2<f64>,
-    pub(crate) truth: Vec<ClassId>,
+    /// The predictions: probabilities, or means and variances.
+    pub(crate) predictions: Array2<f64>,
+    /// The targets and the weights of the evaluated rows.
+    pub(crate) truth: Targets,
     pub(crate) weights: Option<Vec<f32>>,
-    /// The rows with the most uncertain predictions, where they were asked for.
+    /// The rows with the most uncertain predictions of a classifier, where they were asked for.
     pub(crate) least_sure: LeastSure,
-    /// The rows themselves, where a map of them is wanted.
-    pub(crate) mapped: Option<Features>,
+    /// The rows themselves, where a picture of them is wanted.
+    pub(crate) drawn: Option<Features>,
+}
+
+/// Metrics of either task.
+#[derive(Debug, Clone, Serialize)]
+#[serde(untagged)]
+pub(crate) enum Metrics {
+    Classes(Box<Report>),
+    Values(ValueReport),
 }
 
 /// Rows that could not be evaluated.
@@ -56,70 +65,96 @@ pub(crate) fn evaluate_file(
         seconds
     };
     let mut reader = RowReader::open_with(path, options, model.schema())?;
-    let mut proba = Vec::new();
-    let mut truth: Vec<ClassId> = Vec::new();
-    let mut weights: Option<Vec<f32>> = None;
-    let mut least_sure = LeastSure::default();
-    let mut mapped = (for_report && model.n_features() == 2).then(|| Features::new(2));
-    let mut skipped = 0_u64;
+    let mut found = Found::new(model, for_report);
     while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
         read_seconds += lap();
-        let Some(labels) = &batch.labels else {
-            let available = model.schema().target.clone().map_or_else(
-                || "the model does not name its target".into(),
-                |target| format!("the model's target is {target:?}"),
-            );
-            return Err(Error::from(DataProblem::NoTarget { available }).in_file(path));
-        };
-        let predictions = model.predict_proba_par(batch.x.view(), par)?;
-        predict_seconds += lap();
-        for (i, label) in labels.iter().enumerate() {
-            let Some(label) = label else {
-                skipped += 1;
-                continue;
-            };
-            if for_report {
-                let number = batch.first_row + i as u64 + 1;
-                least_sure.add(number, predictions.row(i), Some(*label), batch.x.row(i));
-            }
-            if let Some(mapped) = &mut mapped {
-                mapped.extend(batch.x.slice(s![i..=i, ..]));
-            }
-            truth.push(*label);
-            proba.extend(predictions.row(i));
-            if let Some(of_batch) = &batch.weights {
-                weights.get_or_insert_default().push(of_batch[i]);
-            }
-        }
+        predict_seconds += found.add(model, batch, par).map_err(|error| error.in_file(path))?;
+        lap();
     }
     read_seconds += lap();
     let unknown_labels = reader.unknown_labels().clone();
     let left_out = LeftOut {
-        without_label: skipped - unknown_labels.values().sum::<u64>().min(skipped),
+        without_label: found.skipped - unknown_labels.values().sum::<u64>().min(found.skipped),
         unknown_labels,
     };
-    if truth.is_empty() {
+    if found.rows() == 0 {
         return Err(nothing_to_evaluate(&left_out, model).in_file(path));
     }
-    let rows = truth.len();
-    let proba = Array2::from_shape_vec((rows, model.n_classes()), proba).map_err(|_| Error::Shape {
-        what: "predictions",
-        expected: rows,
-        got: 0,
-    })?;
-    let report = Report::new(proba.view(), &truth, weights.as_deref())?;
-    Ok(Evaluation {
-        rows,
-        read_seconds,
-        predict_seconds,
-        report,
-        left_out,
-        proba,
-        truth,
-        weights,
-        least_sure,
-        mapped,
-    })
+    Ok(Evaluation { read_seconds, predict_seconds, left_out, ..found.finish()? })
+}
+
+/// What was found in a file so far.
+struct Found {
+    /// A row of probabilities for each row, or its mean and variance.
+    predictions: Vec<f64>,
+    width: usize,
+    truth: Targets,
+    weights: Option<Vec<f32>>,
+    least_sure: Option<LeastSure>,
+    drawn: Option<Features>,
+    skipped: u64,
+}
+
+impl Found {
+    fn new(model: &Model, for_report: bool) -> Self {
+        let (truth, width, n_drawn) = match model.task() {
+            Task::Classification => (Targets::Classes(Vec::new()), model.n_classes(), 2),
+            Task::Regression => (Targets::Values(Vec::new()), 2, 1),
+        };
+        let drawn = (for_report && model.n_features() == n_drawn).then(|| Features::new(n_drawn));
+        let least_sure = (for_report && model.task() == Task::Classification).then(LeastSure::default);
+        Self { predictions: Vec::new(), width, truth, weights: None, least_sure, drawn, skipped: 0 }
+    }
+
+    fn rows(&self) -> usize {
+        self.truth.view().len()
+    }
+
+    /// Predicts the rows of a batch and keeps those that have a target. Returns how long predicting took.
+    fn add(&mut self, model: &Model, batch: Batch, par: &Par) -> Result<f64> {
+        if batch.labels.is_none() && batch.values.is_none() {
+            let available = model.schema().target.clone().map_or_else(
+                || "the model does not name its target".into(),
+                |target| format!("the model's target is {target:?}"),
+            );
+            return Err(DataProblem::NoTarget { available }.into());
+        }
+        let clock = Instant::now();
+        let predictions = model.predict_table(batch.x.view(), par)?;
+        let seconds = clock.elapsed().as_secs_f64();
+        for i in 0..batch.x.nrows() {
+            let label = batch.labels.as_ref().and_then(|labels| labels[i]);
+            let value = batch.values.as_ref().map(|values| values[i]).filter(|value| !value.is_nan());
+            match (&mut self.truth, label, value) {
+                (Targets::Classes(truth), Some(label), _) => truth.push(label),
+                (Targets::Values(truth), _, Some(value)) => truth.push(value),
+                _ => {
+                    self.skipped += 1;
+                    continue;
+                }
+            }
+            if let Some(least_sure) = &mut self.least_sure {
+                least_sure.add(batch.first_row + i as u64 + 1, predictions.row(i), label, batch.x.row(i));
+            }
+            if let Some(drawn) = &mut self.drawn {
+                drawn.extend(batch.x.slice(s![i..=i, ..]));
+            }
+            self.predictions.extend(predictions.row(i));
+            if let Some(of_batch) = &batch.weights {
+                self.weights.get_or_insert_default().push(of_batch[i]);
+            }
+        }
+        Ok(seconds)
+    }
+
+    fn finish(self) -> Result<Evaluation> {
+        let (rows, got) = (self.rows(), self.predictions.len());
+        let predictions = Array2::from_shape_vec((rows, self.width), self.predictions)
+            .map_err(|_| Error::Shape { what: "predictions", expected: rows, got })?;
+        let evaluation = evaluate_predictions(predictions, self.truth, self.weights)?;
+        let least_sure = self.least_sure.unwrap_or_default();
+        Ok(Evaluation { least_sure, drawn: self.drawn, ..evaluation })
+    }
 }
 
 /// Evaluates a model on rows in memory, whose numbers in their file are given where a report is wanted.
@@ -130,32 +165,43 @@ pub(crate) fn evaluate_dataset(
     par: &Par,
 ) -> Result<Evaluation> {
     let start = Instant::now();
-    let proba = model.predict_proba_par(data.features.to_array(0..data.n_rows()).view(), par)?;
+    let predictions = model.predict_table(data.features.to_array(0..data.n_rows()).view(), par)?;
     let predict_seconds = start.elapsed().as_secs_f64();
-    let evaluation = evaluate_predictions(proba, data.labels.clone(), data.weights.clone())?;
-    let least_sure = numbers.map_or_else(LeastSure::default, |numbers| {
-        least_sure(&evaluation.proba, &evaluation.truth, &data.features, numbers)
-    });
+    let evaluation = evaluate_predictions(predictions, data.targets.clone(), data.weights.clone())?;
+    let least_sure =
+        numbers.filter(|_| model.task() == Task::Classification).map_or_else(LeastSure::default, |numbers| {
+            least_sure(&evaluation.predictions, data.labels(), &data.features, numbers)
+        });
     Ok(Evaluation { predict_seconds, least_sure, ..evaluation })
 }
 
-/// Evaluates predictions that are there already.
+/// Evaluates predictions that are there already: probabilities, or means and variances.
 pub(crate) fn evaluate_predictions(
-    proba: Array2<f64>,
-    truth: Vec<ClassId>,
+    predictions: Array2<f64>,
+    truth: Targets,
     weights: Option<Vec<f32>>,
 ) -> Result<Evaluation> {
+    let report = match &truth {
+        Targets::Classes(truth) => {
+            Metrics::Classes(Box::new(Report::new(predictions.view(), truth, weights.as_deref())?))
+        }
+        Targets::Values(truth) => {
+            let column = |place| predictions.column(place).to_vec();
+            let normals = Normals { mean: column(0), variance: column(1) };
+            Metrics::Values(ValueReport::new(&normals, truth)?)
+        }
+    };
     Ok(Evaluation {
-        rows: truth.len(),
+        rows: truth.view().len(),
         read_seconds: 0.0,
         predict_seconds: 0.0,
-        report: Report::new(proba.view(), &truth, weights.as_deref())?,
+        report,
         left_out: LeftOut::default(),
-        proba,
+        predictions,
         truth,
         weights,
         least_sure: LeastSure::default(),
-        mapped: None,
+        drawn: None,
     })
 }
 

@@ -4,17 +4,18 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use hedgerow::core::metrics::Report;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, DataProblem, Dataset, Error, OutOfSample, Par, Source, Training};
-use hedgerow::io::read_dataset;
+use hedgerow::core::{Budget, DataProblem, Dataset, Error, OutOfSample, Par, Source, Task, Training};
+use hedgerow::io::{ReadOptions, read_dataset};
 use hedgerow::report::{LeastSure, Page};
-use hedgerow::{Fitted, Kind, Model, ModelParams, has_regression};
+use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::{Deserialize, Serialize};
 
-use super::evaluation::{Evaluation, LeftOut, evaluate_dataset, evaluate_file, evaluate_predictions};
-use super::{Made, Outcome, check_room, check_writable, interrupt, note_dates, page, params, values};
-use crate::args::{FitArgs, Task};
+use super::evaluation::{
+    Evaluation, LeftOut, Metrics, evaluate_dataset, evaluate_file, evaluate_predictions,
+};
+use super::{Made, Outcome, check_room, check_writable, interrupt, note_dates, page, params};
+use crate::args::FitArgs;
 use crate::output::{self, progress::Bar};
 use crate::process;
 
@@ -25,12 +26,12 @@ pub(crate) struct FitResult {
     pub(crate) made: Made,
     /// Rows the metrics are about: `test`, `holdout`, or `out_of_bag` where neither was given; none if there are no metrics.
     pub(crate) metrics_from: Option<&'static str>,
-    pub(crate) metrics: Option<Report>,
+    pub(crate) metrics: Option<Metrics>,
     pub(crate) metrics_rows: Option<usize>,
     /// Out-of-bag accuracy; none for other models than forests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oob_accuracy: Option<f64>,
-    /// The logarithm of the probability of the labels, where the model can tell.
+    /// The logarithm of the probability of the targets, where the model can tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_evidence: Option<f64>,
     pub(crate) left_out: LeftOut,
@@ -58,32 +59,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         check_writable(path)?;
     }
     let Some(path) = &args.data else { return Ok(Outcome::Done) };
-    if args.task == Some(Task::Regression) {
-        if !has_regression(args.model) {
-            bail!(
-                "--task regression: {}",
-                args.model.unable("be fitted to a numeric target", has_regression)
-            );
-        }
-        let budget = args.limits.budget(start);
-        interrupt::listen(&budget)?;
-        return values::fit::run(args, path, &params, start, budget);
-    }
     let par = args.run.par()?;
     let mut budget = args.limits.budget(start);
     interrupt::listen(&budget)?;
-
-    let mut data = match read_dataset(path, &args.data_args.options(), check_room(&args.limits)?) {
-        // A target that looks continuous is one of values for a model that can be fitted to them.
-        Err(error) if args.task.is_none() && has_regression(args.model) && is_continuous(&error) => {
-            if path.as_os_str() == "-" {
-                bail!("{error}; for a numeric target, give --task regression");
-            }
-            output::note("the target looks numeric: fitting a regression (--task classification for labels)");
-            return values::fit::run(args, path, &params, start, budget);
-        }
-        other => other?,
-    };
+    let mut data = read(args, path)?;
     note_dates(&data.schema, &args.data_args.options());
     let held_out = args.holdout.map(|share| HeldOut::take(&mut data, share, params.seed())).transpose()?;
     let read_seconds = start.elapsed().as_secs_f64();
@@ -105,10 +84,10 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         _ => None,
     };
     let n_rows = data.n_rows();
-    if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() == 2) {
+    if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() <= 2) {
         let x = data.features.to_array(0..n_rows);
         let text = "The dots are the training rows.";
-        page::map(page, &model, (x.view(), &data.labels), text, &par)?;
+        page::draw(page, &model, (x.view(), data.targets.view()), text, &par)?;
     }
     drop(data);
     let model = if args.frozen { model.without_rows() } else { model };
@@ -149,7 +128,29 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// Whether labels were refused because they look like values.
+/// Reads the training data. A target that looks continuous is one of numbers for a kind of model that does regression, unless the task is given.
+fn read(args: &FitArgs, path: &Path) -> anyhow::Result<Dataset> {
+    let room = check_room(&args.limits)?;
+    let options = |task| ReadOptions { task, ..args.data_args.options() };
+    if let Some(task) = args.task {
+        if let Err(error) = args.model.check_task(task) {
+            bail!("--task {task}: {error}");
+        }
+        return Ok(read_dataset(path, &options(task), room)?);
+    }
+    match read_dataset(path, &options(Task::Classification), room) {
+        Err(error) if args.model.regresses() && is_continuous(&error) => {
+            if path.as_os_str() == "-" {
+                bail!("{error}; for a numeric target, give --task regression");
+            }
+            output::note("the target looks numeric: fitting a regression (--task classification for labels)");
+            Ok(read_dataset(path, &options(Task::Regression), room)?)
+        }
+        other => Ok(other?),
+    }
+}
+
+/// Whether labels were refused because they look like numbers.
 fn is_continuous(error: &Error) -> bool {
     matches!(error, Error::Data(data) if matches!(data.problem, DataProblem::ContinuousTarget { .. }))
 }
@@ -171,7 +172,7 @@ impl HeldOut {
         kept.sort_unstable();
         let held_out = data.select(held);
         *data = data.select(kept);
-        data.check_trainable()?;
+        data.check_trainable(data.task())?;
         Ok(Self { data: held_out, numbers: held.iter().map(|&row| row as u64 + 1).collect() })
     }
 }
@@ -181,7 +182,7 @@ struct Measured {
     from: &'static str,
     rows: usize,
     predict_seconds: f64,
-    report: Report,
+    report: Metrics,
     left_out: LeftOut,
 }
 
@@ -239,11 +240,11 @@ fn evaluate_oob(
     if oob.is_empty() {
         return Ok(None);
     }
-    let mut evaluation = evaluate_predictions(oob.values.clone(), oob.labels.clone(), None)?;
+    let mut evaluation = evaluate_predictions(oob.values.clone(), oob.labels.clone().into(), None)?;
     if page.is_some() {
         let mut least = LeastSure::default();
         for ((prediction, &class), &row) in
-            evaluation.proba.rows().into_iter().zip(&evaluation.truth).zip(&oob.rows)
+            evaluation.predictions.rows().into_iter().zip(&oob.labels).zip(&oob.rows)
         {
             let values = data.features.to_array(row..row + 1);
             least.add(row as u64 + 1, prediction, Some(class), values.row(0));

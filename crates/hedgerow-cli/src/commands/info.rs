@@ -6,7 +6,7 @@ use std::io::Read as _;
 use std::path::Path;
 
 use anyhow::Context as _;
-use hedgerow::core::Schema;
+use hedgerow::core::{Schema, Task};
 use hedgerow::forest::{Calibration, Forest};
 use hedgerow::io::{Summary, summarize};
 use hedgerow::{FORMAT_VERSION, Kind, Model, ModelParams, is_model_file};
@@ -20,6 +20,7 @@ use crate::output;
 #[derive(Debug, Serialize)]
 pub(crate) struct ModelInfo {
     pub(crate) model: Kind,
+    pub(crate) task: Task,
     pub(crate) format_version: u32,
     pub(crate) params: ModelParams,
     pub(crate) schema: Schema,
@@ -77,11 +78,6 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
     }
     let named_like_a_model = args.file.extension().is_some_and(|e| e == "hedgerow");
     if named_like_a_model || is_model_file(&args.file) {
-        if let Some(model) = super::values::load(&args.file)? {
-            let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
-            output::show(&super::values::info::ValueModelInfo::new(&model, bytes), args.run.json)?;
-            return Ok(Outcome::Done);
-        }
         output::show(&model_info(args)?, args.run.json)?;
     } else {
         let options = args.data_args.options();
@@ -97,6 +93,7 @@ fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
     let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
     Ok(ModelInfo {
         model: model.kind(),
+        task: model.task(),
         format_version: format_version(&args.file).unwrap_or(FORMAT_VERSION),
         params: model.params(),
         schema: model.schema().clone(),
@@ -126,7 +123,8 @@ fn learning_info(model: &Model) -> anyhow::Result<Option<LearningInfo>> {
         return Ok(None);
     };
     let names = model.schema().labels.names().iter().cloned();
-    let retained_by_class = model.retained_rows()?.map(|rows| names.zip(rows.class_counts()).collect());
+    let retained = model.retained_rows()?.filter(|rows| rows.task() == Task::Classification);
+    let retained_by_class = retained.map(|rows| names.zip(rows.class_counts()).collect());
     let without_rows = model.clone().without_rows();
     let predictor_bytes = without_rows.file_len()?;
     let row_bytes = model.file_len()?.saturating_sub(predictor_bytes);

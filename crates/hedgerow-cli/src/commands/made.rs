@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use hedgerow::core::{Result, StopReason, Summary};
+use hedgerow::core::{Result, StopReason, Summary, Task};
 use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
@@ -12,6 +12,8 @@ use super::fit::Seconds;
 #[derive(Debug, Serialize)]
 pub(crate) struct Made {
     pub(crate) model: Kind,
+    pub(crate) task: Task,
+    pub(crate) target: Option<String>,
     pub(crate) params: ModelParams,
     pub(crate) rows: usize,
     pub(crate) features: usize,
@@ -44,6 +46,8 @@ impl Made {
     ) -> Result<Self> {
         Ok(Self {
             model: model.kind(),
+            task: model.task(),
+            target: model.schema().target.clone(),
             params: model.params(),
             rows,
             features: model.schema().n_features(),

@@ -18,7 +18,6 @@ pub(crate) mod store;
 pub(crate) mod stream;
 pub(crate) mod train;
 pub(crate) mod update;
-pub(crate) mod values;
 
 use std::path::Path;
 
@@ -27,7 +26,7 @@ use hedgerow::core::{Error, Schema};
 use hedgerow::io::{ReadOptions, date_notes};
 use hedgerow::{Kind, ModelParams};
 
-pub(crate) use evaluation::LeftOut;
+pub(crate) use evaluation::{LeftOut, Metrics};
 pub(crate) use made::Made;
 pub(crate) use renewed::Renewed;
 

@@ -5,11 +5,11 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::Model;
-use hedgerow::core::{ClassId, Error, Par};
-use hedgerow::report::{DecisionMap, Importances, MapRows, Page, Predictions};
-use ndarray::ArrayView2;
+use hedgerow::core::{Error, Par, TargetSlice, Task};
+use hedgerow::report::{DecisionMap, Importances, MapRows, Page, Predictions, ValueCurve};
+use ndarray::{Array2, ArrayView2};
 
-use super::evaluation::Evaluation;
+use super::evaluation::{Evaluation, Metrics};
 use crate::output::{count, size};
 
 /// Puts in what is known about a model without predictions.
@@ -30,7 +30,9 @@ pub(super) fn describe(page: &mut Page, model: &Model, title: &Path, subtitle: &
     }
     page.comparison = summary.comparison;
     fact(page, "Features", count(schema.n_features() as u64));
-    fact(page, "Classes", count(schema.n_classes() as u64));
+    if model.task() == Task::Classification {
+        fact(page, "Classes", count(schema.n_classes() as u64));
+    }
     if let (Some(seen), Some(retained)) = (model.n_seen(), model.n_retained()) {
         fact(page, "Rows learnt", count(seen));
         fact(page, "Rows retained", count(retained as u64));
@@ -50,35 +52,56 @@ pub(super) fn fact(page: &mut Page, name: &str, value: String) {
     page.facts.push((name.to_string(), value));
 }
 
-/// Puts in what was found by evaluating a model, with the most uncertain predictions.
+/// Puts in what was found by evaluating a model; of a classifier, with the most uncertain predictions.
 pub(super) fn evaluation(
     page: &mut Page,
     model: &Model,
     evaluation: &Evaluation,
     measured_on: String,
 ) -> anyhow::Result<()> {
+    if let Metrics::Values(report) = &evaluation.report {
+        let figures = [
+            ("RMSE", report.rmse),
+            ("MAE", report.mae),
+            ("NLPD", report.nlpd),
+            ("Inside 90 % intervals", report.coverage90),
+        ];
+        figures.into_iter().for_each(|(name, value)| fact(page, name, format!("{value:.4}")));
+        return Ok(());
+    }
     let predictions = Predictions {
         weights: evaluation.weights.as_deref(),
         measured_on,
-        ..Predictions::new(evaluation.proba.view(), &evaluation.truth, model.schema())
+        ..Predictions::new(evaluation.predictions.view(), evaluation.truth.view().labels(), model.schema())
     };
     page.evaluate(&predictions)?;
     page.uncertain = evaluation.least_sure.finish(model.schema());
     Ok(())
 }
 
-/// Puts in a map of the predictions around some rows, if rows are two numbers. `text` names the rows.
-pub(super) fn map(
+/// Puts in a picture of the predictions around some rows: a map of classes if rows are two numbers, or the curve of a regression if they
+/// are one. `text` names the rows.
+pub(super) fn draw(
     page: &mut Page,
     model: &Model,
-    (x, labels): (ArrayView2<'_, f32>, &[ClassId]),
+    (x, targets): (ArrayView2<'_, f32>, TargetSlice<'_>),
     text: &str,
     par: &Par,
 ) -> Result<(), Error> {
     let active = model.active_rows();
-    let rows = MapRows { x, labels, active: active.as_ref().map(|active| active.view()) };
-    let map = DecisionMap::new(model, model.schema(), &rows, par)?;
-    page.map = map.map(|map| DecisionMap { text: text.into(), ..map });
+    match targets {
+        TargetSlice::Classes(labels) => {
+            let rows = MapRows { x, labels, active: active.as_ref().map(|active| active.view()) };
+            let map = DecisionMap::new(model.classifier()?, model.schema(), &rows, par)?;
+            page.map = map.map(|map| DecisionMap { text: text.into(), ..map });
+        }
+        TargetSlice::Values(values) => {
+            let active = active.unwrap_or_else(|| Array2::zeros((0, model.n_features())));
+            let rows = (x, values);
+            let curve = ValueCurve::new(model.regressor()?, model.schema(), rows, active.view(), par)?;
+            page.values = curve.map(|curve| ValueCurve { text: text.into(), ..curve });
+        }
+    }
     Ok(())
 }
 

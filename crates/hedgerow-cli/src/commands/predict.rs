@@ -5,15 +5,16 @@ use std::io::{self, Write};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use hedgerow::core::traits::most_probable;
-use hedgerow::core::{Classifier as _, Par};
+use hedgerow::core::traits::largest;
+use hedgerow::core::{ClassId, Par, Task};
+use hedgerow::gp::special::normal_quantile;
 use hedgerow::io::RowReader;
 use hedgerow::{Kind, Model};
 use ndarray::{Array2, ArrayView2, s};
 use serde::Serialize;
 
 use super::fit::Seconds;
-use super::{Outcome, check_writable, values};
+use super::{Outcome, check_writable};
 use crate::args::PredictArgs;
 use crate::output;
 use crate::process;
@@ -49,13 +50,8 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
             }
         }
     }
-    if let Some(model) = values::load(&args.model)? {
-        return values::predict::run(args, &model);
-    }
-    if args.interval.is_some() {
-        bail!("--interval needs a regression model (this is a classifier); --proba writes the probabilities");
-    }
     let model = Model::load(&args.model)?;
+    let columns = Columns::new(args, &model)?;
     let par = args.run.par()?;
     let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
     let out: Box<dyn Write> = match &args.out {
@@ -63,7 +59,7 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         None => Box::new(io::stdout().lock()),
     };
     let mut out = csv::Writer::from_writer(out);
-    write_header(&mut out, &model, args.proba)?;
+    out.write_record(columns.names(&model))?;
 
     let mut clock = Instant::now();
     let mut lap = || {
@@ -74,23 +70,14 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     let mut seconds = Seconds::default();
     let mut rows = 0;
     let mut latency = None;
-    let mut line = csv::StringRecord::new();
     while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
         seconds.read += lap();
-        let proba = model.predict_proba_par(batch.x.view(), &par)?;
+        let predictions = model.predict_table(batch.x.view(), &par)?;
         seconds.predict += lap();
         if args.latency && latency.is_none() {
             latency = Some(one_row_latency(&model, batch.x.view())?);
         }
-        for (prediction, row) in most_probable(proba.view()).into_iter().zip(proba.rows()) {
-            line.clear();
-            line.push_field(model.schema().labels.name(prediction));
-            line.push_field(&format!("{:.6}", row[prediction.index()]));
-            if args.proba {
-                row.iter().for_each(|p| line.push_field(&format!("{p:.6}")));
-            }
-            out.write_record(&line)?;
-        }
+        columns.write(&model, &predictions, &mut out)?;
         rows += batch.x.nrows() as u64;
         lap();
     }
@@ -108,15 +95,76 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-fn write_header(out: &mut csv::Writer<Box<dyn Write>>, model: &Model, proba: bool) -> csv::Result<()> {
-    let mut names = vec!["prediction".to_string(), "probability".into()];
-    if proba {
-        names.extend(model.schema().labels.names().iter().map(|label| format!("p_{label}")));
-    }
-    out.write_record(&names)
+/// What is written for a row.
+enum Columns {
+    /// The class and its probability, and those of all classes where they are asked for.
+    Classes { has_all: bool },
+    /// The number and its deviation, and the ends of an interval of so many deviations to either side.
+    Values { width: Option<f64> },
 }
 
-/// Asks for one row at a time, on one thread, into a table that is already there.
+impl Columns {
+    fn new(args: &PredictArgs, model: &Model) -> anyhow::Result<Self> {
+        match model.task() {
+            Task::Classification if args.interval.is_some() => {
+                bail!(
+                    "--interval needs a regression model (this is a classifier); --proba writes the probabilities"
+                )
+            }
+            Task::Regression if args.proba => {
+                bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
+            }
+            Task::Classification => Ok(Self::Classes { has_all: args.proba }),
+            Task::Regression => {
+                Ok(Self::Values { width: args.interval.map(|share| normal_quantile(0.5 + 0.5 * share)) })
+            }
+        }
+    }
+
+    fn names(&self, model: &Model) -> Vec<String> {
+        let (first, more): (_, Vec<String>) = match self {
+            Self::Classes { has_all } => {
+                let labels = model.schema().labels.names().iter().filter(|_| *has_all);
+                (["prediction", "probability"], labels.map(|label| format!("p_{label}")).collect())
+            }
+            Self::Values { width } => {
+                let ends = width.iter().flat_map(|_| ["low".to_string(), "high".into()]);
+                (["prediction", "deviation"], ends.collect())
+            }
+        };
+        first.map(String::from).into_iter().chain(more).collect()
+    }
+
+    fn write(
+        &self,
+        model: &Model,
+        predictions: &Array2<f64>,
+        out: &mut csv::Writer<Box<dyn Write>>,
+    ) -> csv::Result<()> {
+        let mut line = csv::StringRecord::new();
+        for row in predictions.rows() {
+            line.clear();
+            let number = |value: f64, line: &mut csv::StringRecord| line.push_field(&format!("{value:.6}"));
+            match self {
+                Self::Classes { has_all } => {
+                    let class = largest(row).unwrap_or(0);
+                    line.push_field(model.schema().labels.name(ClassId(class as u32)));
+                    number(row[class], &mut line);
+                    row.iter().filter(|_| *has_all).for_each(|p| number(*p, &mut line));
+                }
+                Self::Values { width } => {
+                    let (mean, deviation) = (row[0], row[1].max(0.0).sqrt());
+                    let ends = width.iter().flat_map(|w| [mean - w * deviation, mean + w * deviation]);
+                    [mean, deviation].into_iter().chain(ends).for_each(|v| number(v, &mut line));
+                }
+            }
+            out.write_record(&line)?;
+        }
+        Ok(())
+    }
+}
+
+/// Asks for one row at a time, on one thread.
 fn one_row_latency(model: &Model, x: ArrayView2<'_, f32>) -> anyhow::Result<Latency> {
     let par = Par::sequential();
     let mut prediction = Array2::zeros((1, model.n_classes()));
@@ -124,7 +172,13 @@ fn one_row_latency(model: &Model, x: ArrayView2<'_, f32>) -> anyhow::Result<Late
     for i in 0..x.nrows().min(1_000) {
         let row = x.slice(s![i..=i, ..]);
         let start = Instant::now();
-        model.predict_proba_into(row, &par, prediction.view_mut())?;
+        match model.task() {
+            // Into a table that is already there.
+            Task::Classification => {
+                model.classifier()?.predict_proba_into(row, &par, prediction.view_mut())?;
+            }
+            Task::Regression => drop(model.predict_values_par(row, &par)?),
+        }
         times.push(start.elapsed().as_secs_f64());
     }
     times.sort_by(f64::total_cmp);

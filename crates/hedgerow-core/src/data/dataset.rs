@@ -1,31 +1,33 @@
-//! Labelled rows in memory.
+//! Rows with their targets in memory.
 
 use ndarray::{ArrayView1, ArrayView2};
 
-use super::{ClassId, ColumnKind, Features, Schema};
-use crate::error::{DataError, DataProblem, Result};
+use super::{ClassId, ColumnKind, Features, Schema, TargetSlice, Targets, Task};
+use crate::error::{DataError, DataProblem, Error, Result};
 
-/// Labelled rows with their schema: what a model is fitted to.
+/// Rows with their targets and schema: what a model is fitted to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dataset {
-    /// What the columns and classes are.
+    /// What the columns and classes are. Its task is that of the targets.
     pub schema: Schema,
     /// The feature rows.
     pub features: Features,
-    /// The class of each row.
-    pub labels: Vec<ClassId>,
+    /// The class or number of each row.
+    pub targets: Targets,
     /// A weight for each row, where rows count differently.
     pub weights: Option<Vec<f32>>,
 }
 
 impl Dataset {
-    /// Puts the parts together after checking that they fit.
+    /// Puts the parts together after checking that they fit. The targets, classes or numbers, decide the task.
     pub fn new(
-        schema: Schema,
+        mut schema: Schema,
         features: Features,
-        labels: Vec<ClassId>,
+        targets: impl Into<Targets>,
         weights: Option<Vec<f32>>,
     ) -> Result<Self> {
+        let targets = targets.into();
+        schema.task = targets.view().task();
         if features.n_features() != schema.n_features() {
             return Err(DataProblem::ColumnCount {
                 expected: schema.n_features(),
@@ -35,29 +37,49 @@ impl Dataset {
         }
         schema.check_sizes()?;
         let n_rows = features.n_rows();
-        check_counts(&schema, n_rows, &labels, weights.as_deref())?;
+        check_counts(&schema, n_rows, targets.view(), weights.as_deref())?;
         check_values(&schema, n_rows, matches!(features, Features::Bytes { .. }), |r, c| {
             features.value(r, c)
         })?;
-        Ok(Self { schema, features, labels, weights })
+        Ok(Self { schema, features, targets, weights })
     }
 
     /// Number of rows.
     pub fn n_rows(&self) -> usize {
-        self.labels.len()
+        self.features.n_rows()
+    }
+
+    /// Whether targets are classes or numbers.
+    pub fn task(&self) -> Task {
+        self.targets.view().task()
+    }
+
+    /// The class of each row; none for a regression.
+    pub fn labels(&self) -> &[ClassId] {
+        self.targets.view().labels()
+    }
+
+    /// The same, to be changed.
+    pub fn labels_mut(&mut self) -> &mut [ClassId] {
+        if let Targets::Classes(classes) = &mut self.targets { classes } else { &mut [] }
+    }
+
+    /// The number of each row; none for a classification.
+    pub fn values(&self) -> &[f64] {
+        self.targets.view().values()
     }
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         self.features.bytes()
-            + self.labels.capacity() * size_of::<ClassId>()
+            + self.targets.bytes()
             + self.weights.as_ref().map_or(0, |w| w.capacity() * size_of::<f32>())
     }
 
     /// How many rows each class has.
     pub fn class_counts(&self) -> Vec<usize> {
         let mut counts = vec![0; self.schema.n_classes()];
-        for class in &self.labels {
+        for class in self.labels() {
             counts[class.index()] += 1;
         }
         counts
@@ -69,7 +91,7 @@ impl Dataset {
         Self {
             schema: self.schema.clone(),
             features: self.features.select(rows),
-            labels: rows.iter().map(|&r| self.labels[r]).collect(),
+            targets: self.targets.select(rows),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&r| w[r]).collect()),
         }
     }
@@ -106,56 +128,64 @@ impl Dataset {
             }
             features.push(&row);
         }
-        Self::new(schema.clone(), features, self.labels.iter().map(class).collect(), self.weights.clone())
+        let targets = match &self.targets {
+            Targets::Classes(classes) => Targets::Classes(classes.iter().map(class).collect()),
+            values @ Targets::Values(_) => values.clone(),
+        };
+        Self::new(schema.clone(), features, targets, self.weights.clone())
     }
 
     /// Adds rows of the same schema at the end.
     pub fn append(&mut self, more: &Self) {
+        let n = self.n_rows();
         for r in 0..more.n_rows() {
             self.features.extend(more.features.to_array(r..r + 1).view());
         }
         if self.weights.is_some() || more.weights.is_some() {
-            let n = self.labels.len();
             let own = self.weights.get_or_insert_with(|| vec![1.0; n]);
             match &more.weights {
                 Some(weights) => own.extend_from_slice(weights),
                 None => own.resize(n + more.n_rows(), 1.0),
             }
         }
-        self.labels.extend_from_slice(&more.labels);
+        self.targets.extend(&more.targets);
     }
 
-    /// Fails unless there are rows of at least two classes and a column to learn from.
-    pub fn check_trainable(&self) -> Result<()> {
-        if self.labels.is_empty() {
+    /// Fails unless the targets are of this task, and there are a column and rows to learn from: of two classes, or two of numbers.
+    pub fn check_trainable(&self, task: Task) -> Result<()> {
+        self.targets.view().check_task(task)?;
+        let rows = self.n_rows();
+        if rows == 0 {
             return Err(DataProblem::Empty.into());
         }
         if self.schema.n_features() == 0 {
             return Err(DataProblem::NoFeatures.into());
         }
-        let first = self.labels[0];
-        if self.labels.iter().all(|&c| c == first) {
-            return Err(DataProblem::SingleClass {
-                label: self.schema.labels.name(first).to_string(),
-                rows: self.labels.len(),
+        match &self.targets {
+            Targets::Classes(classes) if classes.iter().all(|class| *class == classes[0]) => {
+                let label = self.schema.labels.name(classes[0]).to_string();
+                Err(DataProblem::SingleClass { label, rows }.into())
             }
-            .into());
+            Targets::Values(_) if rows == 1 => {
+                Err(Error::Shape { what: "rows of a regression (at least)", expected: 2, got: 1 })
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 }
 
-/// Fails unless rows that come without a [`Dataset`] fit a schema: their labels, weights, and values.
+/// Fails unless rows that come without a [`Dataset`] fit a schema: their targets, weights, and values.
 pub fn check_rows(
     schema: &Schema,
     x: ArrayView2<'_, f32>,
-    labels: &[ClassId],
+    targets: TargetSlice<'_>,
     weights: Option<&[f32]>,
 ) -> Result<()> {
     if x.ncols() != schema.n_features() {
         return Err(DataProblem::ColumnCount { expected: schema.n_features(), got: x.ncols() }.into());
     }
-    check_counts(schema, x.nrows(), labels, weights)?;
+    targets.check_task(schema.task)?;
+    check_counts(schema, x.nrows(), targets, weights)?;
     check_values(schema, x.nrows(), !x.rows().into_iter().any(has_infinite), |r, c| x[(r, c)])
 }
 
@@ -167,12 +197,20 @@ fn has_infinite(row: ArrayView1<'_, f32>) -> bool {
     }
 }
 
-fn check_counts(schema: &Schema, rows: usize, labels: &[ClassId], weights: Option<&[f32]>) -> Result<()> {
-    if rows != labels.len() {
-        return Err(DataProblem::LabelCount { rows, labels: labels.len() }.into());
+fn check_counts(
+    schema: &Schema,
+    rows: usize,
+    targets: TargetSlice<'_>,
+    weights: Option<&[f32]>,
+) -> Result<()> {
+    if rows != targets.len() {
+        return Err(DataProblem::LabelCount { rows, labels: targets.len() }.into());
+    }
+    if schema.task == Task::Regression && schema.n_classes() > 0 {
+        return Err(Error::Shape { what: "classes of a regression", expected: 0, got: schema.n_classes() });
     }
     if let Some(weights) = weights {
-        if weights.len() != labels.len() {
+        if weights.len() != rows {
             return Err(DataProblem::LabelCount { rows, labels: weights.len() }.into());
         }
         if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
@@ -180,14 +218,7 @@ fn check_counts(schema: &Schema, rows: usize, labels: &[ClassId], weights: Optio
             return Err(DataError::from(problem).at_row(row as u64 + 1).into());
         }
     }
-    if let Some(row) = labels.iter().position(|c| c.index() >= schema.n_classes()) {
-        let problem = DataProblem::UnknownLabel {
-            label: labels[row].0.to_string(),
-            known: format!("classes 0 to {}", schema.n_classes().saturating_sub(1)),
-        };
-        return Err(DataError::from(problem).at_row(row as u64 + 1).into());
-    }
-    Ok(())
+    targets.check(schema)
 }
 
 fn check_values(
@@ -220,4 +251,48 @@ fn check_values(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use ndarray::array;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_do_not_fit_are_refused() {
+        let features = Features::from_view(array![[1.0_f32, 2.0], [3.0, f32::NAN]].view());
+        let make = |values: Vec<f64>, n| Dataset::new(Schema::unnamed(n), features.clone(), values, None);
+        let data = make(vec![0.5, 1.5], 2).unwrap();
+        assert_eq!((data.n_rows(), data.select(&[1]).values()), (2, &[1.5][..]));
+        assert_eq!((data.task(), data.schema.task), (Task::Regression, Task::Regression));
+        data.check_trainable(Task::Regression).unwrap();
+        assert!(data.select(&[0]).check_trainable(Task::Regression).is_err());
+        assert!(make(vec![0.5], 2).is_err() && make(vec![0.5, 1.5], 3).is_err());
+        let message = make(vec![0.5, f64::NAN], 2).unwrap_err().to_string();
+        assert!(message.contains("row 2"), "{message}");
+        let with_classes =
+            Schema { labels: vec!["a".to_string(), "b".to_string()].into(), ..Schema::unnamed(2) };
+        assert!(Dataset::new(with_classes.clone(), features.clone(), vec![0.5, 1.5], None).is_err());
+        // Either task refuses the targets of the other.
+        let classes = Dataset::new(with_classes, features, vec![ClassId(0), ClassId(1)], None).unwrap();
+        classes.check_trainable(Task::Classification).unwrap();
+        let message = data.check_trainable(Task::Classification).unwrap_err().to_string();
+        assert_eq!(message, "classification needs classes as targets, got numbers (for regression)");
+        let message = classes.check_trainable(Task::Regression).unwrap_err().to_string();
+        assert_eq!(message, "regression needs numbers as targets, got classes (for classification)");
+    }
+
+    #[test]
+    fn numbers_are_appended_and_move_to_a_wider_schema() {
+        let features = Features::from_view(array![[1.0_f32], [2.0]].view());
+        let mut data = Dataset::new(Schema::unnamed(1), features, vec![0.5, 1.5], None).unwrap();
+        let weighted = Dataset { weights: Some(vec![3.0]), ..data.select(&[0]) };
+        data.append(&weighted);
+        assert_eq!(
+            (data.values(), data.weights.as_deref()),
+            (&[0.5, 1.5, 0.5][..], Some(&[1.0, 1.0, 3.0][..]))
+        );
+        assert_eq!(data.under(&data.schema).unwrap(), data);
+    }
 }

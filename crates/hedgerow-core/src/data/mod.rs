@@ -1,13 +1,13 @@
-//! Rows, labels and the schema that ties them to names.
+//! Rows, their targets and the schema that ties them to names.
 
 mod dataset;
 mod features;
 mod labels;
 mod schema;
-mod values;
+mod targets;
 
 pub use dataset::{Dataset, check_rows};
 pub use features::Features;
 pub use labels::{ClassId, LabelTable, canonical_label};
 pub use schema::{Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Schema};
-pub use values::ValueData;
+pub use targets::{TargetSlice, Targets, Task};

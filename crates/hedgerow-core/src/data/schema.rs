@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use super::LabelTable;
+use super::{LabelTable, Task};
 use crate::error::{DataError, DataProblem, Result};
 
 /// The most feature columns a model can have: a tree's split keeps its column in 16 bits.
@@ -70,7 +70,7 @@ impl Column {
     }
 }
 
-/// The columns and labels of a task. It is inferred from the first data, saved with the model, and enforced later.
+/// The columns of a table and what is predicted from them. It is inferred from the first data, saved with the model, and enforced later.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schema {
     /// The feature columns, in the order of the features in every row.
@@ -80,7 +80,10 @@ pub struct Schema {
     /// The target column's name, where there is one.
     #[serde(default)]
     pub target: Option<String>,
-    /// The classes.
+    /// Whether classes or numbers are predicted.
+    #[serde(default)]
+    pub task: Task,
+    /// The classes; none for a regression.
     #[serde(default)]
     pub labels: LabelTable,
     /// Height and width where each row is a grey image, for showing rows as pictures.

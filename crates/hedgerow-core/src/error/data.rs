@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use crate::data::Task;
+
 /// A problem with its place. Rows count from 1 as a person counts them, without the header; lines count everything.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DataError {
@@ -132,6 +134,22 @@ pub enum DataProblem {
     /// Weights that leave fewer than two classes.
     #[error("the weights leave fewer than two classes to learn from")]
     NoWeight,
+    /// Targets of the other task.
+    #[error("{expected} needs {} as targets, got {} (for {got})", .expected.target_word(), .got.target_word())]
+    WrongTask {
+        /// The task wanted.
+        expected: Task,
+        /// The task that the targets are of.
+        got: Task,
+    },
+    /// Text where the number of a regression should be.
+    #[error(
+        "expected a number, the target of a regression, got {text:?} (for classes, give --task classification)"
+    )]
+    NotAValue {
+        /// The text.
+        text: String,
+    },
     /// Only one class.
     #[error("all {rows} rows have the same label {label:?}: at least two classes are needed")]
     SingleClass {

@@ -1,5 +1,7 @@
 //! What can be wrong with a model file.
 
+use crate::data::Task;
+
 /// Why a model file cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -40,9 +42,17 @@ pub enum ModelProblem {
         /// The newest we read.
         newest: u32,
     },
-    /// A regression where a classifier is wanted.
-    #[error("this is a regression model; a classifier is needed")]
-    Values,
+    /// A model of the other task.
+    #[error(
+        "this {kind} model {}; {expected} is needed here",
+        if *expected == Task::Regression { "predicts classes" } else { "is a regression model" }
+    )]
+    Task {
+        /// The kind of the model.
+        kind: &'static str,
+        /// The task wanted.
+        expected: Task,
+    },
     /// A part is missing or of the wrong type.
     #[error("the model file's part {part:?} is missing or malformed: {detail}")]
     Part {

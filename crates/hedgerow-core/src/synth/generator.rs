@@ -36,7 +36,7 @@ pub(super) fn schema(columns: Vec<Column>, n_classes: usize) -> Schema {
         named: true,
         target: Some("class".into()),
         labels: LabelTable::from(labels),
-        image: None,
+        ..Schema::default()
     }
 }
 

@@ -144,7 +144,7 @@ mod tests {
         let agrees = |&row: &usize| {
             let sum: f64 =
                 weights.iter().enumerate().map(|(j, w)| w * f64::from(data.features.value(row, j))).sum();
-            (sum >= half) == (data.labels[row] == ClassId(1))
+            (sum >= half) == (data.labels()[row] == ClassId(1))
         };
         rows.clone().filter(agrees).count() as f64 / rows.len() as f64
     }

@@ -94,7 +94,7 @@ impl Generator for LabelSwap {
         let (concept, place) = (self.cursor.advance(), self.next_place());
         row.resize(self.data.schema.n_features(), 0.0);
         self.data.features.copy_rows(place..place + 1, row);
-        let class = self.data.labels[place];
+        let class = self.data.labels()[place];
         if concept % 2 == 0 { class } else { self.swapped[class.index()] }
     }
 
@@ -132,7 +132,7 @@ mod tests {
         (0..n)
             .map(|_| {
                 let given = stream.next_into(&mut row);
-                (data.labels[find(row[0])].0, given.0)
+                (data.labels()[find(row[0])].0, given.0)
             })
             .collect()
     }

@@ -149,7 +149,7 @@ mod tests {
                 (0..7).filter(|&s| data.features.value(row, s) != f32::from(digit[s])).count()
             };
             let read = (0..10).min_by_key(|&d| differences(&DIGITS[d])).unwrap();
-            data.labels[row].index() == read
+            data.labels()[row].index() == read
         };
         rows.clone().filter(is_right).count() as f64 / rows.len() as f64
     }
@@ -175,14 +175,14 @@ mod tests {
     fn a_tenth_of_each_segment_is_wrong_and_the_other_columns_say_nothing() {
         let data = data(0.1, Schedule::none(), 50_000);
         let value = |row: usize, column: usize| data.features.value(row, column);
-        let lit = |row: usize, segment: usize| f32::from(DIGITS[data.labels[row].index()][segment]);
+        let lit = |row: usize, segment: usize| f32::from(DIGITS[data.labels()[row].index()][segment]);
         for segment in 0..7 {
             let n = (0..50_000).filter(|&row| value(row, segment) != lit(row, segment)).count();
             // The standard error is 67.
             assert!(n.abs_diff(5_000) < 300, "{n} wrong in {segment}");
         }
         for digit in 0..10 {
-            let rows: Vec<usize> = (0..50_000).filter(|&row| data.labels[row].index() == digit).collect();
+            let rows: Vec<usize> = (0..50_000).filter(|&row| data.labels()[row].index() == digit).collect();
             for column in 7..24 {
                 let n = rows.iter().filter(|&&row| value(row, column) == 1.0).count();
                 // The standard error is 0.007.

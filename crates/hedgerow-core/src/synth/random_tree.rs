@@ -150,7 +150,7 @@ mod tests {
 
     fn share_equal(a: &Dataset, b: &Dataset, rows: std::ops::Range<usize>) -> f64 {
         assert_eq!(a.features, b.features);
-        rows.clone().filter(|&row| a.labels[row] == b.labels[row]).count() as f64 / rows.len() as f64
+        rows.clone().filter(|&row| a.labels()[row] == b.labels()[row]).count() as f64 / rows.len() as f64
     }
 
     #[test]

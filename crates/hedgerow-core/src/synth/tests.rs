@@ -57,11 +57,11 @@ fn a_row_does_not_depend_on_how_many_are_asked_for() {
             let (mut row, mut at) = (vec![9.0; 50], 0);
             for size in [1, 2, 97, 200, 100] {
                 let part = generator.dataset(size - 1).unwrap();
-                assert_eq!(part.labels, whole.labels[at..at + size - 1], "{name}");
+                assert_eq!(part.labels(), &whole.labels()[at..at + size - 1], "{name}");
                 assert_eq!(part.features.to_array(0..size - 1), whole.features.to_array(at..at + size - 1));
                 let class = generator.next_into(&mut row);
                 at += size;
-                assert_eq!(class, whole.labels[at - 1], "{name}");
+                assert_eq!(class, whole.labels()[at - 1], "{name}");
                 let same: Vec<f32> = whole.features.to_array(at - 1..at).into_iter().collect();
                 assert_eq!(row, same, "{name}");
             }
@@ -88,7 +88,7 @@ fn labels_differ_only_where_the_concept_does() {
     let changed = datasets(3, &Schedule::abrupt(Changes::at(vec![500]).unwrap()), 1_500);
     for ((name, a), (_, b)) in still.iter().zip(&changed) {
         let differ = |row: usize| {
-            a.labels[row] != b.labels[row]
+            a.labels()[row] != b.labels()[row]
                 || a.features.to_array(row..row + 1) != b.features.to_array(row..row + 1)
         };
         assert!((0..500).all(|row| !differ(row)), "{name} changes too early");
@@ -107,7 +107,7 @@ fn streams_are_the_ones_they_have_always_been() {
 /// A number that changes with any bit of any row.
 fn sum_of(data: &Dataset) -> u64 {
     let values = data.features.to_array(0..data.n_rows()).into_iter().map(f32::to_bits);
-    let labels = data.labels.iter().map(|class| class.0);
+    let labels = data.labels().iter().map(|class| class.0);
     values.chain(labels).fold(0, |sum: u64, bits| sum.wrapping_mul(0x0100_0000_01b3) ^ u64::from(bits))
 }
 

@@ -8,12 +8,12 @@ use crate::data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Sc
 use crate::error::Error;
 use crate::kind::{ModelKind, fit};
 use crate::learn::{Rows, Training, Update};
-use crate::online::OnlineClassifier;
+use crate::online::{OnlineModel, Predictor};
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 use crate::run::{Effort, JobState, Step};
 use crate::scores::Quality;
-use crate::traits::{Classifier as _, Silent};
+use crate::traits::{Classifier, Silent};
 
 /// Checks a kind of model with parameters that make it small. Kinds that learn row by row must retain at most a few hundred rows.
 pub fn check_kind<P: ModelKind>(params: &P)
@@ -23,9 +23,9 @@ where
     let data = mixed(300, 3, 1);
     let fitted = fit_with(&data, params, 1);
     let x = rows_to_predict(&data);
-    check_distributions(&fitted, x.view());
-    check_prediction_is_pure(&fitted, x.view());
-    check_shapes(&fitted);
+    check_distributions(classifier(&fitted), x.view());
+    check_prediction_is_pure(classifier(&fitted), x.view());
+    check_shapes(classifier(&fitted));
     assert!(fitted.bytes() > 0 && !fitted.summary(data.schema.labels.names()).parts.is_empty());
     let threads = fit_with(&data, params, 3);
     assert_eq!(proba(&fitted, &x), proba(&threads, &x), "the number of threads changed the model");
@@ -96,18 +96,25 @@ fn rows_to_predict(data: &Dataset) -> Array2<f32> {
     x
 }
 
-fn proba(model: &dyn OnlineClassifier, x: &Array2<f32>) -> Array2<f64> {
-    model.predict_proba(x.view(), &Par::sequential()).unwrap()
+fn proba(model: &dyn OnlineModel, x: &Array2<f32>) -> Array2<f64> {
+    classifier(model).predict_proba(x.view(), &Par::sequential()).unwrap()
+}
+
+fn classifier(model: &dyn OnlineModel) -> &dyn Classifier {
+    match model.predictor() {
+        Predictor::Classifier(classifier) => classifier,
+        Predictor::Regressor(_) => panic!("a classifier was fitted"),
+    }
 }
 
 /// Learns rows, cut into batches of this size, with so many threads.
-fn learn(model: &mut dyn OnlineClassifier, data: &Dataset, batch: usize, threads: usize) -> Vec<Update> {
+fn learn(model: &mut dyn OnlineModel, data: &Dataset, batch: usize, threads: usize) -> Vec<Update> {
     let (par, budget) = (Par::new(threads).unwrap(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let learn_batch = |first: usize| {
         let rows = first..(first + batch).min(data.n_rows());
         let x = data.features.to_array(rows.clone());
-        let rows = Rows { x: x.view(), labels: &data.labels[rows], weights: None };
+        let rows = Rows::new(x.view(), &data.labels()[rows], None);
         model.learn(&data.schema, rows, &training).unwrap()
     };
     (0..data.n_rows()).step_by(batch).map(learn_batch).collect()
@@ -162,7 +169,7 @@ fn check_interrupt<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>) {
     match fit(data, &checked(params), &training) {
         Ok(fitted) => {
             assert_ne!(fitted.stop, StopReason::Done);
-            check_distributions(&fitted.model, x.view());
+            check_distributions(classifier(&fitted.model), x.view());
         }
         Err(error) => assert!(matches!(error, Error::Interrupted), "{error}"),
     }
@@ -172,8 +179,8 @@ fn check_interrupt<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>) {
 fn check_new<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>) {
     let model = P::new_model(&data.schema, &checked(params)).unwrap();
     assert_eq!((model.n_seen(), model.n_retained(), model.can_learn()), (0, 0, true));
-    check_distributions(&model, x.view());
-    check_shapes(&model);
+    check_distributions(classifier(&model), x.view());
+    check_shapes(classifier(&model));
     assert!(proba(&model, x).iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-9), "the prior is uniform");
 }
 
@@ -195,29 +202,29 @@ where
         assert_eq!(proba(&model, x), proba(&whole, x), "batches of {batch} changed the model");
     }
     let second_half = of_whole.slice(s![150.., ..]).to_owned();
-    let quality = Quality::new(&second_half, &data.labels[150..]);
+    let quality = Quality::new(&second_half, &data.labels()[150..]);
     assert!(quality.accuracy > 0.6 && quality.log_loss < 0.95, "prequential: {quality:?}");
 }
 
 /// A class becomes known with its first row, wherever rows are cut, and is predicted from then on.
 fn check_late_class<P: ModelKind>(params: &P) {
     let data = mixed(400, 3, 4);
-    let is_early = |row: &usize| *row >= 150 || data.labels[*row].0 < 2;
+    let is_early = |row: &usize| *row >= 150 || data.labels()[*row].0 < 2;
     let rows: Vec<usize> = (0..400).filter(is_early).collect();
     let data = data.select(&rows);
-    let first = data.labels.iter().position(|class| class.0 == 2).unwrap();
+    let first = data.labels().iter().position(|class| class.0 == 2).unwrap();
     let early = data.schema.with_classes(2).into_owned();
     let of = |batch: usize| {
         let mut model = P::new_model(&early, &checked(params)).unwrap();
         let updates = learn(&mut model, &data, batch, 1);
-        assert_eq!(model.n_classes(), 3);
+        assert_eq!(model.predictor().n_classes(), 3);
         predictions(&updates, 3)
     };
     let (whole, cut) = (of(1000), of(23));
     assert_eq!(whole, cut, "batches changed when a class is known");
     assert!(whole.slice(s![..first, 2]).iter().all(|p| *p == 0.0), "a class is known before its first row");
     assert!(whole[(first, 2)] < 0.5, "the first row of a class cannot be foreseen");
-    let late = (first + 50..data.n_rows()).filter(|row| data.labels[*row].0 == 2);
+    let late = (first + 50..data.n_rows()).filter(|row| data.labels()[*row].0 == 2);
     let mean = |rows: Vec<usize>| rows.iter().map(|&row| whole[(row, 2)]).sum::<f64>() / rows.len() as f64;
     assert!(mean(late.collect()) > 0.4, "the late class is never learnt");
 }
@@ -233,44 +240,44 @@ fn check_late_category<P: ModelKind>(params: &P) {
     let mut model = P::new_model(&early, &checked(params)).unwrap();
     learn(&mut model, &first, 50, 1);
     learn(&mut model, &later, 30, 1);
-    check_distributions(&model, data.features.to_array(0..60).view());
+    check_distributions(classifier(&model), data.features.to_array(0..60).view());
 }
 
 /// Rows of a single class are learnt; another class may follow.
 fn check_single_class<P: ModelKind>(data: &Dataset, params: &P, x: &Array2<f32>) {
     let mut model = P::new_model(&data.schema, &checked(params)).unwrap();
-    let only: Vec<usize> = (0..data.n_rows()).filter(|row| data.labels[*row].0 == 1).collect();
+    let only: Vec<usize> = (0..data.n_rows()).filter(|row| data.labels()[*row].0 == 1).collect();
     learn(&mut model, &data.select(&only), 40, 1);
-    check_distributions(&model, x.view());
+    check_distributions(classifier(&model), x.view());
     let near = proba(&model, &data.features.to_array(0..8));
     assert!(near.rows().into_iter().all(|row| row[1] > row[0] && row[1] > row[2]), "{near:.2}");
     learn(&mut model, data, 40, 1);
-    check_distributions(&model, x.view());
+    check_distributions(classifier(&model), x.view());
 }
 
 /// Infinite numbers and labels of no class are refused with nothing learnt; missing values and rows that are all alike are learnt.
-fn check_hard_rows<M: OnlineClassifier + Clone>(data: &Dataset, fitted: &M, x: &Array2<f32>) {
+fn check_hard_rows<M: OnlineModel + Clone>(data: &Dataset, fitted: &M, x: &Array2<f32>) {
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let (mut model, before) = (fitted.clone(), proba(fitted, x));
     let mut wrong = data.features.to_array(0..20);
     wrong[(7, 2)] = f32::INFINITY;
-    let labels = &data.labels[..20];
-    let rows = Rows { x: wrong.view(), labels, weights: None };
+    let labels = &data.labels()[..20];
+    let rows = Rows::new(wrong.view(), labels, None);
     assert!(model.learn(&data.schema, rows, &training).is_err(), "infinite values are refused");
     wrong[(7, 2)] = 0.0;
     let mut unknown = labels.to_vec();
     unknown[3] = ClassId(9);
-    let rows = Rows { x: wrong.view(), labels: &unknown, weights: None };
+    let rows = Rows::new(wrong.view(), &unknown[..], None);
     assert!(model.learn(&data.schema, rows, &training).is_err(), "labels of no class are refused");
     assert_eq!((model.n_seen(), proba(&model, x)), (fitted.n_seen(), before), "nothing was learnt");
     for value in [f32::NAN, 0.0] {
         wrong.fill(value);
-        let rows = Rows { x: wrong.view(), labels, weights: None };
+        let rows = Rows::new(wrong.view(), labels, None);
         for _ in 0..10 {
             model.learn(&data.schema, rows, &training).unwrap();
         }
-        check_distributions(&model, x.view());
+        check_distributions(classifier(&model), x.view());
     }
 }
 
@@ -293,7 +300,7 @@ fn check_memory<P: ModelKind>(params: &P) {
 }
 
 /// Frozen models predict the same, take less memory, and learn no more.
-fn check_frozen<M: OnlineClassifier + Clone>(data: &Dataset, fitted: M, x: &Array2<f32>) {
+fn check_frozen<M: OnlineModel + Clone>(data: &Dataset, fitted: M, x: &Array2<f32>) {
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let mut taught = fitted.clone();
@@ -303,7 +310,7 @@ fn check_frozen<M: OnlineClassifier + Clone>(data: &Dataset, fitted: M, x: &Arra
         let mut frozen = model.frozen();
         assert_eq!(proba(&frozen, x), expected);
         assert!(frozen.bytes() < bytes && (frozen.n_seen(), frozen.n_retained()) == (0, 0));
-        let rows = Rows { x: x.view(), labels: &data.labels[..40], weights: None };
+        let rows = Rows::new(x.view(), &data.labels()[..40], None);
         let refused = frozen.learn(&data.schema, rows, &training);
         assert!(matches!(refused, Err(Error::Frozen)));
     }

@@ -15,7 +15,7 @@ use crate::error::Result;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 use crate::saved::{Plan, Saved, StoredArray, Values, read};
-use crate::traits::Classifier;
+use crate::traits::{Classifier, Regressor};
 
 /// Every prediction is a distribution: finite, not negative, summing to 1.
 pub fn check_distributions(model: &dyn Classifier, x: ArrayView2<'_, f32>) {
@@ -47,6 +47,25 @@ pub fn check_shapes(model: &dyn Classifier) {
     assert!(model.predict_proba(wide.view(), &par).is_err());
     let none = ndarray::Array2::<f32>::zeros((0, model.n_features()));
     assert_eq!(model.predict_proba(none.view(), &par).unwrap().nrows(), 0);
+}
+
+/// Predicted numbers are finite with variances above 0, depend on nothing but the row, and need rows of the right width.
+pub fn check_regressor(model: &dyn Regressor, x: ArrayView2<'_, f32>) {
+    let par = Par::sequential();
+    let whole = model.predict_values(x, &par).expect("rows of the right width are predicted");
+    assert_eq!((whole.mean.len(), whole.variance.len()), (x.nrows(), x.nrows()));
+    assert!(whole.mean.iter().all(|mean| mean.is_finite()));
+    assert!(whole.variance.iter().all(|variance| variance.is_finite() && *variance > 0.0));
+    let threads = model.predict_values(x, &Par::new(3).unwrap()).unwrap();
+    assert_eq!(whole, threads, "the number of threads changed the prediction");
+    for start in (0..x.nrows()).step_by(7) {
+        let end = (start + 7).min(x.nrows());
+        let part = model.predict_values(x.slice(s![start..end, ..]), &par).unwrap();
+        assert_eq!(part.mean, whole.mean[start..end], "the batch split changed the prediction");
+        assert_eq!(part.variance, whole.variance[start..end], "the batch split changed the prediction");
+    }
+    let wide = ndarray::Array2::<f32>::zeros((1, model.n_features() + 1));
+    assert!(model.predict_values(wide.view(), &par).is_err());
 }
 
 /// Gaussian blobs, one a class, around random centres: an easy task for tests.

@@ -231,10 +231,10 @@ impl OnlineForest {
         self.start(schema, training.par);
         let n_classes = schema.n_classes();
         let mut update =
-            Update { predictions: Array2::zeros((rows.labels.len(), n_classes)), ..Update::default() };
+            Update { predictions: Array2::zeros((rows.labels().len(), n_classes)), ..Update::default() };
         self.forest.n_classes = n_classes;
         self.take_trees();
-        while update.n_learnt < rows.labels.len() {
+        while update.n_learnt < rows.labels().len() {
             let len = self.block_len(rows, update.n_learnt);
             self.learn_block(rows, update.n_learnt, len, training.par, &mut update);
             update.n_learnt += len;
@@ -378,8 +378,8 @@ impl OnlineForest {
     /// Rows that may be learnt tree by tree. Where the forest's prediction decides whether a row is kept, it must come first; and
     /// rows that change how the pool keeps its values begin a block of their own.
     fn block_len(&self, rows: Rows<'_>, first: usize) -> usize {
-        let most =
-            (self.next_maintenance.saturating_sub(self.seen).max(1) as usize).min(rows.labels.len() - first);
+        let most = (self.next_maintenance.saturating_sub(self.seen).max(1) as usize)
+            .min(rows.labels().len() - first);
         if self.forest.params.keep != Keep::All || self.most_pool_rows() < 8 * *BLOCK.end() as usize {
             return 1;
         }
@@ -402,7 +402,7 @@ impl OnlineForest {
                 buffer.iter_mut().zip(row).for_each(|(to, from)| *to = *from);
                 &buffer
             });
-            let class = rows.labels[i].0 as u16;
+            let class = rows.labels()[i].0 as u16;
             let weight = rows.weights.map_or(1.0, |w| w[i]);
             let age = self.seen + (i - first) as u64;
             if weight == 0.0 || !self.wants(row, class) {

@@ -100,7 +100,8 @@ impl OnlineForest {
     pub fn retained_rows(&self, schema: &Schema) -> Result<Dataset> {
         let slots = self.pool.by_age();
         let of = |slot: &u32| *slot as usize;
-        let labels = slots.iter().map(|slot| ClassId(u32::from(self.pool.classes[of(slot)]))).collect();
+        let labels: Vec<ClassId> =
+            slots.iter().map(|slot| ClassId(u32::from(self.pool.classes[of(slot)]))).collect();
         let weights = self.pool.weights.as_ref().map(|w| slots.iter().map(|slot| w[of(slot)]).collect());
         Dataset::new(schema.clone(), self.pool.features(&slots), labels, weights)
     }

@@ -33,11 +33,11 @@ fn learn(
             break;
         }
         let end = (at + len).min(data.n_rows());
-        let rows = Rows {
-            x: x.slice(s![at..end, ..]),
-            labels: &data.labels[at..end],
-            weights: data.weights.as_ref().map(|w| &w[at..end]),
-        };
+        let rows = Rows::new(
+            x.slice(s![at..end, ..]),
+            &data.labels()[at..end],
+            data.weights.as_ref().map(|w| &w[at..end]),
+        );
         updates.push(online.learn(&data.schema, rows, &training).unwrap());
         at = end;
     }
@@ -83,7 +83,7 @@ fn bytes(n: usize) -> Dataset {
     data.features = Features::from_view(x.view());
     assert!(matches!(data.features, Features::Bytes { .. }) && x.iter().any(|&v| v == 255.0));
     let mut rng = Rng::new(2, Purpose::Data, 3);
-    data.labels.iter_mut().for_each(|label| {
+    data.labels_mut().iter_mut().for_each(|label| {
         if rng.below(8) == 0 {
             *label = ClassId(rng.below(3));
         }
@@ -223,7 +223,7 @@ fn a_fitted_forest_goes_on() {
 fn the_pool_keeps_to_its_size_and_forgets_no_class() {
     // Class 2 comes only at the beginning; nine tenths of what follows is class 0.
     let mut data = blobs(4000, 3, 3, 1);
-    for (row, label) in data.labels.iter_mut().enumerate() {
+    for (row, label) in data.labels_mut().iter_mut().enumerate() {
         *label = ClassId(if row < 60 { (row % 3) as u32 } else { u32::from(row % 10 == 0) });
     }
     let online = learnt(&data, &[("pool_rows", "240"), ("forget", "false")], &[100], 1);
@@ -243,8 +243,7 @@ fn bytes_are_kept_within_their_limit() {
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
     for at in (0..6000).step_by(500) {
-        let rows =
-            Rows { x: x.slice(s![at..at + 500, ..]), labels: &data.labels[at..at + 500], weights: None };
+        let rows = Rows::new(x.slice(s![at..at + 500, ..]), &data.labels()[at..at + 500], None);
         online.learn(&data.schema, rows, &training).unwrap();
         assert!(online.bytes() as u64 <= limit, "{} bytes after {at} rows", online.bytes());
     }
@@ -257,14 +256,14 @@ fn answers_come_before_learning() {
     // Labels that nothing predicts: predictions must be no better than guessing, though every row is learnt by heart.
     let mut data = blobs(3000, 4, 2, 7);
     let mut rng = Rng::new(5, Purpose::Data, 9);
-    data.labels.iter_mut().for_each(|label| *label = ClassId(rng.below(2)));
+    data.labels_mut().iter_mut().for_each(|label| *label = ClassId(rng.below(2)));
     let mut online = OnlineForest::new(&data.schema, &params(&[("n_trees", "20")])).unwrap();
     let updates = learn(&mut online, &data, 0, &[500], 2);
     let (mut right, mut at) = (0, 0);
     for update in &updates {
         for prediction in update.predictions.rows() {
             assert!((prediction.sum() - 1.0).abs() < 1e-9);
-            right += usize::from(largest(prediction) == Some(data.labels[at].index()));
+            right += usize::from(largest(prediction) == Some(data.labels()[at].index()));
             at += 1;
         }
     }
@@ -272,14 +271,14 @@ fn answers_come_before_learning() {
     assert!((0.45..0.55).contains(&share), "{share}");
     let proba = online.predict_proba(data.features.to_array(0..3000).view(), &Par::sequential()).unwrap();
     let known =
-        proba.rows().into_iter().zip(&data.labels).filter(|(p, l)| largest(*p) == Some(l.index())).count();
+        proba.rows().into_iter().zip(data.labels()).filter(|(p, l)| largest(*p) == Some(l.index())).count();
     assert!(known as f64 > 0.97 * 3000.0, "{known} of 3000 rows known by heart");
 }
 
 #[test]
 fn a_class_may_come_late() {
     let data = blobs(2400, 4, 4, 6);
-    let early: Vec<usize> = (0..1200).filter(|&r| data.labels[r].index() < 3).collect();
+    let early: Vec<usize> = (0..1200).filter(|&r| data.labels()[r].index() < 3).collect();
     let order: Vec<usize> = early.iter().copied().chain(1200..2400).collect();
     let data = data.select(&order);
     let mut known = data.clone();
@@ -295,7 +294,7 @@ fn a_class_may_come_late() {
     assert_eq!(online.n_classes(), 4);
     let proba =
         online.predict_proba(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
-    let of_late = |r: &usize| data.labels[*r].index() == 3;
+    let of_late = |r: &usize| data.labels()[*r].index() == 3;
     let late: Vec<usize> = (0..data.n_rows()).filter(of_late).collect();
     let right = late.iter().filter(|&&r| largest(proba.row(r)) == Some(3)).count();
     assert!(right as f64 > 0.9 * late.len() as f64, "{right} of {}", late.len());
@@ -304,7 +303,7 @@ fn a_class_may_come_late() {
 #[test]
 fn an_abrupt_change_is_noticed_and_overcome() {
     let mut data = blobs(6000, 4, 2, 11);
-    for label in &mut data.labels[3000..] {
+    for label in &mut data.labels_mut()[3000..] {
         *label = ClassId(1 - label.0);
     }
     let mut online = OnlineForest::new(&data.schema, &params(&[("n_trees", "20")])).unwrap();
@@ -313,7 +312,7 @@ fn an_abrupt_change_is_noticed_and_overcome() {
     assert_eq!(drifts.len(), 1, "{drifts:?}");
     assert!((2950..3100).contains(&drifts[0].since) && drifts[0].noticed_at < 3500, "{drifts:?}");
     let wrong = |update: &Update, first: usize| {
-        let rows = update.predictions.rows().into_iter().zip(&data.labels[first..]);
+        let rows = update.predictions.rows().into_iter().zip(&data.labels()[first..]);
         rows.filter(|(prediction, label)| largest(*prediction) != Some(label.index())).count()
     };
     assert!(wrong(&updates[5], 2500) < 25, "before the change");
@@ -342,10 +341,10 @@ fn rows_that_do_not_fit_are_refused_and_change_nothing() {
     let budget = Budget::open();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let x = Array2::from_elem((1, 3), f32::INFINITY);
-    let rows = Rows { x: x.view(), labels: &[ClassId(0)], weights: None };
+    let rows = Rows::new(x.view(), &[ClassId(0)][..], None);
     assert!(online.learn(&data.schema, rows, &training).is_err());
     let x = Array2::zeros((1, 3));
-    let rows = Rows { x: x.view(), labels: &[ClassId(2)], weights: None };
+    let rows = Rows::new(x.view(), &[ClassId(2)][..], None);
     assert!(online.learn(&data.schema, rows, &training).is_err());
     assert!(online == before);
 }
@@ -354,14 +353,14 @@ fn rows_that_do_not_fit_are_refused_and_change_nothing() {
 fn rows_sorted_by_class_do_not_drive_out_the_other_classes() {
     let mixed = blobs(3000, 4, 3, 6);
     let mut order: Vec<usize> = (0..3000).collect();
-    order.sort_by_key(|&row| mixed.labels[row]);
-    let labels = order.iter().map(|&row| mixed.labels[row]).collect();
+    order.sort_by_key(|&row| mixed.labels()[row]);
+    let labels: Vec<_> = order.iter().map(|&row| mixed.labels()[row]).collect();
     let sorted = Dataset::new(mixed.schema.clone(), mixed.features.select(&order), labels, None).unwrap();
     let mut online = learnt(&mixed, &[("n_trees", "20")], &[500], 2);
     learn(&mut online, &sorted, 0, &[500], 2);
     let x = mixed.features.to_array(0..3000);
     let predicted = online.predict(x.view(), &Par::sequential()).unwrap();
-    let right = predicted.iter().zip(&mixed.labels).filter(|(a, b)| a == b).count();
+    let right = predicted.iter().zip(mixed.labels()).filter(|(a, b)| a == b).count();
     assert!(right > 2900, "{right} of 3000; retained {:?}", online.retained_by_class());
 }
 
@@ -372,7 +371,7 @@ fn a_row_is_forgotten_exactly_and_only_once() {
     let par = Par::new(2).unwrap();
     let x = data.features.to_array(0..data.n_rows());
     for row in [299, 0, 17, 250] {
-        let (before, class) = (online.n_retained(), data.labels[row]);
+        let (before, class) = (online.n_retained(), data.labels()[row]);
         let by_class = online.retained_by_class()[class.index()];
         assert!(online.forget(x.row(row), class, &par), "{row}");
         assert_eq!(online.n_retained(), before - 1);
@@ -382,8 +381,8 @@ fn a_row_is_forgotten_exactly_and_only_once() {
     // Saving checks that the leaves of every tree count exactly the rows that are left; so does learning on.
     let mut loaded = saved_copy(&online, &data.schema).unwrap();
     assert!(
-        loaded.forget(x.row(100), data.labels[100], &par)
-            && online.forget(x.row(100), data.labels[100], &par)
+        loaded.forget(x.row(100), data.labels()[100], &par)
+            && online.forget(x.row(100), data.labels()[100], &par)
     );
     let more = mixed(400, 6);
     learn(&mut online, &more, 0, &[64], 1);

@@ -1,7 +1,7 @@
 //! Rows made ready for trees, and the growth of one tree from them: the same for all trees of a forest, but for their numbers.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Error, Par, Result};
+use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Error, Par, Result, Task};
 
 use super::class_weights;
 use crate::codes::{CodeMatrix, Codes, Turned};
@@ -43,7 +43,7 @@ impl TreeBuilder {
         is_tight: bool,
         par: &Par,
     ) -> Result<Self> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         let n_rows = data.n_rows();
         if n_rows > u32::MAX as usize {
             return Err(Error::Shape { what: "rows (at most)", expected: u32::MAX as usize, got: n_rows });
@@ -51,12 +51,12 @@ impl TreeBuilder {
         let class_weights = class_weights(data, params)?;
         let counts = |&row: &u32| {
             let row = row as usize;
-            class_weights[data.labels[row].index()] > 0.0
+            class_weights[data.labels()[row].index()] > 0.0
                 && data.weights.as_ref().is_none_or(|w| w[row] > 0.0)
         };
         let mut by_class: Vec<u32> = (0..n_rows as u32).filter(counts).collect();
-        by_class.sort_by_key(|&row| data.labels[row as usize]);
-        let label = |row: Option<&u32>| row.map(|&row| data.labels[row as usize]);
+        by_class.sort_by_key(|&row| data.labels()[row as usize]);
+        let label = |row: Option<&u32>| row.map(|&row| data.labels()[row as usize]);
         if label(by_class.first()) == label(by_class.last()) {
             return Err(DataProblem::NoWeight.into());
         }
@@ -66,7 +66,7 @@ impl TreeBuilder {
             turned: if is_tight { Turned::Bytes(Vec::new()) } else { codes.turned(par) },
             codes,
             by_class,
-            classes: data.labels.iter().map(|c| c.0 as u16).collect(),
+            classes: data.labels().iter().map(|c| c.0 as u16).collect(),
             class_weights,
             params: params.clone(),
             data: data.clone(),
@@ -82,7 +82,7 @@ impl TreeBuilder {
     /// The weight of a row, and the same times that of its class.
     pub(super) fn weights(&self, row: usize) -> [f64; 2] {
         let of_row = self.data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
-        [of_row, of_row * self.class_weights[self.data.labels[row].index()]]
+        [of_row, of_row * self.class_weights[self.data.labels()[row].index()]]
     }
 
     /// Grows the tree of a number.

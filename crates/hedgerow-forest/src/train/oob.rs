@@ -154,7 +154,7 @@ impl OutOfBag {
     /// if there are no such rows.
     pub fn accuracy(&self, data: &Dataset) -> Option<f64> {
         let (mut predicted, mut right) = (0.0, 0.0);
-        let rows = self.shares.axis_iter(Axis(0)).zip(&self.n_trees).zip(&data.labels);
+        let rows = self.shares.axis_iter(Axis(0)).zip(&self.n_trees).zip(data.labels());
         for (row, ((shares, &n), label)) in rows.enumerate() {
             if n > 0 {
                 let weight = data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hedgerow_core::{
     Candidate, Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample, Progress,
-    Result, Source, Step, StopReason, Training, TrainingRun,
+    Result, Source, Step, StopReason, Task, Training, TrainingRun,
 };
 
 use ndarray::Axis;
@@ -61,7 +61,7 @@ impl ForestRun {
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<Self> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         let (params, budget, lanes) = (params.get(), training.budget, lanes.max(1));
         let limiter = Limiter::new(budget, data, params, lanes)?;
         let builder = TreeBuilder::with_layout(data, params, limiter.is_tight(), training.par)?;
@@ -282,19 +282,19 @@ fn assemble(
     let (data, params, par) = (&builder.data, &builder.params, training.par);
     let row_weight = |row: usize| builder.weights(row)[0];
     let (leaf_weight, oob) =
-        match tally.map(|tally| tally.finish(&data.labels, |row| builder.weights(row)[1], par)) {
+        match tally.map(|tally| tally.finish(data.labels(), |row| builder.weights(row)[1], par)) {
             Some((leaf_weight, oob)) => (leaf_weight, Some(oob)),
             None => (LeafWeight::without_validation(params), None),
         };
     let calibration = oob.as_ref().filter(|_| params.calibrate).and_then(|oob| {
         // First the votes are calibrated with rows of each class counting the same; then class weights shift the probabilities.
         let weight = |row: usize| if builder.weights(row)[1] > 0.0 { row_weight(row) } else { 0.0 };
-        Calibration::fit(oob, &data.labels, weight, None, params.seed, par)
+        Calibration::fit(oob, data.labels(), weight, None, params.seed, par)
     });
     let prior_shift = match &oob {
         _ if !params.calibrate => Vec::new(),
         Some(oob) => {
-            prior_shift::fit(oob, &data.labels, row_weight, &builder.class_weights, calibration.as_ref())
+            prior_shift::fit(oob, data.labels(), row_weight, &builder.class_weights, calibration.as_ref())
         }
         None => prior_shift::without_validation(params, &builder.class_weights),
     };
@@ -318,7 +318,7 @@ pub(super) fn out_of_sample(oob: &OutOfBag, forest: &Forest, data: &Dataset) -> 
     OutOfSample {
         source: Source::OutOfBag,
         values: oob.probabilities(forest).select(Axis(0), &rows),
-        labels: rows.iter().map(|&row| data.labels[row]).collect(),
+        labels: rows.iter().map(|&row| data.labels()[row]).collect(),
         rows,
     }
 }

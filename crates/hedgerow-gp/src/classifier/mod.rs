@@ -6,15 +6,16 @@
 mod params;
 mod rule;
 mod saved;
-mod search;
+pub(crate) mod search;
 
+use std::any::Any;
 use std::borrow::Cow;
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineClassifier, Par,
-    Progress, Result, Rows, Schema, StopReason, Summary, Training, Update, WholeRun,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par,
+    Predictor, Progress, Result, Schema, StopReason, Summary, Task, TaskModel, Training, WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use serde::{Deserialize, Serialize};
@@ -29,6 +30,7 @@ use crate::kriging::Kriging;
 use crate::labels::LabelRegression;
 use crate::likelihood::Likelihood;
 use crate::prepare::Preparation;
+use crate::regressor::GpRegressor;
 use crate::softmax::SoftmaxLaplace;
 
 /// A classifier that keeps all of its training rows.
@@ -60,7 +62,7 @@ pub struct FittedGp {
 }
 
 /// Rows to learn.
-struct Task<'a> {
+struct Targets<'a> {
     x: Array2<f64>,
     classes: Cow<'a, [usize]>,
     /// Labels as ±1: a column a class, or one for the second of two classes.
@@ -71,23 +73,15 @@ struct Task<'a> {
 impl GpClassifier {
     /// Fits a Gaussian process to a data set. Row weights are ignored.
     pub fn fit(data: &Dataset, params: &Checked<GpParams>, training: &Training<'_>) -> Result<FittedGp> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         let params = params.get();
-        params.check_rows(data.n_rows())?;
+        params.check_rows(data.n_rows(), params.method.usual_rows(), "ivm")?;
         let n_classes = data.schema.n_classes();
-        let needed = params.method.bytes(data.n_rows(), n_classes);
-        if let Some(limit) = training.budget.bytes.filter(|limit| needed > *limit) {
-            let what = format!("an exact Gaussian process of {} rows", data.n_rows());
-            return Err(Error::BudgetTooSmall {
-                what,
-                needed: format!("{needed} bytes"),
-                limit: format!("{limit} bytes; the model ivm needs less"),
-            });
-        }
+        check_room(data.n_rows(), params.method.bytes(data.n_rows(), n_classes), training, "ivm")?;
         let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
-        let classes: Vec<usize> = data.labels.iter().map(|label| label.index()).collect();
+        let classes: Vec<usize> = data.labels().iter().map(|label| label.index()).collect();
         let x = preparation.map_all(&data.features, training.par);
-        let task = Task::new(x, &classes, n_classes);
+        let task = Targets::new(x, &classes, n_classes);
         // A factor of thousands of rows takes seconds: who interrupts does not wait for it, but gets a model of fewer rows.
         let stop = &training.budget.stop;
         let until_stopped = training.par.until(stop);
@@ -136,7 +130,7 @@ impl GpClassifier {
     }
 }
 
-impl<'a> Task<'a> {
+impl<'a> Targets<'a> {
     fn new(x: Array2<f64>, classes: &'a [usize], n_classes: usize) -> Self {
         let columns: Vec<usize> = if n_classes == 2 { vec![1] } else { (0..n_classes).collect() };
         let y = Array2::from_shape_fn((classes.len(), columns.len()), |(row, column)| {
@@ -146,19 +140,14 @@ impl<'a> Task<'a> {
     }
 
     /// The same task for rows drawn at random, at most so many.
-    fn some(&self, most: usize, seed: u64) -> Task<'_> {
-        let n = self.classes.len();
-        if n <= most {
+    fn some(&self, most: usize, seed: u64) -> Targets<'_> {
+        let Some(rows) = some_rows(self.classes.len(), most, seed) else {
             let (x, y) = (self.x.clone(), self.y.clone());
-            return Task { x, classes: Cow::Borrowed(&self.classes), y, n_classes: self.n_classes };
-        }
-        let mut rows: Vec<usize> = (0..n).collect();
-        Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
-        rows.truncate(most);
-        rows.sort_unstable();
+            return Targets { x, classes: Cow::Borrowed(&self.classes), y, n_classes: self.n_classes };
+        };
         let classes = rows.iter().map(|&row| self.classes[row]).collect();
         let (x, y) = (self.x.select(Axis(0), &rows), self.y.select(Axis(0), &rows));
-        Task { x, classes: Cow::Owned(classes), y, n_classes: self.n_classes }
+        Targets { x, classes: Cow::Owned(classes), y, n_classes: self.n_classes }
     }
 
     /// Learns all rows.
@@ -245,6 +234,28 @@ impl<'a> Task<'a> {
     }
 }
 
+/// Rows drawn at random, in order; none if there are no more than so many.
+pub(crate) fn some_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
+    if n <= most {
+        return None;
+    }
+    let mut rows: Vec<usize> = (0..n).collect();
+    Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
+    rows.truncate(most);
+    rows.sort_unstable();
+    Some(rows)
+}
+
+/// Fails if a limit on memory leaves no room for training; `other` is a model that needs less.
+pub(crate) fn check_room(n_rows: usize, needed: u64, training: &Training<'_>, other: &str) -> Result<()> {
+    let Some(limit) = training.budget.bytes.filter(|limit| needed > *limit) else { return Ok(()) };
+    Err(Error::BudgetTooSmall {
+        what: format!("an exact Gaussian process of {n_rows} rows"),
+        needed: format!("{needed} bytes"),
+        limit: format!("{limit} bytes; the model {other} needs less"),
+    })
+}
+
 fn linear(model: &LabelRegression, reading: Reading) -> Rule {
     Rule::Linear { weights: model.weights().clone(), offsets: model.offsets().clone(), reading }
 }
@@ -266,37 +277,12 @@ impl Classifier for GpClassifier {
     }
 }
 
-impl OnlineClassifier for GpClassifier {
-    fn can_learn(&self) -> bool {
-        false
+impl OnlineModel for GpClassifier {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
     }
 
-    fn know_classes(&mut self, _n_classes: usize) {}
-
-    fn ingest(
-        &mut self,
-        _schema: &Schema,
-        _rows: Rows<'_>,
-        _training: &Training<'_>,
-        _out: ArrayViewMut2<'_, f64>,
-        _update: &mut Update,
-    ) -> Result<usize> {
-        Err(Error::Frozen)
-    }
-
-    fn n_seen(&self) -> u64 {
-        0
-    }
-
-    fn n_retained(&self) -> usize {
-        0
-    }
-
-    fn retained_rows(&self, _schema: &Schema) -> Result<Option<Dataset>> {
-        Ok(None)
-    }
-
-    fn frozen(self) -> Self {
+    fn itself(&self) -> &dyn Any {
         self
     }
 
@@ -305,49 +291,69 @@ impl OnlineClassifier for GpClassifier {
     }
 
     fn summary(&self, _classes: &[String]) -> Summary {
-        // They are kept as logarithms: the last digits are noise.
-        let plain = |log: f64| format!("{:.12e}", log.exp()).parse().unwrap_or(f64::NAN);
-        let values = self.kernel.parameters().into_iter().map(plain);
-        Summary::new(format!("{} rows", count(self.n_rows() as u64)))
-            .count("rows_kept", "Rows kept", self.n_rows())
-            .kernel(self.kernel.parameter_names().into_iter().zip(values).collect())
+        summary(self.n_rows(), &self.kernel)
     }
 }
 
+/// What an exact Gaussian process is made of.
+pub(crate) fn summary(n_rows: usize, kernel: &Kernel) -> Summary {
+    // They are kept as logarithms: the last digits are noise.
+    let plain = |log: f64| format!("{:.12e}", log.exp()).parse().unwrap_or(f64::NAN);
+    let values = kernel.parameters().into_iter().map(plain);
+    Summary::new(format!("{} rows", count(n_rows as u64)))
+        .count("rows_kept", "Rows kept", n_rows)
+        .kernel(kernel.parameter_names().into_iter().zip(values).collect())
+}
+
+/// A Gaussian process that keeps all rows, of either task.
+pub type GpModel = TaskModel<GpClassifier, GpRegressor>;
+
 impl ModelKind for GpParams {
-    type Model = GpClassifier;
+    type Model = GpModel;
 
     const INFO: KindInfo = KindInfo {
         name: "gp",
-        about: "The exact Gaussian process, which keeps all rows: for a few thousand of them",
+        about: "The exact Gaussian process, which keeps all rows: for a few thousand of them; for classification and regression",
         noun: "a Gaussian process",
         work: "searching for a kernel",
         params: "GpParams",
+        tasks: &[Task::Classification, Task::Regression],
         learns: false,
         ..KindInfo::LEARNER
     };
 
-    fn new_model(_schema: &Schema, _params: &Checked<Self>) -> Result<GpClassifier> {
+    fn new_model(_schema: &Schema, _params: &Checked<Self>) -> Result<GpModel> {
         Err(Error::Frozen)
     }
 
     fn start_run(
         data: &Dataset,
         params: &Checked<Self>,
-        _previous: Option<&GpClassifier>,
+        _previous: Option<&GpModel>,
         _lanes: usize,
         _training: &Training<'_>,
-    ) -> Result<BoxedRun<GpClassifier>> {
+    ) -> Result<BoxedRun<GpModel>> {
         let (data, params) = (data.clone(), params.clone());
         Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
-            let FittedGp { classifier, stop, log_evidence, .. } =
-                GpClassifier::fit(&data, &params, training)?;
-            Ok((Candidate { log_evidence, ..Candidate::new(classifier, None) }, stop))
+            let (model, stop, log_evidence) = match data.task() {
+                Task::Classification => {
+                    let fitted = GpClassifier::fit(&data, &params, training)?;
+                    (TaskModel::Classifier(fitted.classifier), fitted.stop, fitted.log_evidence)
+                }
+                Task::Regression => {
+                    let fitted = GpRegressor::fit(&data, &params, training)?;
+                    (TaskModel::Regressor(fitted.regressor), fitted.stop, fitted.log_evidence)
+                }
+            };
+            Ok((Candidate { log_evidence, ..Candidate::new(model, None) }, stop))
         })))
     }
 
-    fn of_model(model: &GpClassifier) -> &Self {
-        &model.params
+    fn of_model(model: &GpModel) -> &Self {
+        match model {
+            TaskModel::Classifier(model) => &model.params,
+            TaskModel::Regressor(model) => model.params(),
+        }
     }
 
     fn seed(&mut self) -> &mut u64 {

@@ -1,4 +1,4 @@
-//! Parameters of a Gaussian process classifier.
+//! Parameters of exact Gaussian processes.
 
 use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
@@ -99,11 +99,12 @@ impl KernelName {
     }
 }
 
-/// Parameters of a Gaussian process classifier.
+/// Parameters of an exact Gaussian process.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct GpParams {
     /// How labels are tied to the latent function: labels (regression on labels, the fastest), laplace, ep, softmax, dsgq, cik or sik.
+    /// A regression has labels only: numbers then are the labels.
     pub method: GpMethod,
     /// Kernel: rbf, matern12, matern32, matern52, rational-quadratic, exponential, inverse-multiquadric, linear or polynomial.
     pub kernel: KernelName,
@@ -113,14 +114,15 @@ pub struct GpParams {
     pub ard: bool,
     /// Length scale of the kernel, on prepared columns; 0 searches for it. Linear and polynomial kernels have none.
     pub length_scale: f64,
-    /// Variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts).
+    /// Variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts). In a regression it is in units of
+    /// the variance of the targets.
     pub signal_variance: f64,
-    /// Variance of the noise; 0 searches for it.
+    /// Variance of the noise, in the same units; 0 searches for it.
     pub noise_variance: f64,
     /// Link of laplace: logistic or probit. The other methods have their own.
     pub likelihood: Likelihood,
     /// Rows at most; 0 for what suits the method: 20000 for labels, cik and sik (8 n² bytes, 3.2 GB), 5000 for laplace, 3000 for
-    /// dsgq, 2000 for ep and softmax (8 n² bytes a class). The ivm takes more rows than that.
+    /// dsgq, 2000 for ep and softmax (8 n² bytes a class), 5000 for a regression. The ivm, and for a regression the rvm, take more rows.
     pub max_rows: usize,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
@@ -172,14 +174,14 @@ impl GpParams {
         }
     }
 
-    /// Fails if there are more rows than the method can bear.
-    pub(super) fn check_rows(&self, n_rows: usize) -> Result<()> {
-        let most = if self.max_rows == 0 { self.method.usual_rows() } else { self.max_rows };
+    /// Fails if there are more rows than the method can bear; `other` is a model that takes any number.
+    pub(crate) fn check_rows(&self, n_rows: usize, usual: usize, other: &str) -> Result<()> {
+        let most = if self.max_rows == 0 { usual } else { self.max_rows };
         if n_rows <= most {
             return Ok(());
         }
         let expected = format!(
-            "{n_rows} or more for so many rows (time grows with their cube, memory with their square), or the model ivm, which takes any number"
+            "{n_rows} or more for so many rows (time grows with their cube, memory with their square), or the model {other}, which takes any number"
         );
         Err(Error::param("max_rows", expected, most))
     }

@@ -2,9 +2,9 @@
 
 use hedgerow_core::calibration::Platt;
 use hedgerow_core::{Progress, Result, Training};
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
-use super::Task;
+use super::Targets;
 use super::params::{GpMethod, GpParams};
 use super::rule::{Reading, normalize};
 use crate::binary::Laplace;
@@ -12,30 +12,53 @@ use crate::kernel::{Kernel, Metric};
 use crate::kriging::Variogram;
 use crate::labels::LabelRegression;
 use crate::likelihood::Likelihood;
-use crate::optimize::{climb, climb_kernel};
+use crate::optimize::{Point, climb, climb_kernel};
 use crate::prepare::typical_distance;
+use crate::regression::GpRegression;
 
 /// Evaluations of the evidence at most.
 const MOST_EVALUATIONS: usize = 50;
 
 /// A kernel without noise, and the noise.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Chosen {
-    pub(super) kernel: Kernel,
-    pub(super) noise: f64,
+pub(crate) struct Chosen {
+    pub(crate) kernel: Kernel,
+    pub(crate) noise: f64,
 }
 
 /// The kernel that the parameters give, with what they leave open found on some of the rows.
-pub(super) fn choose(task: &Task<'_>, params: &GpParams, training: &Training<'_>) -> Result<Chosen> {
+pub(super) fn choose(task: &Targets<'_>, params: &GpParams, training: &Training<'_>) -> Result<Chosen> {
     let search = Search { params, training, typical: typical(task.x.view(), params.seed) };
     match params.method {
         GpMethod::Labels => search.by_leaving_out(&task.some(2000, params.seed)),
         GpMethod::Cik | GpMethod::Sik => Ok(search.by_variogram(&task.some(1000, params.seed))),
         _ => {
-            let most = if task.n_classes > 2 { 500 } else { 800 };
-            Ok(search.by_evidence(&task.some(most, params.seed)))
+            let some = task.some(if task.n_classes > 2 { 500 } else { 800 }, params.seed);
+            let likelihood = match params.method {
+                GpMethod::Laplace => params.likelihood,
+                GpMethod::Softmax => Likelihood::Logistic,
+                _ => Likelihood::Probit,
+            };
+            let at = |kernel: &Kernel| some.evidence(kernel, likelihood, training).ok();
+            Ok(search.by_evidence(some.x.ncols(), &[0.5], (5.0, 0.01), at))
         }
     }
+}
+
+/// The same for numbers of mean 0 and variance 1, by their log marginal likelihood.
+pub(crate) fn choose_for_values(
+    x: ArrayView2<'_, f64>,
+    y: ArrayView1<'_, f64>,
+    params: &GpParams,
+    training: &Training<'_>,
+) -> Chosen {
+    let search = Search { params, training, typical: typical(x, params.seed) };
+    let at = |kernel: &Kernel| {
+        let model = GpRegression::fit(kernel.clone(), 0.0, x, y, training.par).ok()?;
+        Some((model.log_evidence(), model.evidence_gradient(training.par)))
+    };
+    // With too long a length at the start, all but noise may seem unlikely.
+    search.by_evidence(x.ncols(), &[0.5, 0.15, 0.05, 2.0], (1.0, 0.1), at)
 }
 
 /// Typical sizes of the data.
@@ -88,7 +111,7 @@ impl Search<'_> {
 
     /// Label regression: lengths first, then noise, then lengths nearby; what is compared is the log-loss of calibrated
     /// leave-one-out predictions.
-    fn by_leaving_out(&self, task: &Task<'_>) -> Result<Chosen> {
+    fn by_leaving_out(&self, task: &Targets<'_>) -> Result<Chosen> {
         let params = self.params;
         let first = if params.length_scale > 0.0 { params.length_scale } else { 0.5 * self.typical.distance };
         let mut metric = self.lengths(task.x.ncols(), first);
@@ -133,7 +156,7 @@ impl Search<'_> {
     }
 
     /// A length for each column by the evidence of label regression.
-    fn relevance(&self, task: &Task<'_>, start: &Metric, noise: f64) -> Metric {
+    fn relevance(&self, task: &Targets<'_>, start: &Metric, noise: f64) -> Metric {
         let kernel = self.params.plain(start.clone(), 1.0);
         let par = self.training.par;
         let mut done = 0;
@@ -157,7 +180,7 @@ impl Search<'_> {
     }
 
     /// Kriging: a variogram fitted to the classes.
-    fn by_variogram(&self, task: &Task<'_>) -> Chosen {
+    fn by_variogram(&self, task: &Targets<'_>) -> Chosen {
         let params = self.params;
         let given = |value: f64, found: f64| if value > 0.0 { value } else { found };
         let Some(shape) = params.kernel.shape() else {
@@ -188,45 +211,62 @@ impl Search<'_> {
         }
     }
 
-    /// All others: the evidence of Laplace's method, summed over classes, climbed from a start that the data give.
-    fn by_evidence(&self, task: &Task<'_>) -> Chosen {
-        let params = self.params;
-        let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
-        let metric = self.lengths(task.x.ncols(), given(params.length_scale, 0.5 * self.typical.distance));
-        let plain = params.plain(metric.clone(), self.typical.square);
-        let variance = match self.kernel(&metric) {
-            Kernel::Scaled { variance, .. } if params.kernel.shape().is_none() => 5.0 * variance,
-            _ => 5.0,
-        };
-        let start = plain.scaled(given(params.signal_variance, variance))
-            + Kernel::white(given(params.noise_variance, 0.01));
+    /// All others: the evidence, climbed from the best of some starts that the data give. `factors` are those of the typical distance,
+    /// `variances` those of signal and noise at the start.
+    fn by_evidence(
+        &self,
+        n_columns: usize,
+        factors: &[f64],
+        variances: (f64, f64),
+        evidence: impl Fn(&Kernel) -> Point,
+    ) -> Chosen {
+        let mut start = self.start(n_columns, factors[0], variances);
+        if self.has_open_length() && factors.len() > 1 {
+            let mut most = f64::NEG_INFINITY;
+            for factor in factors {
+                let tried = self.start(n_columns, *factor, variances);
+                let value = evidence(&tried).map_or(f64::NEG_INFINITY, |(value, _)| value);
+                if value > most {
+                    (most, start) = (value, tried);
+                }
+            }
+        }
         let is_held = |name: &str| {
             let value = match name {
-                "signal_variance" => params.signal_variance,
-                "noise_variance" => params.noise_variance,
-                name if name.starts_with("length_scale") => params.length_scale,
+                "signal_variance" => self.params.signal_variance,
+                "noise_variance" => self.params.noise_variance,
+                name if name.starts_with("length_scale") => self.params.length_scale,
                 _ => 0.0,
             };
             value > 0.0
         };
         let held: Vec<bool> = start.parameter_names().iter().map(|name| is_held(name)).collect();
-        let likelihood = match params.method {
-            GpMethod::Laplace => params.likelihood,
-            GpMethod::Softmax => Likelihood::Logistic,
-            _ => Likelihood::Probit,
-        };
         if held.iter().all(|held| *held) {
-            return split(start, params);
+            return split(start, self.params);
         }
         let mut done = 0;
         let found = climb_kernel(&start, MOST_EVALUATIONS, self.training.budget, |moved| {
-            let (value, mut gradient) = task.evidence(moved, likelihood, self.training).ok()?;
+            let (value, mut gradient) = evidence(moved)?;
             gradient.iter_mut().zip(&held).filter(|(_, held)| **held).for_each(|(g, _)| *g = 0.0);
             done += 1;
             self.tell(done, Some(MOST_EVALUATIONS));
             Some((value, gradient))
         });
-        split(found, params)
+        split(found, self.params)
+    }
+
+    /// Where a search for the highest evidence starts: what the parameters give, and for the rest what the data suggest.
+    fn start(&self, n_columns: usize, factor: f64, variances: (f64, f64)) -> Kernel {
+        let params = self.params;
+        let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
+        let metric = self.lengths(n_columns, given(params.length_scale, factor * self.typical.distance));
+        let plain = params.plain(metric.clone(), self.typical.square);
+        let variance = match self.kernel(&metric) {
+            Kernel::Scaled { variance, .. } if params.kernel.shape().is_none() => variances.0 * variance,
+            _ => variances.0,
+        };
+        plain.scaled(given(params.signal_variance, variance))
+            + Kernel::white(given(params.noise_variance, variances.1))
     }
 }
 
@@ -254,7 +294,7 @@ fn scaled(metric: &Metric, factor: f64) -> Metric {
     }
 }
 
-impl Task<'_> {
+impl Targets<'_> {
     /// A curve a column from scores to probabilities.
     pub(super) fn curves(&self, scores: &Array2<f64>, training: &Training<'_>) -> Vec<Platt> {
         training.par.map(scores.ncols(), |column| {

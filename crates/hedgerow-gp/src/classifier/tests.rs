@@ -37,7 +37,7 @@ fn quick(method: GpMethod) -> GpParams {
 fn right(model: &GpClassifier, data: &Dataset) -> usize {
     let predicted =
         model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
-    predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+    predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count()
 }
 
 /// Blobs near enough to each other that not every row is easy.
@@ -80,7 +80,7 @@ fn probabilities_are_near_the_truth() {
     let mut x = Array2::<f32>::zeros((300, 1));
     for i in 0..300 {
         let class = rng.below(2);
-        data.labels[i] = ClassId(class);
+        data.labels_mut()[i] = ClassId(class);
         x[(i, 0)] = (f64::from(2 * class) - 1.0 + rng.normal()) as f32;
     }
     data.features = Features::from_view(x.view());
@@ -135,8 +135,10 @@ fn lengths_tell_which_columns_matter() {
     let mut rng = Rng::new(4, Purpose::Data, 0);
     let mut data = blobs(150, 2, 2, 1);
     let x = Array2::from_shape_fn((150, 2), |_| rng.normal() as f32);
-    data.labels = x.rows().into_iter().map(|r| ClassId(u32::from(f64::from(r[0]).sin() > 0.2))).collect();
+    let labels: Vec<ClassId> =
+        x.rows().into_iter().map(|r| ClassId(u32::from(f64::from(r[0]).sin() > 0.2))).collect();
     data.features = Features::from_view(x.view());
+    data.targets = labels.into();
     for method in [GpMethod::Labels, GpMethod::Laplace] {
         let model = fit(&data, GpParams { method, ard: true, ..Default::default() });
         let names = model.kernel().parameter_names();
@@ -158,7 +160,7 @@ fn hard_data_do_not_break_any_method() {
     scales.features = Features::from_view(x.view());
     // A class without rows, duplicates, two rows.
     let mut empty = blobs(20, 2, 4, 1);
-    empty.labels.iter_mut().for_each(|c| *c = ClassId(c.0 % 2));
+    empty.labels_mut().iter_mut().for_each(|c| *c = ClassId(c.0 % 2));
     let twice = {
         let half = blobs(10, 2, 2, 1);
         let mut whole = half.clone();
@@ -188,7 +190,7 @@ fn hard_data_do_not_break_any_method() {
         }
     }
     let mut one = blobs(10, 2, 2, 1);
-    one.labels.iter_mut().for_each(|c| *c = ClassId(0));
+    one.labels_mut().iter_mut().for_each(|c| *c = ClassId(0));
     let refused = fit_with(&one, GpParams::default(), 1).unwrap_err().to_string();
     assert!(refused.contains("class"), "{refused}");
 }
@@ -296,7 +298,7 @@ fn who_interrupts_gets_a_model_of_fewer_rows() {
         assert_eq!(fitted.classifier.n_rows(), method.rows_in_haste(), "{method:?}");
         let x = data.features.to_array(0..300);
         let right = fitted.classifier.predict(x.view(), &par).unwrap();
-        let right = right.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+        let right = right.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
         assert!(right > 200, "{method:?}: {right} of 300");
         check_distributions(&fitted.classifier, x.view());
     }

@@ -1,8 +1,8 @@
 //! Several classes: a binary classifier of each against the rest, calibrated together.
 
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, Features, KindInfo, ModelKind, OutOfSample,
-    Par, Result, Schema, StopReason, Training, TrainingRun as _, drive,
+    BoxedRun, Candidate, Checked, ClassId, Classifier, Dataset, Error, Features, KindInfo, ModelKind,
+    OutOfSample, Par, Result, Schema, StopReason, Training, TrainingRun as _, drive,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
@@ -47,7 +47,8 @@ impl IvmClassifier {
     /// A classifier that knows nothing yet, and learns what it is given.
     pub fn new(schema: &Schema, params: &Checked<IvmParams>) -> Result<Self> {
         schema.check_sizes()?;
-        let empty = Dataset::new(schema.clone(), Features::new(schema.n_features()), Vec::new(), None)?;
+        let empty =
+            Dataset::new(schema.clone(), Features::new(schema.n_features()), Vec::<ClassId>::new(), None)?;
         Ok(Self {
             params: params.get().clone(),
             n_classes: schema.n_classes(),
@@ -216,7 +217,7 @@ mod tests {
             check_distributions(&model, x.view());
             check_shapes(&model);
             let predicted = model.predict(x.view(), &Par::sequential()).unwrap();
-            let right = predicted.iter().zip(&more.labels).filter(|(a, b)| a == b).count();
+            let right = predicted.iter().zip(more.labels()).filter(|(a, b)| a == b).count();
             assert!(right > 475, "{right} of 500");
         }
     }
@@ -272,7 +273,7 @@ mod tests {
             let proba = model.predict_proba(x.view(), &par).unwrap();
             assert!(proba != plain, "the switch does something: {params:?}");
             let predictions = model.predict(x.view(), &par).unwrap();
-            let right = predictions.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+            let right = predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
             assert!(right > 210, "{right} of 240: {params:?}");
         }
     }

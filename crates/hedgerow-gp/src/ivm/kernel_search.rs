@@ -280,7 +280,7 @@ mod tests {
         let rows = TrainingRows {
             x: data.features.to_array(0..240),
             squares: None,
-            labels: data.labels.clone(),
+            labels: data.labels().to_vec(),
             n_classes: 2,
             options: params.options(),
             noise: params.noise_variance,

@@ -209,7 +209,7 @@ mod tests {
         let data = blobs(40, 2, 3, 2);
         let options = IvmOptions { n_active: 12, ..IvmOptions::default() };
         let x = data.features.to_array(0..40);
-        let labels = data.labels.clone();
+        let labels = data.labels().to_vec();
         let rows = TrainingRows { x, squares: None, labels, n_classes: 3, options, noise: 0.05 };
         let (par, kernel) = (Par::sequential(), [0.8, 3.0]);
         let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };

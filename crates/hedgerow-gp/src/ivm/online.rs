@@ -5,10 +5,13 @@
 //! last active row, which loses its place and may be forgotten later. The cost depends on the number of retained rows,
 //! never on how many were learnt.
 
+use std::any::Any;
+
 use hedgerow_core::summary::length_and_variance;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Classifier as _, Dataset, Error, OnlineClassifier, Result, Rows, Schema, Summary, Training, Update, drive,
+    Classifier as _, Dataset, Error, OnlineModel, Predictor, Result, Rows, Schema, Summary, Training, Update,
+    drive,
 };
 use ndarray::{Array2, ArrayViewMut2};
 
@@ -18,7 +21,15 @@ use super::retained::RetainedRows;
 use super::run::{IvmRun, Known};
 use crate::prepare::Preparation;
 
-impl OnlineClassifier for IvmClassifier {
+impl OnlineModel for IvmClassifier {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
     fn can_learn(&self) -> bool {
         self.retained.is_some()
     }
@@ -54,9 +65,9 @@ impl OnlineClassifier for IvmClassifier {
     ) -> Result<usize> {
         self.predict_proba_impl(rows.x, training.par, out);
         if let Some(retained) = &mut self.retained {
-            retained.add(rows, 0..rows.labels.len());
+            retained.add(rows, 0..rows.labels().len());
         }
-        Ok(rows.labels.len())
+        Ok(rows.labels().len())
     }
 
     /// Trains the one-vs-rest classifiers on the retained rows.
@@ -167,8 +178,7 @@ mod tests {
         let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
         for first in (0..data.n_rows()).step_by(size) {
             let end = data.n_rows().min(first + size);
-            let rows =
-                Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+            let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
             let update = model.learn(&data.schema, rows, &training).unwrap();
             assert_eq!(update.n_learnt, end - first);
             predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
@@ -186,7 +196,7 @@ mod tests {
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = most_probable(whole.slice(s![250.., ..]))
             .iter()
-            .zip(&data.labels[250..])
+            .zip(&data.labels()[250..])
             .filter(|(a, b)| a == b)
             .count();
         assert!(right > 230, "{right} of 250");
@@ -208,7 +218,7 @@ mod tests {
             let fitted = IvmClassifier::fit(&data, &params, &training).unwrap();
             assert_eq!(fitted.stop, hedgerow_core::StopReason::Interrupted);
             let predictions = fitted.classifier.predict(data.features.to_array(0..600).view(), &par).unwrap();
-            let right = predictions.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+            let right = predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
             assert!(right > 540, "{right} of 600");
         }
     }
@@ -216,7 +226,7 @@ mod tests {
     #[test]
     fn a_class_may_come_late_and_is_learnt() {
         let all = blobs(600, 3, 3, 2);
-        let early: Vec<usize> = (0..300).filter(|row| all.labels[*row].0 < 2).collect();
+        let early: Vec<usize> = (0..300).filter(|row| all.labels()[*row].0 < 2).collect();
         let mut model = new(&all, small());
         let mut schema = all.schema.clone();
         schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
@@ -227,17 +237,17 @@ mod tests {
         let late = all.select(&late);
         let predictions = learn(&mut model, &late, 64, 1);
         // The class is known from its first row on, and not before.
-        let first_late = late.labels.iter().position(|class| class.0 == 2).unwrap();
+        let first_late = late.labels().iter().position(|class| class.0 == 2).unwrap();
         assert!(first_late > 0 && predictions.slice(s![..first_late, 2]).iter().all(|p| *p == 0.0));
         assert!(predictions[(first_late, 2)] > 0.0 && predictions[(first_late, 2)] < 0.05);
         let last = most_probable(predictions.slice(s![200.., ..]));
-        let right = last.iter().zip(&late.labels[200..]).filter(|(a, b)| a == b).count();
+        let right = last.iter().zip(&late.labels()[200..]).filter(|(a, b)| a == b).count();
         assert!(right > 80, "{right} of 100");
         assert!(
             model
                 .learn(
                     &first.schema,
-                    Rows { x: Array2::zeros((0, 3)).view(), labels: &[], weights: None },
+                    Rows::new(Array2::zeros((0, 3)).view(), &[ClassId(0); 0][..], None),
                     &Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent }
                 )
                 .is_err(),
@@ -267,11 +277,11 @@ mod tests {
         check_distributions(&model, x.view());
         let mut empty = new(&hard, small());
         check_distributions(&empty, x.view());
-        hard.labels.fill(ClassId(1));
+        hard.labels_mut().fill(ClassId(1));
         learn(&mut empty, &hard, 50, 1);
         assert!(empty.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
         let frozen = &mut model.frozen();
-        let rows = Rows { x: x.view(), labels: &hard.labels, weights: None };
+        let rows = Rows::new(x.view(), hard.labels(), None);
         assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(Error::Frozen)));
         budget.stop.stop();
         let update = empty.learn(&hard.schema, rows, &training).unwrap();

@@ -50,7 +50,7 @@ impl RetainedRows {
         let n = data.n_rows() as u64;
         let mut retained = Self {
             features: data.features.clone(),
-            labels: data.labels.clone(),
+            labels: data.labels().to_vec(),
             gains,
             n_seen: n,
             next_training: 0,
@@ -73,7 +73,7 @@ impl RetainedRows {
     /// Takes in some of the rows given.
     pub(super) fn add(&mut self, rows: Rows<'_>, range: std::ops::Range<usize>) {
         self.features.extend(rows.x.slice(s![range.clone(), ..]));
-        self.labels.extend_from_slice(&rows.labels[range.clone()]);
+        self.labels.extend_from_slice(&rows.labels()[range.clone()]);
         self.gains.resize(self.labels.len(), 0.0);
         self.n_seen += range.len() as u64;
     }
@@ -168,7 +168,10 @@ mod tests {
     #[test]
     fn rows_with_low_ratings_go_first_and_no_class_is_forgotten() {
         let mut data = blobs(300, 2, 3, 1);
-        data.labels.iter_mut().enumerate().for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
+        data.labels_mut()
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
         // What a row counts is kept as its gain, to be found again.
         let ratings: Vec<f64> = (0..300).map(|i| f64::from(i * 7 % 300)).collect();
         let mut retained = RetainedRows::of(&data, ratings.clone());

@@ -22,7 +22,7 @@ impl Saved for IvmClassifier {
 mod tests {
     use hedgerow_core::testing::{blobs, check_damaged_arrays, saved_copy};
     use hedgerow_core::{
-        Budget, Classifier as _, OnlineClassifier as _, Par, Params as _, Rows, Silent, Training,
+        Budget, Classifier as _, OnlineModel as _, Par, Params as _, Rows, Silent, Training,
     };
 
     use super::*;
@@ -41,11 +41,7 @@ mod tests {
             let mut model = IvmClassifier::new(&data.schema, &params.check().unwrap()).unwrap();
             assert_eq!(copy(&model), model);
             let learn = |model: &mut IvmClassifier, range: std::ops::Range<usize>| {
-                let rows = Rows {
-                    x: x.slice(ndarray::s![range.clone(), ..]),
-                    labels: &data.labels[range],
-                    weights: None,
-                };
+                let rows = Rows::new(x.slice(ndarray::s![range.clone(), ..]), &data.labels()[range], None);
                 model.learn(&data.schema, rows, &training).unwrap().predictions
             };
             learn(&mut model, 0..230);

@@ -1,10 +1,12 @@
 //! Online learning: forest and IVMs predict a row, then learn it, and the blends are fitted to these prequential predictions.
 
+use std::any::Any;
+
 use hedgerow_core::summary::length_and_variance;
 use hedgerow_core::text::count;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    ClassId, Dataset, OnlineClassifier, Params as _, Result, Rows, Schema, Summary, Training, Update,
+    ClassId, Dataset, OnlineModel, Params as _, Predictor, Result, Rows, Schema, Summary, Training, Update,
 };
 use hedgerow_gp::IvmClassifier;
 use ndarray::{ArrayViewMut2, Axis};
@@ -75,7 +77,15 @@ impl OnlineState {
     }
 }
 
-impl OnlineClassifier for ForestIvm {
+impl OnlineModel for ForestIvm {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
     fn can_learn(&self) -> bool {
         self.online.is_some()
     }
@@ -119,9 +129,9 @@ impl OnlineClassifier for ForestIvm {
             let is_own = |row: &usize| !routes || largest(of_forest.predictions.row(*row)) == assigned.class;
             let own: Vec<usize> = (0..n).filter(is_own).collect();
             let x = rows.x.select(Axis(0), &own);
-            let labels: Vec<ClassId> = own.iter().map(|&row| rows.labels[row]).collect();
+            let labels: Vec<ClassId> = own.iter().map(|&row| rows.labels()[row]).collect();
             let learnt =
-                assigned.ivm.learn(schema, Rows { x: x.view(), labels: &labels, weights: None }, training)?;
+                assigned.ivm.learn(schema, Rows::new(x.view(), labels.as_slice(), None), training)?;
             update.n_tried += learnt.n_tried;
             update.n_replaced += learnt.n_replaced;
             for (&row, proba) in own.iter().zip(learnt.predictions.rows()).take(learnt.n_learnt) {
@@ -131,7 +141,7 @@ impl OnlineClassifier for ForestIvm {
         let Some(mut online) = self.online.take() else { return Ok(0) };
         for (number, gp) in of_ivms.into_iter().enumerate() {
             let forest = of_forest.predictions.row(number).to_vec();
-            let row = ForestAndIvm { forest, gp, class: rows.labels[number] };
+            let row = ForestAndIvm { forest, gp, class: rows.labels()[number] };
             let mut all = vec![0.0; row.forest.len()];
             let is_blended = self.combine(&row.forest, &row.gp, &mut all);
             self.report.add(row.class.index(), &row.forest, &all, is_blended);

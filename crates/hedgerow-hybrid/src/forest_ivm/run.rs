@@ -6,7 +6,7 @@
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
     Candidate, Checked, ClassId, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample,
-    Params as _, Result, Source, Step, StopReason, Training, TrainingRun,
+    Params as _, Result, Source, Step, StopReason, Task, Training, TrainingRun,
 };
 use hedgerow_forest::{Fitted, ForestModel, ForestRun};
 use hedgerow_gp::ivm::IvmRun;
@@ -102,7 +102,7 @@ impl ForestIvmRun {
     /// Whether the forest is wrong often enough for one IVM for all rows to be of use.
     fn is_forest_weak(&self) -> bool {
         let predicted = self.predicted();
-        let wrong = predicted.iter().zip(&self.data.labels);
+        let wrong = predicted.iter().zip(self.data.labels());
         wrong
             .filter(|(predicted, label)| predicted.is_some_and(|predicted| predicted != label.index()))
             .count()
@@ -117,7 +117,7 @@ impl ForestIvmRun {
             (0..predicted.len()).filter(|row| predicted[*row] == Some(class)).collect()
         };
         let n_wrong = |class: usize, rows: &[usize]| {
-            rows.iter().filter(|row| self.data.labels[**row].index() != class).count()
+            rows.iter().filter(|row| self.data.labels()[**row].index() != class).count()
         };
         let mut found: Vec<(usize, Vec<usize>)> =
             (0..n_classes).map(|class| (class, of_class(class))).collect();
@@ -194,7 +194,7 @@ fn ivm_run(
 ) -> Result<Option<IvmRun>> {
     let own = assignment.rows.as_ref().map(|rows| data.select(rows));
     let data = own.as_ref().unwrap_or(data);
-    if data.check_trainable().is_err() {
+    if data.check_trainable(Task::Classification).is_err() {
         return Ok(None);
     }
     IvmRun::new(data, &params.check()?, lanes, training).map(|run| Some(run.with_folds()))
@@ -330,7 +330,7 @@ fn combine(
             let row = assignment.rows.as_ref().map_or(row, |rows| rows[row]);
             if is_known(row) {
                 let (forest, gp) = (of_forest.row(row).to_vec(), proba.to_vec());
-                pairs.push((row, ForestAndIvm { forest, gp, class: data.labels[row] }));
+                pairs.push((row, ForestAndIvm { forest, gp, class: data.labels()[row] }));
             }
         }
         ivms.push(AssignedIvm { class: assignment.class, ivm, blend: IvmBlend::default() });
@@ -341,7 +341,7 @@ fn combine(
         for row in (0..data.n_rows()).filter(|row| is_known(*row)) {
             if largest(of_forest.row(row)).is_some_and(is_alone) {
                 let forest = of_forest.row(row).to_vec();
-                pairs.push((row, ForestAndIvm { forest, gp: Vec::new(), class: data.labels[row] }));
+                pairs.push((row, ForestAndIvm { forest, gp: Vec::new(), class: data.labels()[row] }));
             }
         }
     }
@@ -364,7 +364,7 @@ fn combine(
             model.combine(&row.forest, &row.gp, out);
         }
     }
-    let labels = rows.iter().map(|&row| data.labels[row]).collect();
+    let labels = rows.iter().map(|&row| data.labels()[row]).collect();
     model.online = Some(OnlineState::of_fitted(data.n_rows() as u64, predictions));
     let validation = OutOfSample { source: Source::OutOfFold, rows, values, labels };
     Candidate::new(model, Some(validation))

@@ -1,7 +1,7 @@
 //! A forest with IVMs that was read.
 
 use hedgerow_core::saved::{Saved, require, require_rules, require_sizes};
-use hedgerow_core::{ClassId, OnlineClassifier as _, Result, Schema};
+use hedgerow_core::{ClassId, OnlineModel as _, Result, Schema};
 
 use super::ForestIvm;
 use super::validation::ForestAndIvm;

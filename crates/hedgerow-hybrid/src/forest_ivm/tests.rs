@@ -2,7 +2,7 @@
 
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
-use hedgerow_core::{Budget, ClassId, Features, LabelTable, OnlineClassifier as _, Rows, Silent};
+use hedgerow_core::{Budget, ClassId, Features, LabelTable, OnlineModel as _, Rows, Silent};
 use hedgerow_forest::ForestParams;
 use ndarray::s;
 
@@ -25,8 +25,9 @@ fn stripes(n: usize, seed: u64) -> Dataset {
     let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
     let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
     data.features = Features::from_view(x.view());
-    data.labels =
-        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect();
+    data.targets = hedgerow_core::Targets::Classes(
+        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect(),
+    );
     data
 }
 
@@ -50,7 +51,7 @@ fn blending_with_ivms_beats_the_forest_alone() {
         assert!(model.n_ivms()[1] >= 1, "{combine:?}");
         let (alone, both) =
             (model.forest_proba(x.view(), &par).unwrap(), model.predict_proba(x.view(), &par).unwrap());
-        let (alone, both) = (right(&alone, &test.labels), right(&both, &test.labels));
+        let (alone, both) = (right(&alone, test.labels()), right(&both, test.labels()));
         assert!(both > alone + 10, "{combine:?}: {alone} alone, {both} with IVMs");
         let report = model.blend_report();
         assert!(report.n_rows() > 100 && report.n_right()[1] > report.n_right()[0], "{report:?}");
@@ -83,7 +84,7 @@ fn learn(model: &mut ForestIvm, data: &Dataset, size: usize, threads: usize) -> 
     let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
     for first in (0..data.n_rows()).step_by(size) {
         let end = data.n_rows().min(first + size);
-        let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+        let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
         let update = model.learn(&data.schema, rows, &training).unwrap();
         assert_eq!(update.n_learnt, end - first);
         predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
@@ -105,7 +106,7 @@ fn batches_and_threads_change_nothing_while_it_learns() {
         assert_eq!(whole, learn(&mut models[1], &data, 11, 1));
         assert_eq!(whole, learn(&mut models[2], &data, 100, 3));
         assert!(models[0] == models[1] && models[0] == models[2]);
-        let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels[300..]);
+        let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels()[300..]);
         assert!(right > 140, "{combine:?}: {right} of 200");
         assert_eq!(models[0].n_seen(), 500);
         assert!(models[0].blend_report().n_rows() == 500);
@@ -139,12 +140,12 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let all = stripes(700, 5);
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
-    let early: Vec<usize> = (0..400).filter(|row| all.labels[*row].0 < 2).collect();
+    let early: Vec<usize> = (0..400).filter(|row| all.labels()[*row].0 < 2).collect();
     let first = Dataset { schema, ..all.select(&early) };
     let mut model = fit(&first, small(), 1);
     let late = all.select(&(400..700).collect::<Vec<_>>());
     let predictions = learn(&mut model, &late, 60, 1);
-    let found = right(&predictions.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
+    let found = right(&predictions.slice(s![200.., ..]).to_owned(), &late.labels()[200..]);
     assert!(found > 65, "{found} of 100");
     let (par, x) = (Par::sequential(), late.features.to_array(0..50));
     check_distributions(&model, x.view());
@@ -152,7 +153,7 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let mut frozen = model.clone().frozen();
     assert_eq!(frozen.predict_proba(x.view(), &par).unwrap(), before);
     assert!(!frozen.can_learn() && frozen.bytes() < model.bytes());
-    let rows = Rows { x: x.view(), labels: &late.labels[..50], weights: None };
+    let rows = Rows::new(x.view(), &late.labels()[..50], None);
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     check_distributions(&new(&all, small()), x.view());

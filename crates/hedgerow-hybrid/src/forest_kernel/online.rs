@@ -5,12 +5,14 @@
 //! how many rows were seen. Whenever twice as many rows have been seen, noise variance, calibration and blend are chosen anew; in between,
 //! prequential scores calibrate.
 
+use std::any::Any;
+
 use hedgerow_core::saved::{array, columns};
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Budget, Calibration, ClassId, Dataset, Effort, Error, Features, OnlineClassifier, Result, Rows, Schema,
-    Summary, Training, Update,
+    Budget, Calibration, ClassId, Dataset, Effort, Error, Features, OnlineModel, Predictor, Result, Rows,
+    Schema, Summary, Task, Training, Update,
 };
 use ndarray::{Array2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
@@ -103,12 +105,12 @@ impl OnlineState {
     /// Adds rows to those that wait.
     fn wait(&mut self, rows: Rows<'_>) {
         self.features.extend(rows.x);
-        self.labels.extend_from_slice(rows.labels);
+        self.labels.extend_from_slice(rows.labels());
         match rows.weights {
             Some(weights) => self.weights.extend_from_slice(weights),
             None => self.weights.resize(self.labels.len(), 1.0),
         }
-        self.n_seen += rows.labels.len() as u64;
+        self.n_seen += rows.labels().len() as u64;
     }
 
     fn keep_scores(&mut self, scores: &Array2<f64>, labels: &[ClassId]) {
@@ -133,7 +135,15 @@ impl OnlineState {
     }
 }
 
-impl OnlineClassifier for ForestKernelClassifier {
+impl OnlineModel for ForestKernelClassifier {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
     fn can_learn(&self) -> bool {
         self.online.is_some()
     }
@@ -178,11 +188,11 @@ impl OnlineClassifier for ForestKernelClassifier {
         self.predict_scored(rows.x, scores.as_ref(), training.par, out);
         if let Some(online) = &mut self.online {
             if let Some(scores) = &scores {
-                online.keep_scores(scores, rows.labels);
+                online.keep_scores(scores, rows.labels());
             }
             online.wait(rows);
         }
-        Ok(rows.labels.len())
+        Ok(rows.labels().len())
     }
 
     /// The forest learns the rows that wait, then the GP those that the forest retains.
@@ -190,7 +200,7 @@ impl OnlineClassifier for ForestKernelClassifier {
         let (Some(forest), Some(online)) = (self.forest.online(), &mut self.online) else { return Ok(()) };
         online.maintain_at = online.n_seen + online.pause();
         let x = online.features.to_array(0..online.labels.len());
-        let waiting = Rows { x: x.view(), labels: &online.labels, weights: Some(&online.weights) };
+        let waiting = Rows::new(x.view(), online.labels.as_slice(), Some(&online.weights));
         let budget = Budget { deadline: training.budget.deadline, ..half(training.budget) };
         let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..*training })?;
         forest.put_in_order();
@@ -208,7 +218,7 @@ impl OnlineClassifier for ForestKernelClassifier {
         if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.n_seen) {
             data = data.select(&rows);
         }
-        if data.check_trainable().is_err() {
+        if data.check_trainable(Task::Classification).is_err() {
             return Ok(());
         }
         let is_known = self.choice.as_ref().is_some_and(|c| c.calibration.curves.len() == self.n_classes);
@@ -222,7 +232,7 @@ impl OnlineClassifier for ForestKernelClassifier {
             Err(Error::Interrupted) => {}
             outcome => outcome?,
         }
-        self.recalibrate(&data.labels, training);
+        self.recalibrate(data.labels(), training);
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use hedgerow_core::{
     Budget, Candidate, Checked, Dataset, Delta, Effort, Error, JobState, JobStatus, ModelTask, OutOfSample,
-    Params as _, Result, Step, StopReason, Training, TrainingRun,
+    Params as _, Result, Step, StopReason, Task, Training, TrainingRun,
 };
 use hedgerow_forest::{Forest, ForestRun};
 
@@ -84,7 +84,7 @@ impl ForestKernelRun {
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<Self> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         let params = params.get().clone();
         let most = most_rows(&params, &data.schema, training.budget)?;
         let origin = draw_rows(data.n_rows(), most, params.seed);

@@ -1,7 +1,7 @@
 //! A GP with the kernel of a forest that was read.
 
 use hedgerow_core::saved::{Saved, require, require_rules, require_sizes};
-use hedgerow_core::{OnlineClassifier as _, Result, Schema};
+use hedgerow_core::{OnlineModel as _, Result, Schema};
 
 use super::ForestKernelClassifier;
 use super::validation::KernelChoice;

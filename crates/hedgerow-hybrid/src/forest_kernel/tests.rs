@@ -4,8 +4,8 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
 use hedgerow_core::{
-    Budget, ClassId, Effort, Features, JobState, LabelTable, OnlineClassifier as _, Rows, Silent, Source,
-    Step, StopFlag, StopReason, TrainingRun,
+    Budget, ClassId, Effort, Features, JobState, LabelTable, OnlineModel as _, Rows, Silent, Source, Step,
+    StopFlag, StopReason, TrainingRun,
 };
 use hedgerow_forest::ForestParams;
 use hedgerow_forest::proximity::proximities;
@@ -31,8 +31,9 @@ fn stripes(n: usize, seed: u64) -> Dataset {
     let mut rng = Rng::new(seed, Purpose::Data, 9);
     let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
     data.features = Features::from_view(x.view());
-    data.labels =
-        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect();
+    data.targets = hedgerow_core::Targets::Classes(
+        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect(),
+    );
     data
 }
 
@@ -69,7 +70,7 @@ fn sums_over_leaves_are_the_gp_with_the_matrix_of_matches() {
     let numbers = places.each_ref().map(|places| places.mapv(f64::from));
     let matches = Kernel::Matches.cross(numbers[0].view(), numbers[0].view(), &par);
     assert!((&matches - &matrix).iter().all(|d| d.abs() < 1e-12));
-    let y = training::centered_signs(&data.labels, 3);
+    let y = training::centered_signs(data.labels(), 3);
     let by_leaves = product::product(&leaves, &y, &par);
     assert!((&by_leaves - &matrix.dot(&y)).iter().all(|d| d.abs() < 1e-9));
     // The GP: conjugate gradients against a factor of the matrix.
@@ -105,7 +106,7 @@ fn the_gp_is_as_good_as_its_forest_and_keeps_the_contract() {
         let model = fit(&train, ForestKernelParams { learner, ..small() }, 1);
         let alone = model.forest().predict_proba(x.view(), &par).unwrap();
         let both = model.predict_proba(x.view(), &par).unwrap();
-        let (alone, both) = (right(&alone, &test.labels), right(&both, &test.labels));
+        let (alone, both) = (right(&alone, test.labels()), right(&both, test.labels()));
         let least = if learner == KernelLearner::Gp { alone - 10 } else { 450 };
         assert!(both >= least, "{learner:?}: {alone} alone, {both} with the GP");
         let n_active = model.n_active();
@@ -162,7 +163,7 @@ fn learn_in_batches(
     let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
     for first in (0..data.n_rows()).step_by(size) {
         let end = data.n_rows().min(first + size);
-        let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+        let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
         let update = model.learn(&data.schema, rows, &training).unwrap();
         assert_eq!(update.n_learnt, end - first);
         predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
@@ -184,7 +185,7 @@ fn batches_and_threads_change_nothing_while_it_learns() {
         assert_eq!(whole, learn_in_batches(&mut models[1], &data, 11, 1));
         assert_eq!(whole, learn_in_batches(&mut models[2], &data, 100, 3));
         assert!(models[0] == models[1] && models[0] == models[2]);
-        let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels[300..]);
+        let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels()[300..]);
         assert!(right > 150, "{learner:?}: {right} of 200");
         assert_eq!((models[0].n_seen(), models[0].n_retained()), (500, 500));
         assert_eq!(models[0].retained_rows(&data.schema).unwrap().unwrap().n_rows(), 500);
@@ -197,15 +198,15 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let all = stripes(700, 5);
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
-    let early: Vec<usize> = (0..400).filter(|row| all.labels[*row].0 < 2).collect();
+    let early: Vec<usize> = (0..400).filter(|row| all.labels()[*row].0 < 2).collect();
     let first = Dataset { schema, ..all.select(&early) };
     let mut model = fit(&first, small(), 1);
     let late = all.select(&(400..700).collect::<Vec<_>>());
     let predictions = learn_in_batches(&mut model, &late, 60, 1);
-    let first_late = late.labels.iter().position(|class| class.0 == 2).unwrap();
+    let first_late = late.labels().iter().position(|class| class.0 == 2).unwrap();
     let of_late = predictions[(first_late, 2)];
     assert!(of_late > 0.0 && of_late < 0.1, "{}", predictions.row(first_late));
-    let found = right(&predictions.slice(s![200.., ..]).to_owned(), &late.labels[200..]);
+    let found = right(&predictions.slice(s![200.., ..]).to_owned(), &late.labels()[200..]);
     assert!(found > 70, "{found} of 100");
     let (par, x) = (Par::sequential(), late.features.to_array(0..50));
     check_distributions(&model, x.view());
@@ -213,7 +214,7 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let mut frozen = model.clone().frozen();
     assert_eq!(frozen.predict_proba(x.view(), &par).unwrap(), before);
     assert!(!frozen.can_learn() && frozen.bytes() < model.bytes());
-    let rows = Rows { x: x.view(), labels: &late.labels[..50], weights: None };
+    let rows = Rows::new(x.view(), &late.labels()[..50], None);
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     assert!(matches!(frozen.learn(&late.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     check_distributions(&new(&all, small()), x.view());
@@ -266,7 +267,7 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
         assert_eq!((made.model.n_active() > 0, made.model.n_seen()), (true, 400));
         let validation = made.validation.unwrap();
         assert_eq!((validation.source, validation.len()), (Source::OutOfFold, 400));
-        let share = right(&a, &test.labels) as f64 / 200.0;
+        let share = right(&a, test.labels()) as f64 / 200.0;
         assert!((validation.quality().accuracy - share).abs() < 0.08, "{share} {:?}", validation.quality());
     }
 }

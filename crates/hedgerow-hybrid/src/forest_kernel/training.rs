@@ -43,8 +43,8 @@ impl KernelTraining {
         let (n_active, seed) = (params.n_active, params.seed);
         Ok(Self {
             leaves: Leaves::new(forest, &data.features, training.par)?,
-            labels: data.labels.clone(),
-            y: centered_signs(&data.labels, data.schema.n_classes()),
+            labels: data.labels().to_vec(),
+            y: centered_signs(data.labels(), data.schema.n_classes()),
             noises: noises.to_vec(),
             solver: match params.learner {
                 KernelLearner::Gp => Solver::Full(None),

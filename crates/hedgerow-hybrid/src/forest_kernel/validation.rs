@@ -8,7 +8,7 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{
     Budget, Calibration, ClassId, Classifier as _, Dataset, Effort, Error, Folds, OutOfSample, Par,
-    Params as _, Result, Silent, Source, StopReason, Training,
+    Params as _, Result, Silent, Source, StopReason, Task, Training,
 };
 use hedgerow_forest::{Forest, ForestParams};
 use ndarray::{Array2, Axis};
@@ -136,7 +136,7 @@ impl FoldTraining {
     fn grow(&mut self, training: &Training<'_>) -> Result<()> {
         let [kept, _] = self.folds.cut(self.next);
         let kept = self.data.select(&kept);
-        if kept.check_trainable().is_err() {
+        if kept.check_trainable(Task::Classification).is_err() {
             self.next += 1;
             return Ok(());
         }
@@ -163,7 +163,7 @@ impl FoldTraining {
         let scores: Result<Vec<_>> =
             gp.found.iter().map(|scores| scores.of(forest, x.view(), training.par)).collect();
         for (mut scores, all) in scores?.into_iter().zip(&mut self.scores) {
-            mask_unknown(&mut scores, &kept.labels);
+            mask_unknown(&mut scores, kept.labels());
             all.push(scores);
         }
         self.of_forests.push(of_forest);
@@ -175,7 +175,7 @@ impl FoldTraining {
 
     /// The noise variance of least log-loss, with its calibration and blend; none if no fold was scored.
     pub(super) fn choose(self, par: &Par) -> Option<Validated> {
-        let labels: Vec<ClassId> = self.rows.iter().map(|&row| self.data.labels[row]).collect();
+        let labels: Vec<ClassId> = self.rows.iter().map(|&row| self.data.labels()[row]).collect();
         let mut best: Option<(f64, Array2<f64>, KernelChoice)> = None;
         for (noise, scores) in self.noises.into_iter().zip(&self.scores) {
             let scores = stacked(scores)?;

@@ -5,7 +5,7 @@
 //! is therefore fitted on rows that neither trees nor leaf GPs were trained on.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Dataset, Folds, Result, Silent, Source, Training, drive};
+use hedgerow_core::{Dataset, Folds, Result, Silent, Source, Task, Training, drive};
 
 use super::kernel::LeafKernel;
 use super::params::LeafGpParams;
@@ -44,7 +44,7 @@ impl ValidationFolds {
         let kept = data.select(&kept);
         let left: Vec<usize> = left.iter().copied().step_by(left.len().div_ceil(MOST_ROWS).max(1)).collect();
         let is_spent = || training.budget.spent().is_some();
-        if kept.check_trainable().is_err() || left.is_empty() || is_spent() {
+        if kept.check_trainable(Task::Classification).is_err() || left.is_empty() || is_spent() {
             return Ok(None);
         }
         let quiet = Training { observer: &Silent, ..*training };
@@ -57,7 +57,7 @@ impl ValidationFolds {
         let x = data.features.select(&left).to_array(0..left.len());
         let par = training.par.until(&training.budget.stop);
         let predictions = run.assembly().uncalibrated().predictions(x.view(), &par);
-        let labels = left.iter().map(|&row| data.labels[row]).collect();
+        let labels = left.iter().map(|&row| data.labels()[row]).collect();
         let validation = Validation::new(predictions, left, labels, Source::OutOfFold);
         Ok((!is_spent()).then_some(validation))
     }

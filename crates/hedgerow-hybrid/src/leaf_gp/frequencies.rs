@@ -37,7 +37,7 @@ pub(super) fn mean(sums: &mut [f64], n_leaves: u32) {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Dataset, OnlineClassifier as _, Par, Params as _, Rows, Silent, Training};
+    use hedgerow_core::{Budget, Dataset, OnlineModel as _, Par, Params as _, Rows, Silent, Training};
     use ndarray::Array2;
 
     use super::super::{LeafGp, LeafGpParams};
@@ -53,7 +53,7 @@ mod tests {
                 let place = leaf(tree, x.row(row));
                 let same: Vec<usize> =
                     (0..n_placed).filter(|r| leaf(tree, learnt.row(*r)) == place).collect();
-                let own = same.iter().filter(|r| data.labels[**r].index() == class).count();
+                let own = same.iter().filter(|r| data.labels()[**r].index() == class).count();
                 (own as f64 + 1.0 / n_classes as f64) / (same.len() as f64 + 1.0)
             };
             (0..n_trees).map(of_tree).sum::<f64>() / n_trees as f64
@@ -77,7 +77,7 @@ mod tests {
         };
         check(&model, 260);
         let x = data.features.to_array(260..330);
-        let rows = Rows { x: x.view(), labels: &data.labels[260..], weights: None };
+        let rows = Rows::new(x.view(), &data.labels()[260..], None);
         model.learn(&data.schema, rows, &training).unwrap();
         let n_placed = model.online.as_ref().unwrap().n_placed;
         assert!(n_placed > 260);

@@ -103,7 +103,7 @@ impl LeafGp {
     fn empty(schema: &Schema, params: LeafGpParams) -> Result<Self> {
         schema.check_sizes()?;
         let features = Features::new(schema.n_features());
-        let nothing = Dataset::new(schema.clone(), features.clone(), Vec::new(), None)?;
+        let nothing = Dataset::new(schema.clone(), features.clone(), Vec::<ClassId>::new(), None)?;
         let preparation = Preparation::new(&nothing);
         Ok(Self {
             params,

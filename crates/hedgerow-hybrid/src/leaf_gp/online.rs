@@ -4,11 +4,13 @@
 //! outgrown its size is split first. Whenever twice as many rows have been seen as at the last time, a whole training run prepares columns, grows trees and
 //! searches for a kernel anew. Prequential predictions calibrate those that follow.
 
+use std::any::Any;
+
 use hedgerow_core::saved::{array, columns};
 use hedgerow_core::text::{count, significant};
 use hedgerow_core::{
-    ClassId, Dataset, Error, OnlineClassifier, OutOfSample, Result, Rows, Schema, Source, Summary, Training,
-    TrainingRun as _, Update, drive,
+    ClassId, Dataset, Error, OnlineModel, OutOfSample, Predictor, Result, Rows, Schema, Source, Summary,
+    Training, TrainingRun as _, Update, drive,
 };
 use ndarray::{Array2, ArrayViewMut2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
@@ -125,7 +127,15 @@ fn table(rows: &[Vec<f64>], n_classes: usize, late: f64) -> Array2<f64> {
     Array2::from_shape_fn((rows.len(), n_classes), value)
 }
 
-impl OnlineClassifier for LeafGp {
+impl OnlineModel for LeafGp {
+    fn predictor(&self) -> Predictor<'_> {
+        Predictor::Classifier(self)
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+
     fn can_learn(&self) -> bool {
         self.online.is_some()
     }
@@ -163,20 +173,20 @@ impl OnlineClassifier for LeafGp {
         let predictions = self.predictions(rows.x, training.par);
         self.probabilities(&predictions, out.view_mut());
         self.features.extend(rows.x);
-        self.labels.extend_from_slice(rows.labels);
+        self.labels.extend_from_slice(rows.labels());
         let (has_trees, uses_gps) = (self.trees.n_trees() > 0, self.uses_gps());
         let Some(online) = &mut self.online else { return Ok(0) };
         if has_trees {
             let both = predictions.scores.rows().into_iter().zip(predictions.frequencies.rows());
-            let own = rows.labels.iter().zip(out.rows()).zip(predictions.has_gp);
+            let own = rows.labels().iter().zip(out.rows()).zip(predictions.has_gp);
             for (((&class, proba), has_gp), (scores, frequencies)) in own.zip(both) {
                 let frequencies = frequencies.to_vec();
                 self.report.add(class.index(), &frequencies, &proba.to_vec(), has_gp && uses_gps);
                 online.keep(scores.to_vec(), frequencies, class);
             }
         }
-        online.n_seen += rows.labels.len() as u64;
-        Ok(rows.labels.len())
+        online.n_seen += rows.labels().len() as u64;
+        Ok(rows.labels().len())
     }
 
     /// Trains leaves on the rows that wait. If the time is up, they go on waiting.

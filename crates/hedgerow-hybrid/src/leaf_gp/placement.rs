@@ -62,7 +62,7 @@ pub(super) fn split(
 ) -> Result<std::ops::Range<usize>> {
     let rows = leaves[leaf].rows.clone();
     let own: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-    let labels = own.iter().map(|&row| all.labels[row]).collect();
+    let labels: Vec<_> = own.iter().map(|&row| all.labels[row]).collect();
     let data = Dataset::new(all.schema.clone(), all.features.select(&own), labels, None)?;
     let tree = TreeBuilder::new(&data, &all.params.tree_params(1, seed).check()?, par)?.tree(0);
     let placed = PlacedTree::new(tree, rows, all.features, all.labels);

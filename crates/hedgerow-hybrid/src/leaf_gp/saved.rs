@@ -41,7 +41,7 @@ impl Saved for LeafGp {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::{blobs, check_damaged_arrays, from_saved_parts, saved_copy, saved_parts};
-    use hedgerow_core::{Budget, OnlineClassifier as _, Par, Params as _, Rows, Silent, Training};
+    use hedgerow_core::{Budget, OnlineModel as _, Par, Params as _, Rows, Silent, Training};
 
     use super::*;
     use crate::leaf_gp::LeafGpParams;
@@ -57,7 +57,7 @@ mod tests {
         let mut model = LeafGp::fit(&first, &params, &training).unwrap().model;
         model.blend = Some(Blend { forest: 0.7, gp: 0.4 });
         let x = data.features.to_array(300..400);
-        let rows = Rows { x: x.view(), labels: &data.labels[300..], weights: None };
+        let rows = Rows::new(x.view(), &data.labels()[300..], None);
         model.learn(&data.schema, rows, &training).unwrap();
         assert_eq!(model.report.n_rows(), 400);
         assert!(saved_copy(&model, &data.schema).unwrap() == model);

@@ -3,8 +3,8 @@
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
 use hedgerow_core::{
-    Budget, ClassId, Classifier as _, Dataset, Error, Features, Fitted, LabelTable, OnlineClassifier as _,
-    Par, Params as _, Rows, Silent, StopReason, Training,
+    Budget, ClassId, Classifier as _, Dataset, Error, Features, Fitted, LabelTable, OnlineModel as _, Par,
+    Params as _, Rows, Silent, StopReason, Training,
 };
 use ndarray::{Array2, s};
 
@@ -27,7 +27,7 @@ fn fit(data: &Dataset, params: LeafGpParams) -> LeafGp {
 fn right(model: &LeafGp, data: &Dataset) -> usize {
     let predicted =
         model.predict(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
-    predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+    predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count()
 }
 
 /// Three classes in stripes that lie across the axes, which stumps follow badly and GPs well.
@@ -36,8 +36,9 @@ fn stripes(n: usize, seed: u64) -> Dataset {
     let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
     let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
     data.features = Features::from_view(x.view());
-    data.labels =
-        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.1).floor() as u32 % 3)).collect();
+    data.targets = hedgerow_core::Targets::Classes(
+        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.1).floor() as u32 % 3)).collect(),
+    );
     data
 }
 
@@ -72,7 +73,7 @@ fn larger_leaves_are_better_and_one_leaf_is_the_exact_gp() {
     let model = fit(&train, params);
     assert_eq!(model.size().n_leaves, 1);
     let x = model.x.mapv(f64::from);
-    let y = leaf::signs(&(0..400).collect::<Vec<_>>(), &[0, 1, 2], &train.labels);
+    let y = leaf::signs(&(0..400).collect::<Vec<_>>(), &[0, 1, 2], train.labels());
     let kernel = hedgerow_gp::Kernel::rbf(0.5);
     let exact =
         hedgerow_gp::LabelRegression::fit(kernel, 0.01, x.view(), y.view(), &Par::sequential()).unwrap();
@@ -134,7 +135,7 @@ fn learn(model: &mut LeafGp, data: &Dataset, size: usize, threads: usize) -> Arr
     let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
     for first in (0..data.n_rows()).step_by(size) {
         let end = data.n_rows().min(first + size);
-        let rows = Rows { x: x.slice(s![first..end, ..]), labels: &data.labels[first..end], weights: None };
+        let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
         let update = model.learn(&data.schema, rows, &training).unwrap();
         assert_eq!(update.n_learnt, end - first);
         predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
@@ -155,7 +156,7 @@ fn batches_and_threads_change_nothing_while_it_learns() {
     assert_eq!(whole, learn(&mut models[2], &data, 100, 3));
     assert!(models[0] == models[1] && models[0] == models[2]);
     let predicted = most_probable(whole.slice(s![400.., ..]));
-    let right = predicted.iter().zip(&data.labels[400..]).filter(|(a, b)| a == b).count();
+    let right = predicted.iter().zip(&data.labels()[400..]).filter(|(a, b)| a == b).count();
     assert!(right > 250, "{right} of 300");
     assert_eq!((models[0].n_seen(), models[0].n_retained()), (700, 700));
     check_distributions(&models[0], data.features.to_array(0..40).view());
@@ -196,7 +197,7 @@ fn late_classes_forgetting_and_hard_rows() {
     let params = LeafGpParams { max_rows: 250, ..small() };
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
-    let early: Vec<usize> = (0..300).filter(|row| all.labels[*row].0 < 2).collect();
+    let early: Vec<usize> = (0..300).filter(|row| all.labels()[*row].0 < 2).collect();
     let first = Dataset { schema, ..all.select(&early) };
     let mut model = new(&first, params);
     learn(&mut model, &first, 50, 1);
@@ -204,7 +205,7 @@ fn late_classes_forgetting_and_hard_rows() {
     let predictions = learn(&mut model, &late, 50, 1);
     assert!(predictions.row(0)[2] > 0.0 && predictions.row(0)[2] < 0.05);
     let last = most_probable(predictions.slice(s![200.., ..]));
-    let right = last.iter().zip(&late.labels[200..]).filter(|(a, b)| a == b).count();
+    let right = last.iter().zip(&late.labels()[200..]).filter(|(a, b)| a == b).count();
     assert!(right > 70, "{right} of 100");
     assert!(model.n_retained() <= 250 + 50 && model.n_seen() == early.len() as u64 + 300);
     let mut hard = blobs(120, 2, 3, 4);
@@ -227,12 +228,12 @@ fn late_classes_forgetting_and_hard_rows() {
         "the same predictions"
     );
     assert!(frozen.bytes() < model.bytes() && !frozen.can_learn());
-    let rows = Rows { x: x.view(), labels: &hard.labels, weights: None };
+    let rows = Rows::new(x.view(), hard.labels(), None);
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     let mut single = new(&hard, small());
     check_distributions(&single, x.view());
-    hard.labels.fill(ClassId(1));
+    hard.labels_mut().fill(ClassId(1));
     learn(&mut single, &hard, 50, 1);
     assert!(single.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
 }

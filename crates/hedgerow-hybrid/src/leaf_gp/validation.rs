@@ -109,8 +109,7 @@ mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
     use hedgerow_core::testing::blobs;
     use hedgerow_core::{
-        Budget, Classifier as _, Dataset, Features, OnlineClassifier as _, Params as _, Rows, Silent,
-        Training,
+        Budget, Classifier as _, Dataset, Features, OnlineModel as _, Params as _, Rows, Silent, Training,
     };
 
     use super::super::LeafGpParams;
@@ -125,7 +124,7 @@ mod tests {
         data.features = Features::from_view(x.view());
         let rows = x.rows().into_iter();
         let is_second = rows.map(|row| (row[0] + row[1] > 2.0) != (rng.unit() < 0.25));
-        data.labels = is_second.map(|is| ClassId(u32::from(is))).collect();
+        data.targets = hedgerow_core::Targets::Classes(is_second.map(|is| ClassId(u32::from(is))).collect());
         data
     }
 
@@ -135,7 +134,9 @@ mod tests {
         let mut data = blobs(n, 2, 2, seed);
         let x = Array2::from_shape_fn((n, 2), |_| rng.unit() as f32);
         data.features = Features::from_view(x.view());
-        data.labels = x.rows().into_iter().map(|row| ClassId(u32::from(row[0] > row[1]))).collect();
+        data.targets = hedgerow_core::Targets::Classes(
+            x.rows().into_iter().map(|row| ClassId(u32::from(row[0] > row[1]))).collect(),
+        );
         data
     }
 
@@ -151,7 +152,7 @@ mod tests {
         let x = data.features.to_array(0..data.n_rows());
         let proba = model.predict_proba(x.view(), &Par::sequential()).unwrap();
         let of_row = |(row, label): (ndarray::ArrayView1<'_, f64>, &ClassId)| -libm::log(row[label.index()]);
-        proba.rows().into_iter().zip(&data.labels).map(of_row).sum::<f64>() / data.n_rows() as f64
+        proba.rows().into_iter().zip(data.labels()).map(of_row).sum::<f64>() / data.n_rows() as f64
     }
 
     #[test]
@@ -213,14 +214,14 @@ mod tests {
         let params = LeafGpParams { n_trees: 3, leaf_rows: 40, ..LeafGpParams::default() };
         let mut model = LeafGp::new(&data.schema, &params.check().unwrap()).unwrap();
         let x = data.features.to_array(0..900);
-        let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
+        let rows = Rows::new(x.view(), data.labels(), None);
         let update = model.learn(&data.schema, rows, &training).unwrap();
         let counted = model.blend_report().n_rows();
         assert!((850..900).contains(&counted), "{counted}: all since there were leaves");
         let right = |from: usize| {
             let predicted =
                 hedgerow_core::traits::most_probable(update.predictions.slice(ndarray::s![from.., ..]));
-            predicted.iter().zip(&data.labels[from..]).filter(|(a, b)| a == b).count() as u64
+            predicted.iter().zip(&data.labels()[from..]).filter(|(a, b)| a == b).count() as u64
         };
         assert_eq!(model.blend_report().n_right()[1], right(900 - counted as usize));
         let online = model.online.as_ref().unwrap();

@@ -55,7 +55,7 @@ pub(crate) fn read_both(name: &str, content: &[u8], options: &ReadOptions) -> Da
 /// Equality where `NaN` equals itself.
 pub(crate) fn assert_same(a: &Dataset, b: &Dataset) {
     assert_eq!(a.schema, b.schema);
-    assert_eq!(a.labels, b.labels);
+    assert_eq!(a.labels(), b.labels());
     assert_eq!(a.weights, b.weights);
     assert_eq!(bits(a), bits(b));
 }
@@ -69,7 +69,7 @@ pub(crate) fn row(data: &Dataset, row: usize) -> Vec<f32> {
 }
 
 pub(crate) fn label_names(data: &Dataset) -> Vec<&str> {
-    data.labels.iter().map(|&c| data.schema.labels.name(c)).collect()
+    data.labels().iter().map(|&c| data.schema.labels.name(c)).collect()
 }
 
 /// The message of what must be an error.

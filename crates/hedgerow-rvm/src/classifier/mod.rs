@@ -8,15 +8,14 @@ mod shared;
 mod tests;
 
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, Classifier, Dataset, KindInfo, ModelKind, OnlineClassifier, Par, Result,
-    Rows, Schema, Summary, Training, Update, WholeRun,
+    BoxedRun, Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Result, Schema, Task, TaskModel,
+    Training, WholeRun,
 };
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 use crate::params::RvmParams;
-use crate::retained::RetainedRows;
-use crate::rvm::{FittedRvm, Rvm};
-use crate::training_rows::labels;
+use crate::regressor::RvmRegressor;
+use crate::rvm::{FittedModel as _, FittedRvm, Rvm};
 pub use model::ClassificationModel;
 
 /// A Relevance Vector Machine for any number of classes.
@@ -29,8 +28,8 @@ impl Rvm<ClassificationModel> {
         params: &Checked<RvmParams>,
         training: &Training<'_>,
     ) -> Result<FittedRvm<ClassificationModel>> {
-        data.check_trainable()?;
-        let targets = data.labels.iter().map(|label| f64::from(label.0)).collect();
+        data.check_trainable(Task::Classification)?;
+        let targets = ClassificationModel::numbers(data.targets.view());
         Self::fit_rows(&data.schema, &data.features, targets, params, training)
     }
 
@@ -71,71 +70,11 @@ impl Classifier for Rvm<ClassificationModel> {
     }
 }
 
-impl OnlineClassifier for Rvm<ClassificationModel> {
-    fn can_learn(&self) -> bool {
-        self.retained.is_some()
-    }
-
-    fn know_classes(&mut self, n_classes: usize) {
-        self.n_classes = n_classes;
-    }
-
-    fn room(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::room)
-    }
-
-    fn ingest(
-        &mut self,
-        _schema: &Schema,
-        rows: Rows<'_>,
-        training: &Training<'_>,
-        out: ArrayViewMut2<'_, f64>,
-        _update: &mut Update,
-    ) -> Result<usize> {
-        self.predict_proba_impl(rows.x, training.par, out);
-        let targets: Vec<f64> = rows.labels.iter().map(|label| f64::from(label.0)).collect();
-        if let Some(retained) = &mut self.retained {
-            retained.add(rows.x, &targets);
-        }
-        Ok(targets.len())
-    }
-
-    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
-        self.update_fit(schema, training, update)
-    }
-
-    fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
-    }
-
-    fn n_retained(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
-    }
-
-    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        let Some(retained) = &self.retained else { return Ok(None) };
-        Dataset::new(schema.clone(), retained.features.clone(), labels(&retained.targets), None).map(Some)
-    }
-
-    fn frozen(self) -> Self {
-        Self { retained: None, ..self }
-    }
-
-    fn bytes(&self) -> usize {
-        self.n_bytes()
-    }
-
-    fn summary(&self, _classes: &[String]) -> Summary {
-        self.summary_of_rows()
-    }
-
-    fn active_rows(&self) -> Option<Array2<f32>> {
-        Some(self.relevant_rows())
-    }
-}
+/// A Relevance Vector Machine of either task.
+pub type RvmModel = TaskModel<RvmClassifier, RvmRegressor>;
 
 impl ModelKind for RvmParams {
-    type Model = RvmClassifier;
+    type Model = RvmModel;
 
     const INFO: KindInfo = KindInfo {
         name: "rvm",
@@ -143,30 +82,39 @@ impl ModelKind for RvmParams {
         noun: "a Relevance Vector Machine",
         work: "searching for a kernel",
         params: "RvmParams",
+        tasks: &[Task::Classification, Task::Regression],
         ..KindInfo::LEARNER
     };
 
-    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<RvmClassifier> {
-        RvmClassifier::new(schema, params)
+    fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<RvmModel> {
+        let (classifier, regressor) =
+            (|| RvmClassifier::new(schema, params), || RvmRegressor::new(schema, params));
+        TaskModel::of_task(schema.task, classifier, regressor)
     }
 
     fn start_run(
         data: &Dataset,
         params: &Checked<Self>,
-        _previous: Option<&RvmClassifier>,
+        _previous: Option<&RvmModel>,
         _lanes: usize,
         _training: &Training<'_>,
-    ) -> Result<BoxedRun<RvmClassifier>> {
+    ) -> Result<BoxedRun<RvmModel>> {
         let (data, params) = (data.clone(), params.clone());
-        Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
-            let FittedRvm { rvm, stop, log_evidence, log } = RvmClassifier::fit(&data, &params, training)?;
-            let made = Candidate::new(rvm, None);
-            Ok((Candidate { log_evidence: Some(log_evidence), notes: log.notes, ..made }, stop))
+        Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| match data.task() {
+            Task::Classification => {
+                RvmClassifier::fit(&data, &params, training).map(|fitted| fitted.into(TaskModel::Classifier))
+            }
+            Task::Regression => {
+                RvmRegressor::fit(&data, &params, training).map(|fitted| fitted.into(TaskModel::Regressor))
+            }
         })))
     }
 
-    fn of_model(model: &RvmClassifier) -> &Self {
-        &model.params
+    fn of_model(model: &RvmModel) -> &Self {
+        match model {
+            TaskModel::Classifier(model) => &model.params,
+            TaskModel::Regressor(model) => &model.params,
+        }
     }
 
     fn seed(&mut self) -> &mut u64 {
@@ -177,7 +125,7 @@ impl ModelKind for RvmParams {
         self.max_rows
     }
 
-    fn n_parts(&self, _model: &RvmClassifier) -> (usize, &'static str) {
+    fn n_parts(&self, _model: &RvmModel) -> (usize, &'static str) {
         (50, "candidates at a time")
     }
 }

@@ -1,7 +1,7 @@
 //! A fitted classifier: binary RVMs over common relevance vectors, or one regression that all classes share.
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Par, Quality, Result, StopReason};
+use hedgerow_core::{Par, Predictor, Quality, Result, StopReason, TargetSlice, Targets};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +11,7 @@ use super::shared::{Shared, SharedTrained, SharedTrainer, train_shared};
 use crate::basis::Basis;
 use crate::params::{MultiClass, RvmParams};
 use crate::retained::RetainedRows;
-use crate::rvm::{FittedModel, Outcome};
+use crate::rvm::{FittedModel, Outcome, Rvm};
 use crate::target::SparseFit;
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, labels};
@@ -91,6 +91,18 @@ impl ClassificationModel {
 
 impl FittedModel for ClassificationModel {
     const IS_OF_CLASSES: bool = true;
+
+    fn predictor(rvm: &Rvm<Self>) -> Predictor<'_> {
+        Predictor::Classifier(rvm)
+    }
+
+    fn numbers(targets: TargetSlice<'_>) -> Vec<f64> {
+        targets.labels().iter().map(|label| f64::from(label.0)).collect()
+    }
+
+    fn targets(numbers: &[f64]) -> Targets {
+        labels(numbers).into()
+    }
 
     fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
         if Combination::new(rows).how == MultiClass::Shared {

@@ -1,7 +1,9 @@
 use hedgerow_core::testing::{
     blobs, check_damaged_arrays, check_distributions, check_prediction_is_pure, check_shapes, saved_copy,
 };
-use hedgerow_core::{Budget, LabelTable, Params as _, Silent, StopReason};
+use hedgerow_core::{Budget, LabelTable, OnlineModel as _, Params as _, Rows, Silent, StopReason};
+
+use ndarray::Array2;
 
 use super::*;
 use crate::params::{LengthCriterion, MultiClass};
@@ -18,7 +20,7 @@ fn fit(data: &Dataset, params: RvmParams, threads: usize) -> FittedRvm<Classific
 fn n_right(model: &RvmClassifier, data: &Dataset) -> usize {
     let x = data.features.to_array(0..data.n_rows());
     let predicted = model.predict(x.view(), &Par::sequential()).unwrap();
-    predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count()
+    predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count()
 }
 
 #[test]
@@ -56,7 +58,7 @@ fn shared_scores_are_worth_more_than_those_of_binary_rvms() {
         assert_eq!(model.fit.as_ref().unwrap().model.shared.is_some(), multi_class == MultiClass::Shared);
         assert!(model == saved_copy(&model, &data.schema).unwrap(), "as it was saved");
         let proba = model.predict_proba(fresh.features.to_array(0..400).view(), &Par::sequential()).unwrap();
-        let losses = fresh.labels.iter().zip(proba.rows()).map(|(label, p)| -libm::log(p[label.index()]));
+        let losses = fresh.labels().iter().zip(proba.rows()).map(|(label, p)| -libm::log(p[label.index()]));
         losses.sum::<f64>() / 400.0
     };
     let (shared, binaries) = (log_loss(MultiClass::Shared), log_loss(MultiClass::Rest));
@@ -107,17 +109,13 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
         let params = params.check().unwrap();
         let mut whole = RvmClassifier::new(&data.schema, &params).unwrap();
         check_distributions(&whole, x.view());
-        let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
+        let rows = Rows::new(x.view(), data.labels(), None);
         let update = whole.learn(&data.schema, rows, &training).unwrap();
         assert!(update.n_learnt == 360 && update.n_forgotten > 0 && update.n_replaced > 0);
         let mut parts = RvmClassifier::new(&data.schema, &params).unwrap();
         for start in (0..360).step_by(41) {
             let range = start..(start + 41).min(360);
-            let rows = Rows {
-                x: x.slice(s![range.clone(), ..]),
-                labels: &data.labels[range.clone()],
-                weights: None,
-            };
+            let rows = Rows::new(x.slice(s![range.clone(), ..]), &data.labels()[range.clone()], None);
             let predictions = parts.learn(&data.schema, rows, &training).unwrap().predictions;
             assert_eq!(predictions, update.predictions.slice(s![range, ..]));
             parts = saved_copy(&parts, &data.schema).unwrap();
@@ -140,12 +138,12 @@ fn classes_may_come_late_and_one_alone_is_no_trouble() {
     let mut schema = data.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string()]);
     let mut model = RvmClassifier::new(&schema, &params).unwrap();
-    let first: Vec<usize> = (0..200).filter(|r| data.labels[*r].0 == 0).collect();
+    let first: Vec<usize> = (0..200).filter(|r| data.labels()[*r].0 == 0).collect();
     let alone = data.select(&first);
     let only = alone.features.to_array(0..first.len());
-    let rows = Rows { x: only.view(), labels: &alone.labels, weights: None };
+    let rows = Rows::new(only.view(), alone.labels(), None);
     model.learn(&schema, rows, &training).unwrap();
-    let rows = Rows { x: x.view(), labels: &data.labels, weights: None };
+    let rows = Rows::new(x.view(), data.labels(), None);
     model.learn(&data.schema, rows, &training).unwrap();
     assert!(n_right(&model, &data) > 170, "{}", n_right(&model, &data));
     // A class of the schema that has no rows.
@@ -173,7 +171,7 @@ fn a_shared_regression_stays_as_small_as_it_must() {
     for start in (0..900).step_by(100) {
         let rows = start..start + 100;
         let x = x.slice(s![rows.clone(), ..]);
-        model.learn(&data.schema, Rows { x, labels: &data.labels[rows], weights: None }, &training).unwrap();
+        model.learn(&data.schema, Rows::new(x, &data.labels()[rows], None), &training).unwrap();
         let is_shared = model.fit.as_ref().is_some_and(|fit| fit.model.shared.is_some());
         assert!(is_shared && model.n_relevant() <= 12, "{}", model.n_relevant());
     }

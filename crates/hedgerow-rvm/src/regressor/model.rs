@@ -1,14 +1,14 @@
 //! A fitted RVM of numbers.
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Normals, Par, Result};
+use hedgerow_core::{Normals, Par, Predictor, Result, TargetSlice, Targets};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::basis::Basis;
 use crate::design::Centers;
 use crate::params::Variance;
-use crate::rvm::{FittedModel, Outcome, are_moderate, is_positive};
+use crate::rvm::{FittedModel, Outcome, Rvm, are_moderate, is_positive};
 use crate::target::{Regression, SparseFit, sample};
 use crate::train::{Trained, train_or_update, update};
 use crate::training_log::TrainingLog;
@@ -92,11 +92,6 @@ impl RegressionModel {
         (target, SparseFit { noise: self.noise, ..known })
     }
 
-    /// The standard deviation of the noise.
-    pub(super) fn noise_deviation(&self) -> f64 {
-        self.scale * libm::sqrt(self.noise)
-    }
-
     /// Means and variances of rows as the kernel sees them.
     pub(super) fn predict(&self, basis: &Basis, x: ArrayView2<'_, f64>) -> Normals {
         let phi = self.centers.values(&basis.kernel, x, &Par::sequential());
@@ -142,6 +137,22 @@ fn target<'a>(rows: &TrainingRows<'a>, basis: &'a Basis) -> Regression<'a> {
 
 impl FittedModel for RegressionModel {
     const IS_OF_CLASSES: bool = false;
+
+    fn predictor(rvm: &Rvm<Self>) -> Predictor<'_> {
+        Predictor::Regressor(rvm)
+    }
+
+    fn numbers(targets: TargetSlice<'_>) -> Vec<f64> {
+        targets.values().to_vec()
+    }
+
+    fn targets(numbers: &[f64]) -> Targets {
+        numbers.to_vec().into()
+    }
+
+    fn noise_deviation(&self) -> Option<f64> {
+        Some(self.scale * libm::sqrt(self.noise))
+    }
 
     /// The standard deviation of the targets, or their size if they do not vary.
     fn unit(targets: &[f64]) -> f64 {

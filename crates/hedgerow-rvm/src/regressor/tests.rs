@@ -1,16 +1,16 @@
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::{check_damaged_arrays, saved_copy};
-use hedgerow_core::{Params as _, StopReason};
-use ndarray::{Array2, array};
+use hedgerow_core::{Error, Features, OnlineModel as _, Params as _, Rows, Schema, StopReason};
+use ndarray::{Array2, array, s};
 
 use super::*;
 use crate::{KernelName, LengthCriterion, Solver, Trainer, Variance};
 
-fn sinc(n: usize, seed: u64) -> ValueData {
+fn sinc(n: usize, seed: u64) -> Dataset {
     let mut rng = Rng::new(seed, Purpose::Data, 0);
     let x = Array2::from_shape_fn((n, 1), |_| (20.0 * rng.unit() - 10.0) as f32);
-    let targets = x.iter().map(|v| clean(*v) + 0.1 * rng.normal()).collect();
-    ValueData::new(Schema::unnamed(1), Features::from_view(x.view()), targets).unwrap()
+    let targets: Vec<f64> = x.iter().map(|v| clean(*v) + 0.1 * rng.normal()).collect();
+    Dataset::new(Schema::unnamed(1), Features::from_view(x.view()), targets, None).unwrap()
 }
 
 fn clean(x: f32) -> f64 {
@@ -18,7 +18,7 @@ fn clean(x: f32) -> f64 {
     if x == 0.0 { 1.0 } else { x.sin() / x }
 }
 
-fn fit(data: &ValueData, params: RvmParams, threads: usize) -> FittedRvm<RegressionModel> {
+fn fit(data: &Dataset, params: RvmParams, threads: usize) -> FittedRvm<RegressionModel> {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     RvmRegressor::fit(data, &params.check().unwrap(), &training).unwrap()
@@ -58,7 +58,7 @@ fn intervals_hold_and_a_healed_variance_grows_away_from_the_rows() {
     let fresh = sinc(500, 3);
     for model in [&plain, &healed] {
         let predictions = model.predict_values(fresh.features.to_array(0..500).view(), &par).unwrap();
-        let report = hedgerow_core::metrics::ValueReport::new(&predictions, &fresh.targets).unwrap();
+        let report = hedgerow_core::metrics::ValueReport::new(&predictions, fresh.values()).unwrap();
         assert!((report.coverage90 - 0.9).abs() < 0.05, "{report:?}");
     }
     let far = array![[0.0_f32], [40.0]];
@@ -101,7 +101,7 @@ fn ard_finds_columns_that_do_not_matter() {
     let x = Array2::from_shape_fn((250, 3), |_| rng.unit() as f32);
     let targets: Vec<f64> =
         x.rows().into_iter().map(|r| f64::from((6.0 * r[1]).sin()) + 0.1 * rng.normal()).collect();
-    let data = ValueData::new(Schema::unnamed(3), Features::from_view(x.view()), targets).unwrap();
+    let data = Dataset::new(Schema::unnamed(3), Features::from_view(x.view()), targets, None).unwrap();
     let lengths = fit(&data, RvmParams { ard: true, ..Default::default() }, 2).rvm.lengths();
     assert!(lengths[0] > 1.9 * lengths[1] && lengths[2] > 1.9 * lengths[1], "{lengths:?}");
 }
@@ -136,28 +136,24 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let params = RvmParams { max_rows: 150, search_rows: 100, ..Default::default() }.check().unwrap();
     let mut whole = RvmRegressor::new(&data.schema, &params).unwrap();
-    let update = whole.learn(&data.schema, x.view(), &data.targets, &training).unwrap();
-    assert!(update.n_learnt == 600 && update.n_forgotten > 0 && update.n_taken > 0);
+    let update = whole.learn(&data.schema, Rows::new(x.view(), data.values(), None), &training).unwrap();
+    assert!(update.n_learnt == 600 && update.n_forgotten > 0 && update.n_replaced > 0);
     assert!(whole.n_retained() <= 150 + 128 && whole.n_seen() == 600);
     assert!(error(&whole) < 0.08, "{}", error(&whole));
     let mut parts = RvmRegressor::new(&data.schema, &params).unwrap();
     let mut predictions = Vec::new();
     for start in (0..600).step_by(37) {
         let range = start..(start + 37).min(600);
-        let part = x.slice(s![range.clone(), ..]);
-        predictions.extend(
-            parts.learn(&data.schema, part, &data.targets[range], &training).unwrap().predictions.mean,
-        );
+        let part = Rows::new(x.slice(s![range.clone(), ..]), &data.values()[range], None);
+        predictions.extend(parts.learn(&data.schema, part, &training).unwrap().values.mean);
         parts = saved_copy(&parts, &data.schema).unwrap();
     }
     assert_eq!(parts, whole);
-    assert_eq!(predictions, update.predictions.mean);
+    assert_eq!(predictions, update.values.mean);
     let mut frozen = whole.clone().frozen();
     assert!(saved_copy(&frozen, &data.schema).unwrap() == frozen && !frozen.can_learn());
-    assert!(matches!(
-        frozen.learn(&data.schema, x.view(), &data.targets, &training),
-        Err(hedgerow_core::Error::Frozen)
-    ));
+    let rows = Rows::new(x.view(), data.values(), None);
+    assert!(matches!(frozen.learn(&data.schema, rows, &training), Err(Error::Frozen)));
     let healed = RvmParams { variance: Variance::Healed, length_scale: 0.4, ..Default::default() };
     let fitted = fit(&data, healed, 1).rvm;
     assert_eq!(saved_copy(&fitted, &data.schema).unwrap(), fitted);

@@ -4,60 +4,105 @@
 //! relevant, by the evidence of the retained rows, and what no longer helps is dropped. The cost of an update depends on the rows that are
 //! retained, never on how many were learnt.
 
-use std::ops::Range;
+use std::any::Any;
 
-use hedgerow_core::{Error, Result, Schema, Training, Update};
+use hedgerow_core::text::count;
+use hedgerow_core::{Dataset, OnlineModel, Predictor, Result, Rows, Schema, Summary, Training, Update};
 use hedgerow_gp::prepare::Preparation;
-use ndarray::{ArrayView2, s};
+use ndarray::{Array2, ArrayViewMut2};
 
-use super::{FittedModel, Rvm};
+use super::{Fit, FittedModel, Rvm};
 use crate::retained::RetainedRows;
 use crate::training_rows::counts;
 
-impl<M: FittedModel> Rvm<M> {
-    /// Predicts rows and learns them, one after the other. `predict` is called with rows before they are learnt; predictions are not
-    /// part of what is returned.
-    pub(crate) fn learn_rows(
-        &mut self,
-        schema: &Schema,
-        x: ArrayView2<'_, f32>,
-        targets: &[f64],
-        training: &Training<'_>,
-        mut predict: impl FnMut(&Self, Range<usize>),
-    ) -> Result<Update> {
-        let mut update = Update::default();
-        while update.n_learnt < targets.len() {
-            let Some(retained) = &self.retained else { return Err(Error::Frozen) };
-            let range =
-                update.n_learnt..targets.len().min(update.n_learnt.saturating_add(retained.room().max(1)));
-            predict(self, range.clone());
-            update.n_learnt = range.end;
-            if let Some(retained) = &mut self.retained {
-                retained.add(x.slice(s![range.clone(), ..]), &targets[range]);
-                if retained.is_due() {
-                    self.update_fit(schema, training, &mut update)?;
-                }
-            }
-            if training.budget.stop.is_stopped() {
-                break;
-            }
-        }
-        Ok(update)
+impl<M: FittedModel> OnlineModel for Rvm<M> {
+    fn predictor(&self) -> Predictor<'_> {
+        M::predictor(self)
     }
 
-    /// Makes the new rows candidates.
-    pub(crate) fn update_fit(
+    fn can_learn(&self) -> bool {
+        self.retained.is_some()
+    }
+
+    fn know_classes(&mut self, n_classes: usize) {
+        self.n_classes = n_classes;
+    }
+
+    fn room(&self) -> usize {
+        self.retained.as_ref().map_or(0, RetainedRows::room)
+    }
+
+    fn ingest(
         &mut self,
-        schema: &Schema,
+        _schema: &Schema,
+        rows: Rows<'_>,
         training: &Training<'_>,
-        update: &mut Update,
-    ) -> Result<()> {
+        out: ArrayViewMut2<'_, f64>,
+        _update: &mut Update,
+    ) -> Result<usize> {
+        self.predictor().predict_into(rows.x, training.par, out);
+        if let Some(retained) = &mut self.retained {
+            retained.add(rows.x, &M::numbers(rows.targets));
+        }
+        Ok(rows.targets.len())
+    }
+
+    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
         let Some(mut retained) = self.retained.take() else { return Ok(()) };
         let updated = self.update(&mut retained, schema, training, update);
         self.retained = Some(retained);
         updated
     }
 
+    fn n_seen(&self) -> u64 {
+        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
+    }
+
+    fn n_retained(&self) -> usize {
+        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
+    }
+
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        let Some(retained) = &self.retained else { return Ok(None) };
+        let targets = M::targets(&retained.targets);
+        Dataset::new(schema.clone(), retained.features.clone(), targets, None).map(Some)
+    }
+
+    fn frozen(self) -> Self {
+        Self { retained: None, ..self }
+    }
+
+    fn bytes(&self) -> usize {
+        let of = |fit: &Fit<M>| 8 * fit.model.centers().len() + 4 * fit.raw.len() + fit.model.bytes();
+        let of_retained = self.retained.as_ref().map_or(0, RetainedRows::bytes);
+        size_of::<Self>() + self.fit.as_ref().map_or(0, of) + of_retained
+    }
+
+    fn summary(&self, _classes: &[String]) -> Summary {
+        let lengths = match &self.lengths()[..] {
+            [one] => vec![("length_scale".into(), *one)],
+            each => each.iter().enumerate().map(|(i, l)| (format!("length_scale[{i}]"), *l)).collect(),
+        };
+        let summary = Summary::new(format!("{} active rows", count(self.n_relevant() as u64)))
+            .count("active_rows", "Active rows", self.n_relevant())
+            .kernel(lengths);
+        match self.fit.as_ref().and_then(|fit| fit.model.noise_deviation()) {
+            Some(noise) => summary.noise(noise),
+            None => summary,
+        }
+    }
+
+    fn active_rows(&self) -> Option<Array2<f32>> {
+        Some(self.relevant_rows())
+    }
+
+    fn itself(&self) -> &dyn Any {
+        self
+    }
+}
+
+impl<M: FittedModel> Rvm<M> {
+    /// Makes the new rows candidates.
     fn update(
         &mut self,
         retained: &mut RetainedRows,

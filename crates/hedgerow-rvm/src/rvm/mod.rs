@@ -4,8 +4,10 @@ mod learn;
 mod saved;
 
 use hedgerow_core::saved::array;
-use hedgerow_core::text::count;
-use hedgerow_core::{Checked, Error, Features, Par, Result, Schema, StopReason, Summary, Training};
+use hedgerow_core::{
+    Candidate, Checked, Error, Features, Par, Predictor, Result, Schema, StopReason, TargetSlice, Targets,
+    Training,
+};
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2, s};
 use serde::de::DeserializeOwned;
@@ -65,6 +67,14 @@ pub struct FittedRvm<M> {
     pub log: TrainingLog,
 }
 
+impl<M> FittedRvm<M> {
+    /// As what a training run returns.
+    pub(crate) fn into<T>(self, wrap: impl FnOnce(Rvm<M>) -> T) -> (Candidate<T>, StopReason) {
+        let made = Candidate::new(wrap(self.rvm), None);
+        (Candidate { log_evidence: Some(self.log_evidence), notes: self.log.notes, ..made }, self.stop)
+    }
+}
+
 /// What a fit gives.
 pub struct Outcome<M> {
     pub(crate) model: M,
@@ -77,9 +87,23 @@ pub struct Outcome<M> {
 }
 
 /// What differs between numbers and classes.
-pub trait FittedModel: Clone + Sized + Serialize + DeserializeOwned {
+pub trait FittedModel: Clone + Send + Sync + Serialize + DeserializeOwned + 'static {
     /// Whether targets are classes.
     const IS_OF_CLASSES: bool;
+
+    /// What predicts.
+    fn predictor(rvm: &Rvm<Self>) -> Predictor<'_>;
+
+    /// Targets as the numbers that are trained on.
+    fn numbers(targets: TargetSlice<'_>) -> Vec<f64>;
+
+    /// The targets again.
+    fn targets(numbers: &[f64]) -> Targets;
+
+    /// The standard deviation of the noise, where targets have some.
+    fn noise_deviation(&self) -> Option<f64> {
+        None
+    }
 
     /// The unit that targets are divided by before training.
     fn unit(_targets: &[f64]) -> f64 {
@@ -135,27 +159,6 @@ impl<M: FittedModel> Rvm<M> {
         })
     }
 
-    /// The same without what learning more needs.
-    #[must_use]
-    pub fn frozen(self) -> Self {
-        Self { retained: None, ..self }
-    }
-
-    /// Whether it can learn more.
-    pub fn can_learn(&self) -> bool {
-        self.retained.is_some()
-    }
-
-    /// Rows learnt so far; 0 if it cannot learn more.
-    pub fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
-    }
-
-    /// Retained rows.
-    pub fn n_retained(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
-    }
-
     /// How it is trained.
     pub fn params(&self) -> &RvmParams {
         &self.params
@@ -175,24 +178,6 @@ impl<M: FittedModel> Rvm<M> {
     /// The kernel's lengths, on prepared columns: one for all, or one for each; none before anything was learnt.
     pub fn lengths(&self) -> Vec<f64> {
         self.fit.as_ref().map(|fit| fit.basis.lengths.clone()).unwrap_or_default()
-    }
-
-    /// Bytes in memory.
-    pub fn n_bytes(&self) -> usize {
-        let of = |fit: &Fit<M>| 8 * fit.model.centers().len() + 4 * fit.raw.len() + fit.model.bytes();
-        let of_retained = self.retained.as_ref().map_or(0, RetainedRows::bytes);
-        size_of::<Self>() + self.fit.as_ref().map_or(0, of) + of_retained
-    }
-
-    /// What it is made of.
-    pub(crate) fn summary_of_rows(&self) -> Summary {
-        let lengths = match &self.lengths()[..] {
-            [one] => vec![("length_scale".into(), *one)],
-            each => each.iter().enumerate().map(|(i, l)| (format!("length_scale[{i}]"), *l)).collect(),
-        };
-        Summary::new(format!("{} active rows", count(self.n_relevant() as u64)))
-            .count("active_rows", "Active rows", self.n_relevant())
-            .kernel(lengths)
     }
 
     /// Fits rows.

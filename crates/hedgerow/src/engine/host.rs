@@ -113,7 +113,7 @@ impl Task for EngineTask {
                 let NewRun { inbox, params, previous, lanes } = *new;
                 let (data, n_given) = (inbox.joined(), inbox.n_given());
                 let start = || {
-                    data.check_trainable()?;
+                    data.check_trainable(hedgerow_core::Task::Classification)?;
                     // Parts of the run are limited in time and memory, not in rounds of the engine.
                     let known = previous.as_ref().map(|snapshot| &snapshot.model);
                     params.start_run(&data, known.map(Model::learner), lanes, &training)

@@ -17,7 +17,7 @@
 //! let params = ForestParams { n_trees: 20, ..Default::default() }.into();
 //! let engine = Engine::start(data.schema.clone(), &params, &EngineOptions::default())?;
 //! let x = data.features.to_array(0..400);
-//! engine.append(&data.schema, Rows { x: x.view(), labels: &data.labels, weights: None })?;
+//! engine.append(&data.schema, Rows::new(x.view(), data.labels(), None))?;
 //! let early = engine.predict_proba(x.view())?; // whatever is known now
 //! engine.wait();
 //! let finished = engine.finish()?;
@@ -37,7 +37,8 @@ mod tests;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Budget, ClassId, Dataset, Error, Features, Par, Quality, Result, Rows, Schema, StopFlag, StopReason,
+    Budget, ClassId, DataProblem, Dataset, Error, Features, Par, Quality, Result, Rows, Schema, StopFlag,
+    StopReason, Task,
 };
 use hedgerow_trainer::{JobReport, Options, Published, Trainer};
 use ndarray::{Array2, ArrayView2};
@@ -112,6 +113,10 @@ impl Engine {
 
     fn begin(schema: Schema, params: &ModelParams, options: &EngineOptions, first: Snapshot) -> Result<Self> {
         params.rules()?;
+        if first.model.task() != Task::Classification {
+            let (expected, got) = (Task::Classification, first.model.task());
+            return Err(DataProblem::WrongTask { expected, got }.into());
+        }
         let published = Arc::new(Published::new(first));
         let stop = options.budget.stop.child();
         let budget = Budget { stop: stop.clone(), ..options.budget.clone() };
@@ -129,11 +134,11 @@ impl Engine {
     /// Gives it rows to learn. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once, with the place of the first
     /// row in the order in which rows come.
     pub fn append(&self, schema: &Schema, rows: Rows<'_>) -> Result<u64> {
-        hedgerow_core::data::check_rows(schema, rows.x, rows.labels, rows.weights)?;
+        hedgerow_core::data::check_rows(schema, rows.x, rows.targets, rows.weights)?;
         let data = Dataset {
             schema: schema.clone(),
             features: Features::from_view(rows.x),
-            labels: rows.labels.to_vec(),
+            targets: rows.labels().to_vec().into(),
             weights: rows.weights.map(<[f32]>::to_vec),
         };
         self.append_data(data)

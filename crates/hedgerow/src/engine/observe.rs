@@ -180,7 +180,10 @@ impl Lesson {
             };
             let weights = block.weights.as_ref().map(|weights| chosen.iter().map(|&i| weights[i]).collect());
             let numbers = chosen.iter().map(|&i| block.rows[i]).collect();
-            (Dataset { schema: Schema::clone(&block.schema), features, labels, weights }, numbers)
+            (
+                Dataset { schema: Schema::clone(&block.schema), features, targets: labels.into(), weights },
+                numbers,
+            )
         });
         Self { schema: block.schema, rows, corrections }
     }
@@ -214,7 +217,7 @@ impl Lesson {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Classifier, LabelTable, Par, StopReason};
+    use hedgerow_core::{LabelTable, Par, StopReason};
     use hedgerow_forest::ForestParams;
     use hedgerow_store::{NewRows, Options};
 
@@ -232,15 +235,15 @@ mod tests {
 
     fn append(store: &Store, data: &Dataset, rows: std::ops::Range<usize>, has_labels: bool) {
         let x = data.features.to_array(rows.clone());
-        let labels: Vec<Option<ClassId>> = data.labels[rows].iter().map(|label| Some(*label)).collect();
+        let labels: Vec<Option<ClassId>> = data.labels()[rows].iter().map(|label| Some(*label)).collect();
         let labels = has_labels.then_some(&labels[..]);
         store.append(&data.schema, &NewRows { x: x.view(), labels, weights: None }).unwrap();
     }
 
     fn right(model: &crate::Model, data: &Dataset) -> f64 {
         let x = data.features.to_array(0..data.n_rows());
-        let said = Classifier::predict(model, x.view(), &Par::sequential()).unwrap();
-        said.iter().zip(&data.labels).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
+        let said = model.predict_classes(x.view(), &Par::sequential()).unwrap();
+        said.iter().zip(data.labels()).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
     }
 
     /// The literal promise: nothing but an append, and the published model is another one that knows what was appended.
@@ -286,7 +289,7 @@ mod tests {
         // All are told to be of the next class, then it is set right.
         let all = |turn: u32| -> Vec<(u64, ClassId)> {
             let of = |(row, label): (usize, &ClassId)| (row as u64 + 1, ClassId((label.0 + turn) % 3));
-            data.labels.iter().enumerate().map(of).collect()
+            data.labels().iter().enumerate().map(of).collect()
         };
         store.label(&data.schema, &all(1)).unwrap();
         engine.wait();

@@ -1,6 +1,6 @@
 //! Rows on their way from the caller to a training run.
 
-use hedgerow_core::{ClassId, Dataset, Features, Schema};
+use hedgerow_core::{ClassId, Dataset, Features, Schema, Targets};
 
 /// Something that was given and waits to be taken up.
 #[derive(Clone)]
@@ -82,7 +82,7 @@ impl Inbox {
                 (Given::Labels(schema, labels), Some(all)) => {
                     all.schema = schema.clone();
                     for &(place, class) in labels {
-                        if let Some(label) = all.labels.get_mut(place as usize) {
+                        if let Some(label) = all.labels_mut().get_mut(place as usize) {
                             *label = class;
                         }
                     }
@@ -93,7 +93,7 @@ impl Inbox {
         all.unwrap_or_else(|| Dataset {
             schema: self.schema.clone(),
             features: Features::new(self.schema.n_features()),
-            labels: Vec::new(),
+            targets: Targets::Classes(Vec::new()),
             weights: None,
         })
     }

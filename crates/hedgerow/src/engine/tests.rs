@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hedgerow_core::testing::{blobs, check_distributions};
-use hedgerow_core::{Budget, Classifier, JobState, LabelTable, Silent, Training};
+use hedgerow_core::{Budget, JobState, LabelTable, Silent, Training};
 
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
@@ -39,7 +39,7 @@ fn params() -> Vec<ModelParams> {
 /// Rows of three classes of which the forest gets a good part wrong, so that each of its predictions needs an IVM.
 fn confused() -> (Dataset, ForestIvmParams) {
     let mut data = blobs(1200, 3, 3, 5);
-    (0..1200).step_by(7).for_each(|row| data.labels[row] = ClassId((data.labels[row].0 + 1) % 3));
+    (0..1200).step_by(7).for_each(|row| data.labels_mut()[row] = ClassId((data.labels()[row].0 + 1) % 3));
     let ivm = IvmParams { n_active: 20, signal_variance: 8.0, length_scale: 1.0, ..Default::default() };
     let forest = ForestParams { n_trees: 12, ..Default::default() };
     (data, ForestIvmParams { combine: Combine::Route, min_rows: 50, forest, ivm, ..Default::default() })
@@ -47,8 +47,8 @@ fn confused() -> (Dataset, ForestIvmParams) {
 
 fn accuracy(model: &Model, data: &Dataset) -> f64 {
     let x = data.features.to_array(0..data.n_rows());
-    let predicted = Classifier::predict(model, x.view(), &Par::sequential()).unwrap();
-    predicted.iter().zip(&data.labels).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
+    let predicted = model.predict_classes(x.view(), &Par::sequential()).unwrap();
+    predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count() as f64 / data.n_rows() as f64
 }
 
 fn part(data: &Dataset, rows: std::ops::Range<usize>) -> Dataset {
@@ -72,7 +72,7 @@ fn two_threads() -> EngineOptions {
 
 /// The first rows under a schema that does not know the third class yet.
 fn early(data: &Dataset, n: usize) -> Dataset {
-    let rows: Vec<usize> = (0..n).filter(|row| data.labels[*row].0 < 2).collect();
+    let rows: Vec<usize> = (0..n).filter(|row| data.labels()[*row].0 < 2).collect();
     let mut schema = data.schema.clone();
     schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
     Dataset { schema, ..data.select(&rows) }
@@ -146,7 +146,7 @@ fn an_engine_predicts_before_during_and_after() {
         assert!(jobs.iter().all(|job| job.status.problem.is_none()), "{jobs:?}");
         assert!(jobs.iter().all(|job| job.status.state == JobState::Done), "{jobs:?}");
         let snapshot = engine.snapshot();
-        check_distributions(&snapshot.model, x.view());
+        check_distributions(snapshot.model.classifier().unwrap(), x.view());
         assert!(snapshot.is_complete && snapshot.n_rows == 600);
         let quality = snapshot.validation.clone();
         assert!(quality.is_none_or(|q| q.balanced_accuracy > 0.95 && q.rows > 200), "{}", params.kind());
@@ -157,7 +157,7 @@ fn an_engine_predicts_before_during_and_after() {
         let mut copy = Model::from_bytes(&finished.model.to_bytes().unwrap()).unwrap();
         assert!(copy == finished.model && copy.n_seen() == Some(600));
         let x = test.features.to_array(0..300);
-        let rows = Rows { x: x.view(), labels: &test.labels, weights: None };
+        let rows = Rows::new(x.view(), test.labels(), None);
         let (par, budget) = (Par::sequential(), Budget::open());
         copy.learn_rows(&test.schema, rows, &Training { par: &par, budget: &budget, observer: &Silent })
             .unwrap();
@@ -191,13 +191,13 @@ fn rows_that_come_during_training_are_taken_up() {
 fn labels_that_are_corrected_are_learnt() {
     let data = blobs(600, 3, 3, 4);
     let mut wrong = data.clone();
-    wrong.labels.iter_mut().for_each(|label| label.0 = (label.0 + 1) % 3);
+    wrong.labels_mut().iter_mut().for_each(|label| label.0 = (label.0 + 1) % 3);
     let params = params().swap_remove(0);
     let engine = Engine::start(data.schema.clone(), &params, &two_threads()).unwrap();
     engine.append_data(wrong).unwrap();
     engine.wait();
     assert!(accuracy(&engine.snapshot().model, &data) < 0.1);
-    let labels: Vec<(u64, ClassId)> = (0..).zip(data.labels.iter().copied()).collect();
+    let labels: Vec<(u64, ClassId)> = (0..).zip(data.labels().iter().copied()).collect();
     engine.relabel(&data.schema, &labels).unwrap();
     assert!(engine.relabel(&data.schema, &[(600, ClassId(0))]).is_err(), "there is no such row");
     assert!(engine.relabel(&data.schema, &[(0, ClassId(3))]).is_err(), "there is no such class");

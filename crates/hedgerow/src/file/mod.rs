@@ -12,50 +12,41 @@ use std::path::Path;
 use hedgerow_core::{Error, ModelProblem, Result, Schema, saved};
 
 use crate::model::Model;
-use crate::values::{AnyModel, AnyModelRef};
 use layout::Layout;
 
 /// The version of the format that this program writes, and the only one that it reads.
 pub const FORMAT_VERSION: u32 = 3;
 
-pub(crate) fn save(model: AnyModelRef<'_>, path: &Path) -> Result<u64> {
-    let layout = Layout::new(&model)?;
+pub(crate) fn save(model: &Model, path: &Path) -> Result<u64> {
+    let layout = Layout::new(model)?;
     disk::replace(path, |out| layout.write(out)).map_err(|source| Error::io(path, source))?;
     Ok(layout.len())
 }
 
-pub(crate) fn len(model: AnyModelRef<'_>) -> Result<u64> {
-    Ok(Layout::new(&model)?.len())
+pub(crate) fn len(model: &Model) -> Result<u64> {
+    Ok(Layout::new(model)?.len())
 }
 
-pub(crate) fn write(model: AnyModelRef<'_>, out: &mut dyn Write) -> Result<()> {
-    Layout::new(&model)?.write(out).map_err(|source| Error::io("the model's place", source))
+pub(crate) fn write(model: &Model, out: &mut dyn Write) -> Result<()> {
+    Layout::new(model)?.write(out).map_err(|source| Error::io("the model's place", source))
 }
 
-pub(crate) fn to_bytes(model: AnyModelRef<'_>) -> Result<Vec<u8>> {
-    let layout = Layout::new(&model)?;
+pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
+    let layout = Layout::new(model)?;
     let mut bytes = Vec::with_capacity(layout.len() as usize);
     layout.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
     Ok(bytes)
 }
 
 pub(crate) fn load(path: &Path) -> Result<Model> {
-    classes(load_any(path)?).map_err(|error| error.in_file(path))
+    let bytes = disk::read(path)?;
+    from_bytes(&bytes).map_err(|error| error.in_file(path))
 }
 
 pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    classes(any_from_bytes(bytes)?)
-}
-
-pub(crate) fn load_any(path: &Path) -> Result<AnyModel> {
-    let bytes = disk::read(path)?;
-    any_from_bytes(&bytes).map_err(|error| error.in_file(path))
-}
-
-pub(crate) fn any_from_bytes(bytes: &[u8]) -> Result<AnyModel> {
     let (text, arrays) = layout::open(bytes)?;
-    let mut model: AnyModel = saved::read(&text, arrays)?;
-    check_schema(model.schema())?;
+    let mut model: Model = saved::read(&text, arrays)?;
+    check_schema(&model.schema)?;
     model.complete().map_err(|error| match error {
         Error::ModelFile { .. } => error,
         other => Error::model(ModelProblem::Inconsistent { detail: other.to_string() }),
@@ -66,13 +57,6 @@ pub(crate) fn any_from_bytes(bytes: &[u8]) -> Result<AnyModel> {
 /// Whether a file starts like one of ours. It may still be damaged.
 pub fn is_model_file(path: &Path) -> bool {
     disk::starts_like_ours(path)
-}
-
-fn classes(model: AnyModel) -> Result<Model> {
-    match model {
-        AnyModel::Classes(model) => Ok(model),
-        AnyModel::Values(_) => Err(Error::model(ModelProblem::Values)),
-    }
 }
 
 fn malformed(part: &str, detail: impl Into<String>) -> Error {

@@ -1,6 +1,6 @@
 //! The fit of a model of values over its one column: the curve, the band that should hold 90 % of the values, the relevant rows.
 
-use hedgerow_core::{ColumnKind, Par, Regressor, Result, Schema, ValueData};
+use hedgerow_core::{ColumnKind, Par, Regressor, Result, Schema};
 use ndarray::{Array2, ArrayView2};
 
 use super::axis::Axis;
@@ -35,16 +35,19 @@ impl ValueCurve {
     pub fn new(
         model: &dyn Regressor,
         schema: &Schema,
-        data: &ValueData,
+        (x, values): (ArrayView2<'_, f32>, &[f64]),
         relevant: ArrayView2<'_, f32>,
         par: &Par,
     ) -> Result<Option<Self>> {
         let is_plain = schema.n_features() == 1 && schema.columns[0].kind == ColumnKind::Numeric;
-        let places: Vec<f64> = (0..data.n_rows()).map(|row| f64::from(data.features.value(row, 0))).collect();
+        if !is_plain || x.ncols() != 1 {
+            return Ok(None);
+        }
+        let places: Vec<f64> = x.column(0).iter().map(|v| f64::from(*v)).collect();
         let finite = || places.iter().copied().filter(|v| v.is_finite());
         let (low, high) =
             (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
-        if !is_plain || low > high {
+        if low > high {
             return Ok(None);
         }
         let margin = 0.08 * (high - low).max(1e-9);
@@ -60,17 +63,15 @@ impl ValueCurve {
                 predictions.mean[i] + half,
             ]
         };
-        let thin = data.n_rows().div_ceil(MOST_ROWS).max(1);
-        let rows: Vec<(f64, f64)> = (0..data.n_rows())
-            .step_by(thin)
-            .map(|row| (places[row], data.targets[row]))
-            .filter(|(x, _)| x.is_finite())
-            .collect();
+        let both = places.iter().copied().zip(values.iter().copied());
+        let thin = places.len().div_ceil(MOST_ROWS).max(1);
+        let rows = both.clone().step_by(thin).filter(|(x, _)| x.is_finite()).collect();
         // A relevance vector is drawn where the data have it, or on the curve where they do not.
         let at_relevant = model.predict_values(relevant, par)?;
         let value = |(i, x): (usize, &f32)| {
-            let own = (0..data.n_rows()).find(|&row| data.features.value(row, 0) == *x);
-            (f64::from(*x), own.map_or(at_relevant.mean[i], |row| data.targets[row]))
+            let x = f64::from(*x);
+            let own = both.clone().find(|(place, _)| *place == x);
+            (x, own.map_or(at_relevant.mean[i], |(_, value)| value))
         };
         let relevant =
             relevant.column(0).iter().enumerate().map(value).filter(|(x, _)| x.is_finite()).collect();
@@ -85,12 +86,15 @@ impl ValueCurve {
 
     pub(super) fn block(&self) -> Block {
         let mut block = Block::wide("values", "Fit");
+        let rings = match self.relevant.len() {
+            0 => String::new(),
+            n => format!(" rings mark the {n} relevant rows,"),
+        };
         let text = format!(
-            "{} ({} over {}); rings mark the {} relevant rows, the band should hold 90 % of the values.",
-            self.text,
+            "{} ({} over {});{rings} the band should hold 90 % of the values.",
+            self.text.trim_end_matches('.'),
             self.names[1],
             self.names[0],
-            self.relevant.len()
         );
         block.body.paragraph("lead", &text);
         let ends = |values: Vec<f64>| {

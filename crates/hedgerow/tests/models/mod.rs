@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
-    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Rows, Schema,
-    Silent, Training, Update,
+    Budget, ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Par, Rows, Schema, Silent, Training,
+    Update,
 };
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ReadOptions, read_dataset};
@@ -62,7 +62,7 @@ pub(crate) fn teach(model: &mut Model, data: &Dataset) -> hedgerow::core::Result
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
-    let rows = Rows { x: x.view(), labels: &data.labels, weights: data.weights.as_deref() };
+    let rows = Rows::new(x.view(), data.labels(), data.weights.as_deref());
     model.learn_rows(&data.schema, rows, &training)
 }
 
@@ -80,7 +80,7 @@ fn mixed(labels: &[&str], seed: u64) -> Dataset {
         Column { name: "flag".into(), kind: ColumnKind::Boolean { no: "no".into(), yes: "yes".into() } },
     ];
     let labels = LabelTable::from(labels.iter().map(ToString::to_string).collect::<Vec<_>>());
-    let schema = Schema { columns, named: true, target: Some("y".into()), labels, image: None };
+    let schema = Schema { columns, named: true, target: Some("y".into()), labels, ..Schema::default() };
     let mut rng = Rng::new(seed, Purpose::Data, 1);
     let mut features = Features::new(3);
     let mut classes = Vec::new();

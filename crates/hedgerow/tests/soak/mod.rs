@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::blobs;
-use hedgerow::core::{ClassId, Classifier, Dataset, LabelTable, Par};
+use hedgerow::core::{ClassId, Dataset, LabelTable, Par};
 use hedgerow::engine::EngineOptions;
 use hedgerow::{Engine, Model, ModelParams};
 
@@ -49,7 +49,7 @@ impl<'a> Course<'a> {
         let mut data = blobs(N_ROWS, 4, 3, seed);
         // The third class comes late.
         for row in 0..LATE {
-            if data.labels[row].0 == 2 {
+            if data.labels()[row].0 == 2 {
                 data = swapped(data, row);
             }
         }
@@ -80,10 +80,10 @@ impl<'a> Course<'a> {
         let n_classes = schema.n_classes() as u32;
         let labels: Vec<(u64, ClassId)> = if given.wrong.is_empty() {
             given.wrong = (0..=rng.index(MOST_WRONG)).map(|_| rng.index(given.n_rows)).collect();
-            let other = |row: &usize| (*row as u64, ClassId((self.data.labels[*row].0 + 1) % n_classes));
+            let other = |row: &usize| (*row as u64, ClassId((self.data.labels()[*row].0 + 1) % n_classes));
             given.wrong.iter().map(other).collect()
         } else {
-            let right = |row: usize| (row as u64, self.data.labels[row]);
+            let right = |row: usize| (row as u64, self.data.labels()[row]);
             std::mem::take(&mut given.wrong).into_iter().map(right).collect()
         };
         self.engine.relabel(&schema, &labels).unwrap();
@@ -197,13 +197,11 @@ impl<'a> Course<'a> {
         // Trees without end are busy for ever: a few rows that came last may still wait.
         let n_rows = snapshot.n_rows;
         assert!(n_rows == N_ROWS || (!scene.has_end && 4 * n_rows >= 3 * N_ROWS), "{name}: {n_rows}");
-        let said = Classifier::predict(
-            &finished.model,
-            data.features.to_array(0..N_ROWS).view(),
-            &Par::sequential(),
-        )
-        .unwrap();
-        let right = said.iter().zip(&data.labels).filter(|(a, b)| a == b).count();
+        let said = finished
+            .model
+            .predict_classes(data.features.to_array(0..N_ROWS).view(), &Par::sequential())
+            .unwrap();
+        let right = said.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
         assert!(right > N_ROWS * 93 / 100, "{name}: {right} of {N_ROWS} right");
     }
 }
@@ -217,7 +215,7 @@ fn early(data: &Dataset) -> Dataset {
 
 /// The same with another row, of the first two classes, in the place of one.
 fn swapped(data: Dataset, row: usize) -> Dataset {
-    let other = (row + 1..N_ROWS).rfind(|other| *other >= LATE && data.labels[*other].0 < 2).unwrap();
+    let other = (row + 1..N_ROWS).rfind(|other| *other >= LATE && data.labels()[*other].0 < 2).unwrap();
     let mut order: Vec<usize> = (0..N_ROWS).collect();
     order.swap(row, other);
     data.select(&order)

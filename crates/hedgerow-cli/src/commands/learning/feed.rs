@@ -90,7 +90,7 @@ impl Feed {
                 Ok((!rows.is_empty()).then(|| {
                     Chunk::new(
                         data.features.to_array(rows.clone()),
-                        data.labels[rows.clone()].to_vec(),
+                        data.labels()[rows.clone()].to_vec(),
                         data.weights.as_ref().map(|w| w[rows.clone()].to_vec()),
                         numbers[rows].to_vec(),
                     )
@@ -141,8 +141,8 @@ pub(crate) fn count_rows(path: &Path, options: &ReadOptions, model: Option<&Sche
     Ok(n_rows)
 }
 
-/// The error for data without labels.
-fn no_target(schema: &Schema) -> Error {
+/// The error for data without targets.
+pub(crate) fn no_target(schema: &Schema) -> Error {
     let available = match &schema.target {
         Some(target) => format!("the model's target is {target:?}"),
         None => schema.column_list(),

@@ -23,7 +23,7 @@ use hedgerow::report::LeastSure;
 use ndarray::{Array2, ArrayView1, s};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use feed::{Feed, count_rows};
+pub(crate) use feed::{Feed, count_rows, no_target};
 pub(crate) use keeper::{Config, Keeper, write_model};
 pub(crate) use page::page;
 pub(crate) use result::{LearnResult, StoreFacts};
@@ -127,6 +127,7 @@ struct PredictedRow {
 impl<'a> StreamRun<'a> {
     /// A run for a model that can learn row by row; fails if it cannot.
     pub(crate) fn new(model: Model, plan: Plan<'a>) -> Result<Self> {
+        model.classifier()?;
         model.check_can_learn()?;
         let seen_before = model.n_seen().unwrap_or(0);
         let size = if let Cut::Windows(n) = plan.cut { Some(n) } else { None };
@@ -285,7 +286,7 @@ impl<'a> StreamRun<'a> {
         schema: &Schema,
         tell: &mut dyn FnMut(&Window) -> anyhow::Result<()>,
     ) -> anyhow::Result<()> {
-        let rows = Rows { x: chunk.x.view(), labels: &chunk.labels, weights: chunk.weights.as_deref() };
+        let rows = Rows::new(chunk.x.view(), chunk.labels.as_slice(), chunk.weights.as_deref());
         let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
         let clock = Instant::now();
         let update = self.model.learn_rows(schema, rows, &training)?;
@@ -302,11 +303,11 @@ impl<'a> StreamRun<'a> {
         for (i, &old) in chunk.old.iter().flatten().enumerate() {
             let clock = Instant::now();
             self.n_forgotten += usize::from(self.model.forget(chunk.x.row(i), old, self.plan.par));
-            let rows = Rows {
-                x: chunk.x.slice(s![i..=i, ..]),
-                labels: &chunk.labels[i..=i],
-                weights: chunk.weights.as_ref().map(|w| &w[i..=i]),
-            };
+            let rows = Rows::new(
+                chunk.x.slice(s![i..=i, ..]),
+                &chunk.labels[i..=i],
+                chunk.weights.as_ref().map(|w| &w[i..=i]),
+            );
             let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
             let update = self.model.learn_rows(schema, rows, &training)?;
             self.seconds.fit += clock.elapsed().as_secs_f64();

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Classifier as _, Drift, Result};
+use hedgerow::core::{Drift, Result};
 use hedgerow::report::{CurvePoint, LearningCurve, Mark, MarkKind, Page, Predictions};
 use ndarray::Array2;
 
@@ -55,16 +55,22 @@ fn map(page: &mut Page, stream: &StreamRun<'_>) -> Result<()> {
     let model = &stream.model;
     if let Some(test) = stream.test() {
         let rows = (test.rows(), test.labels.as_slice());
-        return page::map(
+        return page::draw(
             page,
             model,
-            (rows.0.view(), rows.1),
+            (rows.0.view(), rows.1.into()),
             "The dots are the test rows.",
             stream.plan.par,
         );
     }
     let (x, labels) = stream.newest_rows();
-    page::map(page, model, (x.view(), &labels), "The dots are the newest rows learnt.", stream.plan.par)
+    page::draw(
+        page,
+        model,
+        (x.view(), labels.as_slice().into()),
+        "The dots are the newest rows learnt.",
+        stream.plan.par,
+    )
 }
 
 fn curve(stream: &StreamRun<'_>) -> LearningCurve {

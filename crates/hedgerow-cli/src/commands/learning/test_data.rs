@@ -4,7 +4,7 @@ use std::path::Path;
 
 use hedgerow::Model;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{ClassId, Classifier as _, Dataset, Features, Par, Result, Schema};
+use hedgerow::core::{ClassId, Dataset, Features, Par, Result, Schema};
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::LeastSure;
 use ndarray::{Array2, s};
@@ -54,7 +54,8 @@ impl TestData {
 
     /// Rows in memory, with their numbers in the file they come from.
     pub(crate) fn of_dataset(data: Dataset, numbers: Vec<u64>) -> Self {
-        let Dataset { features, labels, weights, .. } = data;
+        let labels = data.labels().to_vec();
+        let Dataset { features, weights, .. } = data;
         Self { features, labels, weights, numbers, without_label: 0 }
     }
 
@@ -74,7 +75,7 @@ impl TestData {
         for start in (0..self.n_rows()).step_by(step) {
             let rows = start..(start + step).min(self.n_rows());
             let x = self.features.to_array(rows.clone());
-            model.predict_proba_into(x.view(), par, proba.slice_mut(s![rows, ..]))?;
+            model.classifier()?.predict_proba_into(x.view(), par, proba.slice_mut(s![rows, ..]))?;
         }
         Ok(proba)
     }

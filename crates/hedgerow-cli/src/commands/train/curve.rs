@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use hedgerow::Model;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Classifier as _, Dataset, Features, Par, Quality};
+use hedgerow::core::{Dataset, Features, Par, Quality};
 use hedgerow::engine::Snapshot;
 use hedgerow::io::{ReadOptions, RowReader};
 use serde::Serialize;
@@ -47,7 +47,7 @@ pub(super) fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> a
         Some(test) => {
             let x = test.features.to_array(0..test.n_rows());
             let proba = snapshot.model.predict_proba_par(x.view(), par)?;
-            Some(Report::new(proba.view(), &test.labels, None)?)
+            Some(Report::new(proba.view(), test.labels(), None)?)
         }
         None => None,
     };

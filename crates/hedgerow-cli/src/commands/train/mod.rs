@@ -9,14 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use hedgerow::Engine;
-use hedgerow::core::metrics::Report;
 use hedgerow::core::{Budget, Dataset, Quality};
 use hedgerow::engine::{EngineOptions, Snapshot};
 use hedgerow::io::read_dataset;
 use hedgerow::trainer::{JobReport, Policy};
 use serde::Serialize;
 
-use super::evaluation::{LeftOut, evaluate_file};
+use super::evaluation::{LeftOut, Metrics, evaluate_file};
 use super::fit::{Seconds, bytes_left, rows_kept};
 use super::learning::StoreFacts;
 use super::live::{Broadcast, JobLine, News};
@@ -39,7 +38,7 @@ pub(crate) struct TrainResult {
     pub(crate) policy: Policy,
     /// How good the out-of-sample predictions of the model were; none if nothing was learnt.
     pub(crate) validation: Option<Quality>,
-    pub(crate) metrics: Option<Report>,
+    pub(crate) metrics: Option<Metrics>,
     pub(crate) metrics_rows: Option<usize>,
     pub(crate) left_out: LeftOut,
     #[serde(skip_serializing_if = "Option::is_none")]

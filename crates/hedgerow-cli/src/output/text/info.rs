@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use hedgerow::core::Task;
 use hedgerow::io::ColumnSummary;
 
 use super::super::{Show, count, size};
@@ -79,8 +80,12 @@ impl Show for ModelInfo {
             writeln!(out, "trees are {low} to {high} high")?;
         }
         let labels = self.schema.labels.names();
-        let target = self.schema.target.as_ref().map_or(String::new(), |t| format!(" of {t:?}"));
-        writeln!(out, "{} classes{target}: {}", labels.len(), list(labels, 30))?;
+        if self.task == Task::Regression {
+            writeln!(out, "{}", super::made::regression_of(self.schema.target.as_deref()))?;
+        } else {
+            let target = self.schema.target.as_ref().map_or(String::new(), |t| format!(" of {t:?}"));
+            writeln!(out, "{} classes{target}: {}", labels.len(), list(labels, 30))?;
+        }
         let columns: Vec<String> = self
             .schema
             .columns

@@ -5,9 +5,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::super::{Show, count, seconds, size};
-use super::made::ending;
+use super::made::{self, ending};
 use super::{info, metrics};
 use crate::commands::learning::{LearnResult, Window};
+use crate::commands::update::RegressionUpdate;
 
 /// What `stream` tells at the end.
 #[derive(Debug, Serialize)]
@@ -162,4 +163,21 @@ fn write_end(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
 
 fn percent(share: f64) -> String {
     format!("{:.2} %", 100.0 * share)
+}
+
+impl Show for RegressionUpdate {
+    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let made = &self.made;
+        let (rows, took) = (count(made.rows as u64), seconds(made.seconds.fit));
+        writeln!(out, "{rows} rows learnt in {took}{}; {}", ending(made.stop), made.inside.parts)?;
+        if let Some(report) = &self.prequential {
+            writeln!(out, "prequential (each row predicted before it was learnt):")?;
+            metrics::write_values(report, out)?;
+        }
+        if let Some(report) = &self.metrics {
+            writeln!(out, "test:")?;
+            metrics::write_any(report, &made.classes, out)?;
+        }
+        made::end(made, out)
+    }
 }

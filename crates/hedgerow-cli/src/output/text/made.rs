@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use hedgerow::core::StopReason;
+use hedgerow::core::{StopReason, Task};
 
 use crate::commands::Made;
 use crate::output::{count, size};
@@ -21,13 +21,21 @@ pub(super) fn ending(stop: StopReason) -> &'static str {
 pub(super) fn begin(made: &Made, ending: &str, out: &mut dyn Write) -> io::Result<()> {
     writeln!(
         out,
-        "{} of {} from {} rows, {} features, {} classes{ending}",
+        "{} of {} from {} rows, {} features, {}{ending}",
         made.model,
         made.inside.parts,
         count(made.rows as u64),
         count(made.features as u64),
-        made.classes.len(),
+        match made.task {
+            Task::Classification => format!("{} classes", made.classes.len()),
+            Task::Regression => regression_of(made.target.as_deref()),
+        },
     )
+}
+
+/// What a regression model predicts.
+pub(super) fn regression_of(target: Option<&str>) -> String {
+    target.map_or_else(|| "regression".into(), |target| format!("regression of {target:?}"))
 }
 
 /// Where it was saved.

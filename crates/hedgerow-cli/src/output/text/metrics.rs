@@ -2,13 +2,33 @@
 
 use std::io::{self, Write};
 
-use hedgerow::core::metrics::Report;
+use hedgerow::core::metrics::{Report, ValueReport};
 use hedgerow::report::Confusion;
 
 use super::super::count;
+use crate::commands::Metrics;
 
 /// Classes up to which the whole confusion table is shown.
 const MOST_CLASSES: usize = 12;
+
+/// Those of either task.
+pub(super) fn write_any(metrics: &Metrics, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
+    match metrics {
+        Metrics::Classes(report) => write(report, classes, out),
+        Metrics::Values(report) => write_values(report, out),
+    }
+}
+
+pub(super) fn write_values(report: &ValueReport, out: &mut dyn Write) -> io::Result<()> {
+    writeln!(out, "  RMSE       {:.5}", report.rmse)?;
+    writeln!(out, "  MAE        {:.5}", report.mae)?;
+    writeln!(out, "  NLPD       {:.4}", report.nlpd)?;
+    writeln!(out, "  coverage   {:.1} % of values inside 90 % intervals", 100.0 * report.coverage90)?;
+    match report.nmse {
+        Some(nmse) => writeln!(out, "  NMSE       {nmse:.4} (1 is predicting the mean)"),
+        None => Ok(()),
+    }
+}
 
 pub(super) fn write(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
     let or_dash = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.4}"));

@@ -8,7 +8,6 @@ mod made;
 mod metrics;
 mod store;
 mod train;
-mod values;
 
 use std::io::{self, Write};
 
@@ -43,7 +42,7 @@ impl Show for FitResult {
                 other => other,
             };
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
-            metrics::write(report, &self.made.classes, out)?;
+            metrics::write_any(report, &self.made.classes, out)?;
         } else {
             writeln!(out, "no metrics: give --test DATA, or --holdout SHARE to hold rows out")?;
         }
@@ -61,7 +60,7 @@ impl Show for EvaluateResult {
             seconds(self.seconds.predict),
             seconds(each),
         )?;
-        metrics::write(&self.metrics, &self.classes, out)?;
+        metrics::write_any(&self.metrics, &self.classes, out)?;
         if let Some(importances) = &self.importances {
             writeln!(out, "accuracy lost when a column is shuffled:")?;
             info::write_shares(importances, 12, out)?;

@@ -37,7 +37,7 @@ impl Show for TrainResult {
         }
         if let (Some(report), Some(rows)) = (&self.metrics, self.metrics_rows) {
             writeln!(out, "test, {} rows:", count(rows as u64))?;
-            metrics::write(report, &self.made.classes, out)?;
+            metrics::write_any(report, &self.made.classes, out)?;
         }
         made::end(&self.made, out)
     }

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 use hedgerow_core::{
     Budget, Candidate, Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, Result, Step,
-    StopReason, Training, TrainingRun,
+    StopReason, Task, Training, TrainingRun,
 };
 
 use super::IvmParams;
@@ -88,7 +88,7 @@ impl IvmRun {
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<Self> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         let params = params.get().clone();
         check_room(data, &params, training)?;
         let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
@@ -104,7 +104,7 @@ impl IvmRun {
         training: &Training<'_>,
     ) -> Result<Self> {
         let Some(learnt) = &earlier.learnt else { return Self::new(data, params, lanes, training) };
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         check_room(data, params.get(), training)?;
         let known =
             Known { kernel: Some(learnt.kernel), class_kernels: learnt.class_kernels.clone(), refit: None };
@@ -125,7 +125,7 @@ impl IvmRun {
         let rows = TrainingRows {
             x: preparation.map_all_narrow(&data.features, &training.par.until(&training.budget.stop)),
             squares: None,
-            labels: data.labels.clone(),
+            labels: data.labels().to_vec(),
             n_classes,
             options: params.options(),
             noise: params.noise_variance,

@@ -54,7 +54,7 @@ impl Assembly {
 
     /// Leave-one-out scores of some rows, spread over all: means over trees.
     fn leave_one_out(&self) -> OutOfSample {
-        let (labels, n_classes) = (&self.rows.data.labels, self.rows.n_classes());
+        let (labels, n_classes) = (self.rows.data.labels(), self.rows.n_classes());
         let step = labels.len().div_ceil(MOST_ROWS).max(1);
         let rows: Vec<usize> = (0..labels.len()).step_by(step).collect();
         let mut values = Array2::<f64>::zeros((rows.len(), n_classes));
@@ -100,7 +100,7 @@ impl Assembly {
             preparation: rows.preparation.clone(),
             kernel: self.kernel,
             features: rows.data.features.clone(),
-            labels: rows.data.labels.clone(),
+            labels: rows.data.labels().to_vec(),
             x: rows.x.clone(),
             trees,
             leaves,

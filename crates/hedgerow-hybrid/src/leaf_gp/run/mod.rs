@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use hedgerow_core::{
     Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, Par, Params as _, Result, Step,
-    StopReason, Training, TrainingRun,
+    StopReason, Task, Training, TrainingRun,
 };
 use hedgerow_forest::TreeBuilder;
 
@@ -129,12 +129,12 @@ impl LeafGpRun {
     }
 
     fn build(data: &Dataset, params: LeafGpParams, lanes: usize, training: &Training<'_>) -> Result<Self> {
-        data.check_trainable()?;
+        data.check_trainable(Task::Classification)?;
         data.schema.check_sizes()?;
         let start = Instant::now();
         let (n_trees, lanes) = (params.n_trees, lanes.max(1));
         let rows = TrainingRows::new(data, params, training);
-        rows.data.check_trainable()?;
+        rows.data.check_trainable(Task::Classification)?;
         let forest = rows.params.forest_params().check()?;
         let stop = &training.budget.stop;
         let builder = TreeBuilder::new(&rows.data, &forest, &training.par.until(stop))?;

@@ -59,6 +59,6 @@ impl TrainingRows {
 
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
-        self.data.features.bytes() + 4 * (self.x.len() + self.data.labels.len())
+        self.data.features.bytes() + 4 * (self.x.len() + self.data.labels().len())
     }
 }

@@ -55,7 +55,7 @@ impl LeafGpRun {
                     return None;
                 }
                 let tree = builder.as_ref().map_or_else(Tree::default, |builder| builder.tree(numbers[i]));
-                let (features, labels) = (&rows.data.features, &rows.data.labels);
+                let (features, labels) = (&rows.data.features, rows.data.labels());
                 let placed = PlacedTree::new(tree, 0..labels.len() as u32, features, labels);
                 Some(TreeState::new(placed, &rows))
             });
@@ -120,7 +120,7 @@ impl LeafGpRun {
         let rows = Arc::clone(&self.rows);
         self.search.trying.insert(lane, Vec::new());
         Step::new(move |_: &Training<'_>| {
-            let (x, labels) = (rows.x.view(), &rows.data.labels);
+            let (x, labels) = (rows.x.view(), rows.data.labels());
             let trials = Trials::new(&rows.params, &placed.leaves, x, labels, rows.n_classes());
             move |run: &mut Self| {
                 run.search.trying.remove(&lane);
@@ -157,7 +157,7 @@ impl LeafGpRun {
                 params: &rows.params,
                 kernel,
                 x: rows.x.view(),
-                labels: &rows.data.labels,
+                labels: rows.data.labels(),
                 n_classes: rows.n_classes(),
                 n_trees,
                 largest,

@@ -1,7 +1,7 @@
 //! Runs in slices give the model of a fit.
 
 use hedgerow_core::testing::{blobs, check_distributions};
-use hedgerow_core::{Budget, Candidate, Classifier as _, Features, OnlineClassifier as _, Silent, Source};
+use hedgerow_core::{Budget, Candidate, Classifier as _, Features, OnlineModel as _, Silent, Source};
 use ndarray::Array2;
 
 use super::super::LeafLearner;
@@ -71,7 +71,7 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
         assert!(worst < 1e-9, "{worst}");
         let validation = validation.unwrap();
         assert_eq!((validation.source, validation.len()), (source, n_rows));
-        let label = |row: &usize| data.labels[*row];
+        let label = |row: &usize| data.labels()[*row];
         assert!(validation.rows.iter().map(label).eq(validation.labels.iter().copied()));
         assert!(validation.quality().accuracy > 0.8, "{:?}", validation.quality());
     }
@@ -142,7 +142,7 @@ fn a_spent_budget_leaves_what_there_is() {
         assert_eq!((model.size().n_trees, model.size().n_gps, model.n_retained()), (4, 0, n_rows));
         let validation = validation.unwrap();
         assert!(
-            validation.rows.iter().zip(&validation.labels).all(|(row, label)| data.labels[*row] == *label)
+            validation.rows.iter().zip(&validation.labels).all(|(row, label)| data.labels()[*row] == *label)
         );
         assert!(validation.quality().accuracy > 0.7, "{:?}", validation.quality());
     }

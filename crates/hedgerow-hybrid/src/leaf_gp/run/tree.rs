@@ -55,7 +55,7 @@ impl Slot {
 impl TreeState {
     /// No leaf has been trained.
     pub(super) fn new(placed: PlacedTree, rows: &TrainingRows) -> Self {
-        let (labels, leaves) = (&rows.data.labels, &placed.leaves);
+        let (labels, leaves) = (rows.data.labels(), &placed.leaves);
         let by_frequency = |leaf: &Leaf| leaf.loo_frequencies(rows.params.fusion, labels);
         let n_right = leaves.iter().map(|leaf| n_right(leaf, &by_frequency(leaf), labels)).collect();
         let mut open: Vec<u32> = (0..leaves.len() as u32).collect();

@@ -1,0 +1,128 @@
+//! What regression models promise: files that come back, never a panic, and words where the task is the wrong one.
+#![allow(clippy::unwrap_used)]
+
+mod models;
+
+use hedgerow::core::rng::{Purpose, Rng};
+use hedgerow::core::testing::check_regressor;
+use hedgerow::core::{Budget, Dataset, Error, Features, Par, Rows, Schema, Silent, Task, Training};
+use hedgerow::engine::EngineOptions;
+use hedgerow::gp::{GpParams, GpRegressor};
+use hedgerow::rvm::{RvmParams, RvmRegressor, Variance};
+use hedgerow::{Engine, Fit, Kind, Model, ModelParams};
+use models::changed;
+use ndarray::Array2;
+
+fn data() -> Dataset {
+    let mut rng = Rng::new(1, Purpose::Data, 0);
+    let x = Array2::from_shape_fn((120, 2), |_| rng.normal() as f32);
+    let targets: Vec<f64> = x.rows().into_iter().map(|r| f64::from(r[0].sin() + 0.5 * r[1])).collect();
+    Dataset::new(Schema::unnamed(2), Features::from_view(x.view()), targets, None).unwrap()
+}
+
+fn rvm(variance: Variance) -> ModelParams {
+    RvmParams { length_scale: 1.0, max_rows: 60, variance, ..Default::default() }.into()
+}
+
+fn fitted(params: &ModelParams) -> Model {
+    let (par, budget) = (Par::sequential(), Budget::open());
+    Model::fit(&data(), params, &Training { par: &par, budget: &budget, observer: &Silent }).unwrap().model
+}
+
+fn all() -> [Model; 3] {
+    [rvm(Variance::Plain), rvm(Variance::Healed), GpParams::default().into()].map(|params| fitted(&params))
+}
+
+#[test]
+fn a_loaded_model_is_the_saved_one() {
+    for fitted in all() {
+        for model in [fitted.clone(), fitted.without_rows()] {
+            assert_eq!((model.task(), model.n_classes()), (Task::Regression, 0));
+            let bytes = model.to_bytes().unwrap();
+            assert_eq!(bytes.len() as u64, model.file_len().unwrap());
+            let loaded = Model::from_bytes(&bytes).unwrap();
+            assert!(loaded == model && loaded.to_bytes().unwrap() == bytes);
+            let is_gp = model.kind() == Kind::Gp;
+            assert_eq!(loaded.downcast::<GpRegressor>().is_some(), is_gp);
+            assert_eq!(loaded.downcast::<RvmRegressor>().is_some(), !is_gp);
+        }
+    }
+}
+
+#[test]
+fn predictions_depend_on_the_row_alone() {
+    let x = data().features.to_array(0..120);
+    for model in all() {
+        check_regressor(model.regressor().unwrap(), x.view());
+        let summary = model.summary();
+        assert!(summary.values["noise_deviation"].as_f64().unwrap() >= 0.0, "{summary:?}");
+    }
+}
+
+#[test]
+fn a_changed_file_never_panics() {
+    let mut rng = Rng::new(5, Purpose::Data, 0);
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    for model in all() {
+        let sound = model.to_bytes().unwrap();
+        let mut n_loaded = 0;
+        for round in 0..500 {
+            match Model::from_bytes(&changed(&sound, round, &mut rng)) {
+                Ok(mut loaded) => {
+                    n_loaded += 1;
+                    let x = Array2::<f32>::ones((3, loaded.n_features()));
+                    let _ = loaded.predict_values_par(x.view(), &par);
+                    if round % 16 == 0 {
+                        let schema = loaded.schema().clone();
+                        let _ =
+                            loaded.learn_rows(&schema, Rows::new(x.view(), &[1.0; 3][..], None), &training);
+                    }
+                }
+                Err(error) => assert!(matches!(error, Error::ModelFile { .. }), "{error:?}"),
+            }
+        }
+        assert!(n_loaded > 10, "{n_loaded}");
+    }
+}
+
+#[test]
+fn the_wrong_task_is_refused_in_words() {
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    for kind in [Kind::Forest, Kind::Ivm, Kind::LeafGp, Kind::ForestIvm, Kind::ForestKernel] {
+        let message = Model::fit(&data(), &ModelParams::new(kind), &training).unwrap_err().to_string();
+        assert!(message.contains(kind.name()) && message.ends_with("kinds that can: gp, rvm"), "{message}");
+    }
+    let x = data().features.to_array(0..120);
+    let labels: Vec<bool> = data().values().iter().map(|value| *value > 0.0).collect();
+    let mut numbers = fitted(&rvm(Variance::Plain));
+    let mut classes = Fit::new(RvmParams::default()).fit(x.view(), &labels).unwrap().model;
+    let messages = [
+        numbers.predict_proba(x.view()).unwrap_err().to_string(),
+        numbers.predict(x.view()).unwrap_err().to_string(),
+        numbers.learn(x.view(), &labels).unwrap_err().to_string(),
+        Engine::start(numbers.schema().clone(), &rvm(Variance::Plain), &EngineOptions::default())
+            .err()
+            .unwrap()
+            .to_string(),
+    ];
+    for message in messages {
+        assert!(message.contains("regression") && message.contains("classification"), "{message}");
+    }
+    let message = classes.predict_values(x.view()).unwrap_err().to_string();
+    assert!(message.contains("predicts classes") && message.contains("regression"), "{message}");
+    let message = classes.learn_values(x.view(), data().values()).unwrap_err().to_string();
+    assert!(message.contains("needs classes"), "{message}");
+}
+
+#[test]
+fn numbers_are_learnt_on_from_arrays() {
+    let x = data().features.to_array(0..120);
+    let model = Fit::new(RvmParams { length_scale: 1.0, ..Default::default() });
+    let mut model = model.fit_values(x.view(), data().values()).unwrap().model;
+    let update = model.learn_values(x.view(), data().values()).unwrap();
+    assert_eq!((update.n_learnt, update.values.mean.len(), model.n_seen()), (120, 120, Some(240)));
+    assert!(update.values.mean.iter().zip(data().values()).all(|(mean, value)| (mean - value).abs() < 0.5));
+    assert_eq!(model.retained_rows().unwrap().unwrap().task(), Task::Regression);
+}
