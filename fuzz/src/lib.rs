@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use hedgerow::{Model, ModelParams};
-use hedgerow::core::{Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _, Rows, Schema, Silent, Training};
+use hedgerow::core::{Budget, ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Par, Rows, Schema, Silent, Task, Training};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::io::{Format, ReadOptions, RowReader, read_dataset, summarize};
@@ -13,15 +13,20 @@ use ndarray::Array2;
 
 /// Asks a model that has loaded about some rows: ordinary, extreme and missing values.
 pub fn ask(model: &Model) {
-    let n = model.n_features();
+    let n = model.schema().n_features();
     // A damaged schema may name tens of thousands of columns or classes; the table of answers is then kept small.
-    let rows = if n.max(model.n_classes()) > 4096 { 1 } else { 9 };
+    let rows = if n.max(model.schema().n_classes()) > 4096 { 1 } else { 9 };
     let values = [0.0, 1.0, -3.5, 40.0, f32::NAN, f32::MAX, f32::MIN, 1e-40, 65_535.0];
     let x = Array2::from_shape_fn((rows, n), |(row, column)| values[(row + column * row) % values.len()]);
-    let proba = model.predict_proba(x.view(), &Par::sequential()).expect("the shapes are right");
-    for row in proba.rows() {
-        let sum: f64 = row.sum();
-        assert!((sum - 1.0).abs() < 1e-6, "probabilities sum to {sum}");
+    if model.task() == Task::Regression {
+        let values = model.predict_values(x.view()).expect("the shapes are right");
+        assert!(values.variance.iter().all(|variance| *variance >= 0.0), "a variance below 0");
+    } else {
+        let proba = model.predict_proba_par(x.view(), &Par::sequential()).expect("the shapes are right");
+        for row in proba.rows() {
+            let sum: f64 = row.sum();
+            assert!((sum - 1.0).abs() < 1e-6, "probabilities sum to {sum}");
+        }
     }
     let bytes = model.to_bytes().expect("a loaded model can be saved");
     assert!(Model::from_bytes(&bytes).is_ok(), "a saved model can be loaded");
@@ -72,29 +77,28 @@ pub fn sound_models() -> &'static [Vec<u8>] {
 
 /// Lets a model that has loaded learn a few rows, if it keeps rows. It may refuse.
 pub fn teach(model: &mut Model) {
-    let n = model.n_features();
-    if model.check_can_learn().is_err() || n.max(model.n_classes()) > 4096 {
+    let n = model.schema().n_features();
+    if model.check_can_learn().is_err() || n.max(model.schema().n_classes()) > 4096 {
         return;
     }
     let x = Array2::from_shape_fn((5, n), |(row, column)| ((row + column) % 3) as f32);
-    let labels: Vec<ClassId> = (0..5).map(|row| ClassId(row % model.n_classes().max(1) as u32)).collect();
+    let labels: Vec<ClassId> = (0..5).map(|row| ClassId(row % model.schema().n_classes().max(1) as u32)).collect();
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    let schema = model.schema.clone();
-    let _ = model.learn(&schema, Rows::new(x.view(), labels.as_slice(), None), &training);
+    let schema = model.schema().clone();
+    let _ = model.learn_rows(&schema, Rows::new(x.view(), labels.as_slice(), None), &training);
 }
 
 /// A model that has learnt row by row, with more rows than it may keep.
 fn taught() -> Model {
     let data = data(&["a", "b", "c"]);
     let params = ForestParams { n_trees: 3, pool_rows: 90, ..Default::default() };
-    let params = params.check().expect("they are in range");
-    let mut model = Model::new_forest(data.schema.clone(), &params).expect("there are trees");
+    let mut model = Model::new(data.schema.clone(), &params.into()).expect("there are trees");
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());
     let rows = Rows::new(x.view(), data.labels(), None);
-    model.learn(&data.schema, rows, &training).expect("the rows are sound");
+    model.learn_rows(&data.schema, rows, &training).expect("the rows are sound");
     model
 }
 
@@ -112,11 +116,10 @@ fn kernel_models() -> [Model; 3] {
 }
 
 fn grown(labels: &[&str]) -> Model {
-    let params =
-        ForestParams { n_trees: 3, max_height: 6, ..Default::default() }.check().expect("they are in range");
+    let params = ForestParams { n_trees: 3, max_height: 6, ..Default::default() }.into();
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    Model::fit_forest(&data(labels), &params, &training).expect("the data are sound").model
+    Model::fit(&data(labels), &params, &training).expect("the data are sound").model
 }
 
 fn data(labels: &[&str]) -> Dataset {

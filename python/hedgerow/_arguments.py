@@ -304,7 +304,7 @@ class GpArguments:
         Parameters
         ----------
         method : str, default="labels"
-            How labels are tied to the latent function: labels (regression on labels, the fastest), laplace, ep, softmax, dsgq, cik or sik.
+            How labels are tied to the latent function: labels (regression on labels, the fastest), laplace, ep, softmax, dsgq, cik or sik. A regression has labels only: numbers then are the labels.
         kernel : str, default="rbf"
             Kernel: rbf, matern12, matern32, matern52, rational-quadratic, exponential, inverse-multiquadric, linear or polynomial.
         degree : int, default=2
@@ -314,13 +314,13 @@ class GpArguments:
         length_scale : float, default=0.0
             Length scale of the kernel, on prepared columns; 0 searches for it. Linear and polynomial kernels have none.
         signal_variance : float, default=0.0
-            Variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts).
+            Variance of the kernel; 0 searches for it (labels: 1, as only its ratio to the noise counts). In a regression it is in units of the variance of the targets.
         noise_variance : float, default=0.0
-            Variance of the noise; 0 searches for it.
+            Variance of the noise, in the same units; 0 searches for it.
         likelihood : str, default="logistic"
             Link of laplace: logistic or probit. The other methods have their own.
         max_rows : int, default=0
-            Rows at most; 0 for what suits the method: 20000 for labels, cik and sik (8 n² bytes, 3.2 GB), 5000 for laplace, 3000 for dsgq, 2000 for ep and softmax (8 n² bytes a class). The ivm takes more rows than that.
+            Rows at most; 0 for what suits the method: 20000 for labels, cik and sik (8 n² bytes, 3.2 GB), 5000 for laplace, 3000 for dsgq, 2000 for ep and softmax (8 n² bytes a class), 5000 for a regression. The ivm, and for a regression the rvm, take more rows.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None

@@ -7,7 +7,7 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Fitted", "FittedValues", "Lesson", "Model", "ValueModel", "command_line", "default_settings", "from_bytes", "load"]
+__all__ = ["VERSION", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
 
 VERSION: Final[str]
 """
@@ -24,31 +24,14 @@ class Fitted:
     @property
     def model(self, /) -> Model: ...
     @property
+    def notes(self, /) -> list[str]:
+        """
+        What a user should know about the fit, in words; empty if all is well.
+        """
+    @property
     def oob(self, /) -> Incomplete | None:
         """
         Probabilities of the training rows by trees that have not seen them, where there are such.
-        """
-    @property
-    def raised(self, /) -> Any | None: ...
-    @property
-    def stop(self, /) -> str:
-        """
-        Why training ended: done, converged, time, memory or interrupted.
-        """
-
-@final
-class FittedValues:
-    """
-    What a fit gives. `raised` is what stopped it, where something was raised while it ran: the model is the best so far.
-    """
-    @property
-    def log_evidence(self, /) -> float: ...
-    @property
-    def model(self, /) -> ValueModel: ...
-    @property
-    def notes(self, /) -> list[str]:
-        """
-        What a user should know of the fit.
         """
     @property
     def raised(self, /) -> Any | None: ...
@@ -66,7 +49,7 @@ class Lesson:
     @property
     def answers(self, /) -> Incomplete:
         """
-        What the model answered before it learnt each row.
+        What the model predicted before it learnt each row: probabilities, or mean and variance.
         """
     @property
     def drifts(self, /) -> list[int]:
@@ -87,7 +70,7 @@ class Model:
     """
     A model and the schema it was trained on. Several threads may ask it at once; while it learns, they wait.
     """
-    def __new__(cls, /, kind: str, settings: SupportsGetItem[int, tuple[str, str]], n_features: SupportsIndex, classes: SupportsGetItem[int, str], *, columns: str | None = None) -> Model:
+    def __new__(cls, /, kind: str, settings: SupportsGetItem[int, tuple[str, str]], n_features: SupportsIndex, classes: SupportsGetItem[int, str] | None = None, *, columns: str | None = None) -> Model:
         """
         A model that knows nothing yet and learns what it is given.
         """
@@ -112,11 +95,12 @@ class Model:
         The feature columns, in JSON; none where they are numbers without names.
         """
     @staticmethod
-    def fit(kind: str, settings: SupportsGetItem[int, tuple[str, str]], x: Any, labels: Incomplete, classes: SupportsGetItem[int, str], *, columns: str | None = None, weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Fitted:
+    def fit(kind: str, settings: SupportsGetItem[int, tuple[str, str]], x: Any, targets: Incomplete, classes: SupportsGetItem[int, str] | None = None, *, columns: str | None = None, weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Fitted:
         """
         Fits a model to rows.
 
-        `columns` describes them in JSON where they are more than numbers without names; `labels` are places in `classes`.
+        `columns` describes them in JSON where they are more than numbers without names. `targets` are places in `classes`, or the numbers
+        of a regression, which has no classes.
         """
     def frozen(self, /) -> Model:
         """
@@ -137,7 +121,7 @@ class Model:
         """
         The kind of model.
         """
-    def learn(self, /, x: Any, labels: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
+    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
         """
         Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
         """
@@ -165,66 +149,9 @@ class Model:
         """
         A probability for every class of every row.
         """
-    def save(self, /, path: str | PathLike[str]) -> int:
+    def predict_values(self, /, x: Any, *, threads: SupportsIndex = 0) -> tuple[Incomplete, Incomplete]:
         """
-        Writes the model file.
-        """
-    @property
-    def settings(self, /) -> str:
-        """
-        The parameters it was made with, in JSON.
-        """
-    def to_bytes(self, /) -> bytes:
-        """
-        The bytes of the model file.
-        """
-
-@final
-class ValueModel:
-    """
-    A model of values and the schema it was trained on.
-    """
-    def __new__(cls, /, kind: str, settings: SupportsGetItem[int, tuple[str, str]], n_features: SupportsIndex, *, columns: str | None = None) -> ValueModel:
-        """
-        A model that knows nothing yet and learns what it is given.
-        """
-    @property
-    def active_rows(self, /) -> Incomplete:
-        """
-        The rows that answers are computed from.
-        """
-    @property
-    def columns(self, /) -> str | None:
-        """
-        The feature columns, in JSON; none where they are numbers without names.
-        """
-    @staticmethod
-    def fit(kind: str, settings: SupportsGetItem[int, tuple[str, str]], x: Any, values: Incomplete, *, columns: str | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> FittedValues:
-        """
-        Fits a model to rows and their values. `columns` describes the rows in JSON where they are more than numbers without names.
-        """
-    @property
-    def kernel(self, /) -> list[tuple[str, float]]:
-        """
-        The parameters of the kernel by name.
-        """
-    @property
-    def kind(self, /) -> str:
-        """
-        The kind of model.
-        """
-    def learn(self, /, x: Any, values: Incomplete, *, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Any | None:
-        """
-        Learns rows in order. Returns what was raised while it did so, if anything was.
-        """
-    @property
-    def n_features(self, /) -> int:
-        """
-        How many feature columns there are.
-        """
-    def predict(self, /, x: Any, *, threads: SupportsIndex = 0) -> tuple[Incomplete, Incomplete]:
-        """
-        The value of every row and the variance of what would be observed.
+        The number of every row and the variance of what would be observed.
         """
     def save(self, /, path: str | PathLike[str]) -> int:
         """
@@ -234,6 +161,11 @@ class ValueModel:
     def settings(self, /) -> str:
         """
         The parameters it was made with, in JSON.
+        """
+    @property
+    def task(self, /) -> str:
+        """
+        What it predicts: classification or regression.
         """
     def to_bytes(self, /) -> bytes:
         """
@@ -250,12 +182,12 @@ def default_settings(kind: str) -> str:
     The parameters of a kind of model as they are when nothing is said: an object in JSON.
     """
 
-def from_bytes(bytes: bytes) -> Any:
+def from_bytes(bytes: bytes) -> Model:
     """
-    A model from the bytes of a model file: a `Model` or a `ValueModel`.
+    A model from the bytes of a model file.
     """
 
-def load(path: str | PathLike[str]) -> Any:
+def load(path: str | PathLike[str]) -> Model:
     """
-    Reads a model file: a `Model` or a `ValueModel`.
+    Reads a model file.
     """

@@ -133,6 +133,10 @@ impl Encoder {
         if self.plan.target == Target::Absent {
             return Ok(());
         }
+        match self.schema.task {
+            Task::Classification => out.labels.get_or_insert_default().reserve(rows.len()),
+            Task::Regression => out.values.get_or_insert_default().reserve(rows.len()),
+        }
         for row in rows {
             let is_missing = match self.schema.task {
                 Task::Classification => self.label_at(block, row).map(|class| {

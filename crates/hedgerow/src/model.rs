@@ -124,9 +124,13 @@ impl Model {
         self.check_can_learn()?;
         check_growth(&self.schema, schema)?;
         let update = self.learner.get_mut().learn(schema, rows, training);
-        let known = schema.with_classes(self.learner.get().predictor().n_classes());
-        if self.schema != *known {
-            self.schema = known.into_owned();
+        let n_classes = self.learner.get().predictor().n_classes();
+        // Rows that were refused change nothing; classes that were learnt before an error stay.
+        if update.is_ok() || n_classes > self.schema.n_classes() {
+            let known = schema.with_classes(n_classes);
+            if self.schema != *known {
+                self.schema = known.into_owned();
+            }
         }
         update
     }

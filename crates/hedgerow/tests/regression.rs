@@ -126,3 +126,18 @@ fn numbers_are_learnt_on_from_arrays() {
     assert!(update.values.mean.iter().zip(data().values()).all(|(mean, value)| (mean - value).abs() < 0.5));
     assert_eq!(model.retained_rows().unwrap().unwrap().task(), Task::Regression);
 }
+
+#[test]
+fn rows_that_are_refused_change_nothing() {
+    let mut model = fitted(&rvm(Variance::Plain));
+    let before = model.clone();
+    let mut grown = model.schema().clone();
+    grown.target = Some("y".into());
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let x = Array2::<f32>::from_elem((1, 2), f32::INFINITY);
+    assert!(model.learn_rows(&grown, Rows::new(x.view(), &[1.0][..], None), &training).is_err());
+    let x = Array2::<f32>::zeros((1, 2));
+    assert!(model.learn_rows(&grown, Rows::new(x.view(), &[f64::NAN][..], None), &training).is_err());
+    assert!(model == before);
+}
