@@ -7,6 +7,7 @@ mod kinds;
 #[cfg(feature = "forest")]
 mod merge;
 mod model;
+#[cfg(feature = "report")]
 pub mod report;
 mod run;
 

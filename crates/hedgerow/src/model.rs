@@ -195,7 +195,7 @@ impl Model {
     /// The forest, if it is one.
     #[cfg(feature = "forest")]
     pub fn as_forest(&self) -> Option<&hedgerow_forest::Forest> {
-        if let Learner::Forest(model) = &self.learner { Some(model.forest()) } else { None }
+        self.downcast::<hedgerow_forest::ForestModel>().map(hedgerow_forest::ForestModel::forest)
     }
 
     /// The model itself, if it is of this type: `model.downcast::<IvmClassifier>()`.

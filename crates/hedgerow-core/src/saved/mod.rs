@@ -1,6 +1,6 @@
 //! Models as text and arrays, which is what a model file holds.
 //!
-//! A model is serialized by serde into JSON. Fields marked with [`array`], [`optional`] or [`columns`] go into arrays of numbers and leave
+//! A model is serialized by serde into JSON. Fields marked with [`mod@array`], [`optional`] or [`columns`] go into arrays of numbers and leave
 //! only the number of the array in the text, so that their values come back to the last bit. Whatever follows from other fields is skipped;
 //! after reading, [`Saved::complete`] checks everything and makes it again.
 //!
