@@ -65,7 +65,7 @@ impl ForestIvm {
         hedgerow_core::fit(data, params, training)
     }
 
-    /// A model without training rows, to be updated with [`Self::learn`].
+    /// A model without training rows, to be updated with `learn`.
     pub fn new(schema: &Schema, params: &Checked<ForestIvmParams>) -> Result<Self> {
         let params = params.get().clone();
         let forest = ForestParams::new_model(schema, &params.forest_params().check()?)?;
