@@ -1,4 +1,4 @@
-//! The one way into the engine: without the interpreter's lock, with Ctrl-C heard and progress told.
+//! The one way into the engine: without the interpreter's lock, with Ctrl-C and progress.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{RecvTimeoutError, sync_channel};

@@ -35,7 +35,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("python", &["hedgerow", "hedgerow-cli"]),
 ];
 
-/// Fails on any other arrow, and on a crate nobody has placed yet.
+/// Fails on any other arrow, and on a crate that has no place yet.
 pub(crate) fn check() -> anyhow::Result<()> {
     let crates = fs::read_dir(crate::root().join("crates"))?;
     let mut folders = crates.map(|entry| Ok(entry?.path())).collect::<anyhow::Result<Vec<_>>>()?;

@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(rows(Bagging::Amount(5_000)), 5_000.0);
         assert!((rows(Bagging::Bootstrap) / 60_000.0 - 0.632).abs() < 0.01);
         assert!((rows(Bagging::Fraction(0.8)) / 60_000.0 - 0.8).abs() < 0.01);
-        // Spec 000, A4: s = 120 gives about 992 rows, s = 3 about 30,000, s = 1 all.
+        // s = 120 gives about 992 rows, s = 3 about 30,000, s = 1 all.
         assert!((rows(Bagging::Stride(120)) - 992.0).abs() < 100.0);
         assert!((rows(Bagging::Stride(3)) - 30_000.0).abs() < 500.0);
         assert_eq!(rows(Bagging::Stride(1)), 60_000.0);

@@ -6,12 +6,12 @@ mod files;
 
 use std::sync::Arc;
 
-use arrow::array::{
+use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::{
     ArrayRef, BooleanArray, DictionaryArray, Float32Array, Int64Array, LargeStringArray, ListArray,
     RecordBatch, StringArray, StringViewArray, TimestampSecondArray, UInt8Array,
 };
-use arrow::datatypes::{Int32Type, Int64Type};
-use arrow::ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
+use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use files::{Files, drain, gzip, label_names, message, read_both, row, target};
 use hedgerow_core::{ColumnKind, Dataset};
 use hedgerow_io::{Format, ReadOptions, RowReader, read_dataset};
@@ -95,7 +95,7 @@ fn arrow_files_and_streams() {
     let plain = IpcWriteOptions::default();
     check(&read_both("t.arrow", &as_file(&batch(), plain.clone()), &target("kind")));
     check(&read_both("t.ipc", &as_stream(&batch()), &target("kind")));
-    for compression in [arrow::ipc::CompressionType::LZ4_FRAME, arrow::ipc::CompressionType::ZSTD] {
+    for compression in [arrow_ipc::CompressionType::LZ4_FRAME, arrow_ipc::CompressionType::ZSTD] {
         let options = plain.clone().try_with_compression(Some(compression)).unwrap();
         check(&read_both("t.feather", &as_file(&batch(), options), &target("kind")));
     }

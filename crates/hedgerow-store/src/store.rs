@@ -248,7 +248,7 @@ impl Store {
         let grown = self.placed(inner.history.growth(schema, first_seq, used))?;
         let entry = Entry { first_seq, grown: &grown, events, input, schema };
         let written = inner.backend.write(&entry);
-        // After a failed write to the disk nobody knows what it holds; a full one has taken nothing.
+        // After a failed write to the disk it is unknown what it holds; a full one has taken nothing.
         inner.is_broken =
             matches!(&written, Err(Error::Store { problem: StoreProblem::Database { .. }, .. }));
         self.placed(written)?;

@@ -221,7 +221,7 @@ impl<H: Host> Board<H> {
         result
     }
 
-    /// Nobody takes a job until [`Self::resume`]; slices under way are finished.
+    /// No job is taken until [`Self::resume`]; slices under way are finished.
     pub(crate) fn pause(&self) {
         self.lock().is_paused = true;
     }
@@ -309,7 +309,7 @@ impl<H: Host> Board<H> {
         self.lock().rounds_done
     }
 
-    /// The host, once nobody works any more.
+    /// The host, once no worker is left.
     pub(crate) fn into_host(self) -> H {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).host
     }

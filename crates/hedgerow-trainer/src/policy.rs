@@ -29,13 +29,13 @@ pub(crate) struct Candidate<'a> {
     pub(crate) turns: u64,
 }
 
-/// The attraction of a job that is right in a share `c` of its answers and has `p` points, where the jobs that it competes with have between `least` and `most`:
+/// The attraction of a job that is right in a share `c` of its predictions and has `p` points, where the jobs that it competes with have between `least` and `most`:
 /// `(p − least)/(most − least) + c`. The lowest is trained next.
 pub fn attraction(c: f64, p: usize, least: usize, most: usize) -> f64 {
     if most > least { (p as f64 - least as f64) / (most - least) as f64 + c } else { c }
 }
 
-/// What a job that is right in a share `c` of its answers and has `p` points would gain in a second, but for a factor that all jobs have in common. Where errors
+/// What a job that is right in a share `c` of its predictions and has `p` points would gain in a second, but for a factor that all jobs have in common. Where errors
 /// `1 − c` fall like a power of `p`, one point more takes off `(1 − c)/p` of them, and it costs as much as there are points: every row is compared with each.
 pub fn gain(c: f64, p: usize) -> f64 {
     (1.0 - c) / ((p + 1) as f64 * (p + 1) as f64)
@@ -70,7 +70,7 @@ impl Policy {
     }
 }
 
-/// The attraction of a job among those of its kind and priority. Points of different kinds (trees, active rows) cannot be compared. A job that was never judged
+/// The attraction of a job among those of its kind and priority. Points of different kinds (trees, active rows) cannot be compared. A job that was never evaluated
 /// counts as always wrong, so that it soon will be.
 pub(crate) fn attraction_among(looks: &[impl std::borrow::Borrow<JobStatus>], place: usize) -> f64 {
     let own = looks[place].borrow();

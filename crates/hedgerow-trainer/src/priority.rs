@@ -1,6 +1,6 @@
 //! Training threads give way to everybody else.
 
-/// Lets the system run the calling thread only where nothing else wants the core, as far as that can be asked for. Answers then hardly notice that there is training.
+/// Lets the system run the calling thread only where nothing else wants the core, as far as that can be asked for. Predictions are then hardly slowed down by training.
 pub(crate) fn lower() {
     #[cfg(target_os = "linux")]
     {

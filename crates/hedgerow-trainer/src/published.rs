@@ -3,7 +3,7 @@
 use crate::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A value that readers take whole and that is replaced whole. The lock is held for as long as it takes to copy a pointer, so readers never wait for the work that makes
-/// values, and nobody ever sees half of one.
+/// values, and no reader ever sees half of one.
 #[derive(Debug)]
 pub struct Published<T> {
     current: Mutex<(u64, Arc<T>)>,
@@ -33,7 +33,7 @@ impl<T> Published<T> {
         let number = current.0 + 1;
         let old = std::mem::replace(&mut *current, (number, value));
         drop(current);
-        // If nobody else has it, freeing it takes its time: not under the lock.
+        // If no reader has it, freeing it takes its time: not under the lock.
         drop(old);
         number
     }

@@ -96,7 +96,7 @@ where
         self.board.reports()
     }
 
-    /// Nobody begins a slice until [`Self::resume`].
+    /// No slice is begun until [`Self::resume`].
     pub fn pause(&self) {
         self.board.pause();
     }

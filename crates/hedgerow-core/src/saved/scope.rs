@@ -155,7 +155,7 @@ pub(super) fn once<T: 'static>(make: impl FnOnce() -> T) -> Rc<T> {
     made
 }
 
-/// Takes the text of a later pass, which nobody needs, and writes the bytes that have gathered.
+/// Takes the text of a later pass, which is not needed, and writes the bytes that have gathered.
 pub(super) struct Drain<'a>(pub(super) &'a mut dyn Write);
 
 impl Write for Drain<'_> {

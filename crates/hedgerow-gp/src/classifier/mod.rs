@@ -1,7 +1,7 @@
 //! A Gaussian process of all training rows as a classifier of any number of classes.
 //!
 //! [`GpParams`] names the method; rows are made numbers by [`crate::prepare`], kernel parameters that are left open are searched for on
-//! some of the rows, and the method then learns all of them. Answers are the same whatever else is asked with them.
+//! some of the rows, and the method then learns all of them. A prediction does not depend on the rows it is asked with.
 
 mod params;
 mod rule;

@@ -135,7 +135,7 @@ impl Shared<'_, '_> {
         let search = |y| Search::new(self.columns, y, noise, prior_bias(y, &diagonal, noise), self.options);
         let mut searches: Vec<(Search<'_, '_>, Option<Ahead>)> =
             labels.iter().map(|y| (search(y), None)).collect();
-        // Machines side by side, if there are as many as threads; otherwise threads share the work on each.
+        // Classifiers side by side, if there are as many as threads; otherwise threads share the work on each.
         let sequential = self.par.alone();
         let inner = if labels.len() < self.par.threads() { self.par } else { &sequential };
         loop {

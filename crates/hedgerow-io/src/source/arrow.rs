@@ -2,8 +2,8 @@
 
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 
-use arrow::error::ArrowError;
-use arrow::ipc::reader::{FileReader, StreamReader};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::ArrowError;
 use hedgerow_core::{DataProblem, Error, Result};
 
 use super::ipc_sizes;

@@ -7,7 +7,7 @@
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 
-use arrow::ipc::{Block, Message, RecordBatch, root_as_footer, root_as_message};
+use arrow_ipc::{Block, Message, RecordBatch, root_as_footer, root_as_message};
 
 /// How many times larger than its compressed form a buffer may be.
 const MOST_TIMES: u64 = 4096;

@@ -3,10 +3,13 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow::array::{Array, ArrayRef, AsArray as _, RecordBatch};
-use arrow::compute::cast;
-use arrow::datatypes::{DataType, Float64Type, Schema};
-use arrow::error::ArrowError;
+use arrow_array::cast::AsArray as _;
+use arrow_array::types::{
+    Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{ArrowError, DataType, Schema};
 use hedgerow_core::{DataProblem, Error, Result};
 
 use super::lines::malformed;
@@ -47,23 +50,19 @@ impl RecordSource {
     }
 
     fn cells(&self, i: usize, array: &ArrayRef) -> Result<ColumnCells> {
-        let problem = |e: ArrowError| {
-            Error::from(
-                malformed(self.format, "a readable column", e.to_string())
-                    .in_column(self.columns[i].name.clone()),
-            )
+        let problem = || {
+            let got = array.data_type().to_string();
+            let error = malformed(self.format, "a column of the type that its schema tells", got);
+            Error::from(error.in_column(self.columns[i].name.clone()))
         };
         Ok(match self.columns[i].declared {
             Declared::Numeric | Declared::Boolean => {
-                let array = cast(array, &DataType::Float64).map_err(problem)?;
-                let values = array.as_primitive::<Float64Type>();
-                ColumnCells::Numbers(values.iter().map(|v| v.unwrap_or(f64::NAN)).collect())
+                ColumnCells::Numbers(numbers(array).ok_or_else(problem)?)
             }
             Declared::Text => {
-                let array = cast(array, &DataType::LargeUtf8).map_err(problem)?;
                 let mut cells = TextCells::column();
                 let mut valid = Vec::with_capacity(array.len());
-                for text in array.as_string::<i64>() {
+                for text in texts(array).ok_or_else(problem)? {
                     cells.push(text.unwrap_or("").as_bytes());
                     valid.push(text.is_some());
                 }
@@ -125,6 +124,57 @@ impl Source for RecordSource {
         }
         Ok(())
     }
+}
+
+/// The values of an array of numbers or flags; missing ones are `NaN`. None if it holds something else.
+fn numbers(array: &dyn Array) -> Option<Vec<f64>> {
+    macro_rules! values {
+        ($($Type:ident => $number:expr),+) => {
+            match array.data_type() {
+                $(kind if *kind == <$Type as arrow_array::types::ArrowPrimitiveType>::DATA_TYPE => {
+                    array.as_primitive::<$Type>().iter().map(|v| v.map_or(f64::NAN, $number)).collect()
+                })+
+                DataType::Boolean => {
+                    array.as_boolean().iter().map(|v| v.map_or(f64::NAN, |v| f64::from(u8::from(v)))).collect()
+                }
+                DataType::Null => vec![f64::NAN; array.len()],
+                DataType::Dictionary(..) => {
+                    let values = numbers(array.as_any_dictionary().values())?;
+                    keys(array).map(|key| key.map_or(f64::NAN, |key| values[key])).collect()
+                }
+                _ => return None,
+            }
+        };
+    }
+    Some(values! {
+        Int8Type => f64::from, Int16Type => f64::from, Int32Type => f64::from, Int64Type => |v| v as f64,
+        UInt8Type => f64::from, UInt16Type => f64::from, UInt32Type => f64::from, UInt64Type => |v| v as f64,
+        Float16Type => f64::from, Float32Type => f64::from, Float64Type => |v| v
+    })
+}
+
+/// The texts of an array; none if it holds something else.
+fn texts(array: &dyn Array) -> Option<Vec<Option<&str>>> {
+    Some(match array.data_type() {
+        DataType::Utf8 => array.as_string::<i32>().iter().collect(),
+        DataType::LargeUtf8 => array.as_string::<i64>().iter().collect(),
+        DataType::Utf8View => array.as_string_view().iter().collect(),
+        DataType::Dictionary(..) => {
+            let values = texts(array.as_any_dictionary().values())?;
+            keys(array).map(|key| values[key?]).collect()
+        }
+        _ => return None,
+    })
+}
+
+/// For each row of a dictionary the place of its value; none where it is missing.
+fn keys(array: &dyn Array) -> impl Iterator<Item = Option<usize>> {
+    let dictionary = array.as_any_dictionary();
+    let is_valid = |row: usize| dictionary.is_valid(row);
+    // There are no keys to normalise where there are no values.
+    let places =
+        if dictionary.values().is_empty() { vec![0; array.len()] } else { dictionary.normalized_keys() };
+    places.into_iter().enumerate().map(move |(row, place)| is_valid(row).then_some(place))
 }
 
 /// Runs a reader of the Arrow family, some of which panic on damaged files, and turns that into an error.

@@ -1,6 +1,6 @@
 //! Checkpoints: the model is a file beside the database, everything else about it is in the database.
 //!
-//! The file is on the disk under its name before the database tells of it (`Written`), so what the database tells of is there. A crash in between leaves a file that nobody knows; it goes when the store is opened next.
+//! The file is on the disk under its name before the database tells of it (`Written`), so what the database tells of is there. A crash in between leaves an unknown file; it goes when the store is opened next.
 
 use std::fs;
 

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use hedgerow_core::{ColumnKind, Schema};
 
-/// Rows of more columns than this are kept as one blob each: a column for every pixel helps nobody.
+/// Rows of more columns than this are kept as one blob each: a column for every pixel is of no use.
 pub const WIDE: usize = 500;
 
 /// All tables but that of rows, whose columns depend on the data.

@@ -193,7 +193,7 @@ impl Engine {
         self.trainer.rounds_done()
     }
 
-    /// Nobody begins a slice until [`Self::resume`].
+    /// No slice is begun until [`Self::resume`].
     pub fn pause(&self) {
         self.trainer.pause();
     }
@@ -213,7 +213,7 @@ impl Engine {
         self.trainer.cancel(job)
     }
 
-    /// Asks the work to end after the slices under way. Answers go on.
+    /// Asks the work to end after the slices under way. Predictions go on.
     pub fn stop(&self) {
         self.stop.stop();
         self.trainer.stop();

@@ -12,7 +12,7 @@ use super::layout;
 
 /// Follows the name of a file in the name of its beginnings.
 const UNFINISHED: &str = ".unfinished-";
-/// Nobody goes on with a file that was not written to for so long.
+/// A file that was not written to for so long was given up.
 const FORGOTTEN: Duration = Duration::from_secs(3600);
 
 /// Writes a file under a name of its own beside `path` and renames it when it is whole and on disk.
@@ -39,7 +39,7 @@ pub(super) fn replace(path: &Path, write: impl Fn(&mut dyn Write) -> io::Result<
     result
 }
 
-/// Removes files that a process which was killed left unfinished beside `path`: nobody has written to them for long. Best effort.
+/// Removes files that a process which was killed left unfinished beside `path`: they were not written to for long. Best effort.
 fn remove_forgotten(path: &Path) {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let Some(begin) = path.file_name().map(|name| format!(".{}{UNFINISHED}", name.to_string_lossy())) else {
