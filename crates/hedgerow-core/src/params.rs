@@ -1,5 +1,8 @@
 //! Parameters: one plain struct a model, checked once, described from its own field comments.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -40,6 +43,23 @@ pub trait Params: Sized + Clone + Default + Serialize + DeserializeOwned + JsonS
         serde_json::from_value(Value::Object(fields))
             .map_err(|wrong| Error::param("settings", plain_words(&wrong.to_string()), "something else"))
     }
+}
+
+/// Fails with [`Error::Param`] unless what is expected of a parameter holds.
+pub fn require(name: &str, value: impl ToString, holds: bool, expected: &str) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::param(name, expected, value)) }
+}
+
+/// Fails with [`Error::Param`] unless a parameter lies in a range.
+pub fn within<T: PartialOrd + Display>(name: &str, value: T, range: RangeInclusive<T>) -> Result<()> {
+    let holds = range.contains(&value);
+    require(name, value, holds, &format!("{} to {}", range.start(), range.end()))
+}
+
+/// Fails with [`Error::Param`] if a parameter is too small.
+pub fn at_least<T: PartialOrd + Display>(name: &str, value: T, least: T) -> Result<()> {
+    let holds = value >= least;
+    require(name, value, holds, &format!("{least} or more"))
 }
 
 /// Where the value of a name is kept: among the fields, or in the first of those that are sets of parameters themselves.

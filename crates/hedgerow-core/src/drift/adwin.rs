@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::{Bucket, Histogram, total};
-use crate::error::{Error, Result};
-use crate::params::{Checked, Params};
+use crate::error::Result;
+use crate::params::{Checked, Params, at_least, require};
 
 /// How [`Adwin`] decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,20 +31,11 @@ impl Default for AdwinParams {
 
 impl Params for AdwinParams {
     fn rules(&self) -> Result<()> {
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            return Err(Error::param("delta", "above 0 and below 1", self.delta));
-        }
-        let buckets = self.max_buckets as u64;
-        let least = [
-            ("clock", self.clock, 1),
-            ("min_window", self.min_window, 2),
-            ("min_part", self.min_part, 1),
-            ("max_buckets", buckets, 2),
-        ];
-        match least.iter().find(|(_, value, least)| value < least) {
-            Some((name, value, least)) => Err(Error::param(*name, format!("{least} or more"), value)),
-            None => Ok(()),
-        }
+        require("delta", self.delta, self.delta > 0.0 && self.delta < 1.0, "above 0 and below 1")?;
+        at_least("clock", self.clock, 1)?;
+        at_least("min_window", self.min_window, 2)?;
+        at_least("min_part", self.min_part, 1)?;
+        at_least("max_buckets", self.max_buckets, 2)
     }
 }
 
