@@ -9,6 +9,7 @@ use ndarray::ArrayView2;
 
 use crate::params::RvmParams;
 use crate::rvm::{FittedModel as _, FittedRvm, Rvm};
+use crate::target::mean_and_variance;
 use crate::train::gains;
 pub use model::RegressionModel;
 
@@ -38,7 +39,7 @@ impl Rvm<RegressionModel> {
         let (Some(retained), Some(_)) = (&self.retained, &self.fit) else { return Ok(Vec::new()) };
         self.with_retained(retained, &training, |fit, rows| {
             let (target, from) = fit.model.start(rows, &fit.basis, &retained.relevant(), par);
-            Ok(gains(&target, &from, par)?.into_iter().map(|(_, gain)| gain).collect())
+            Ok(gains(&target, &from)?.into_iter().map(|(_, gain)| gain).collect())
         })
     }
 }
@@ -53,9 +54,7 @@ impl Regressor for Rvm<RegressionModel> {
         let Some(fit) = &self.fit else {
             // All that is known are the targets.
             let targets = self.retained.as_ref().map_or(&[][..], |retained| &retained.targets);
-            let count = targets.len().max(1) as f64;
-            let mean = targets.iter().sum::<f64>() / count;
-            let variance = targets.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / count;
+            let (mean, variance) = mean_and_variance(targets);
             let variance = if targets.len() > 1 { variance.max(1e-12) } else { 1.0 };
             return Normals { mean: vec![mean; n], variance: vec![variance; n] };
         };
