@@ -122,25 +122,16 @@ impl Adwin {
             width = width.saturating_sub(buckets[n_forgotten].count);
             n_forgotten += 1;
         }
-        let Cut { before, after, age } = first?;
+        let first = first?;
         self.histogram.forget(n_forgotten);
         self.width = width;
-        let direction = if after > before { Direction::Rose } else { Direction::Fell };
-        Some(Change { direction, before, after, age, width })
+        Some(Change { width, ..first })
     }
 }
 
-/// A place at which a window falls into two parts.
-#[derive(Debug, Clone, Copy)]
-struct Cut {
-    before: f64,
-    after: f64,
-    age: u64,
-}
-
 /// Of the boundaries between buckets at which the means of the two parts differ by more than `epsilon_cut`, the one at which they do so
-/// by the largest factor.
-fn clearest_cut(buckets: &[Bucket], params: &AdwinParams) -> Option<Cut> {
+/// by the largest factor, as a change that has forgotten nothing yet.
+fn clearest_cut(buckets: &[Bucket], params: &AdwinParams) -> Option<Change> {
     let window = total(buckets);
     let n = window.count as f64;
     let variance = window.scatter / n;
@@ -166,7 +157,8 @@ fn clearest_cut(buckets: &[Bucket], params: &AdwinParams) -> Option<Cut> {
         let factor = (before - after).abs() / epsilon_cut;
         if factor > best_factor {
             best_factor = factor;
-            clearest = Some(Cut { before, after, age: n_new });
+            let direction = if after > before { Direction::Rose } else { Direction::Fell };
+            clearest = Some(Change { direction, before, after, age: n_new, width: window.count });
         }
     }
     clearest

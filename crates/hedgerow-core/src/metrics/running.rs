@@ -18,7 +18,7 @@ const MOST_VALUES: usize = 1 << 17;
 
 /// All figures of a [`Report`], kept up to date row by row. The number of classes may grow on the way: a class that a prediction
 /// does not know has probability 0. It can be saved and go on later as if nothing had happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Running {
     n_rows: u64,
     weight: f64,
@@ -26,7 +26,7 @@ pub struct Running {
     log_loss: f64,
     brier: f64,
     /// Sums, not yet means.
-    bins: Vec<ReliabilityBin>,
+    bins: [ReliabilityBin; N_BINS],
     wrong_entropy: Mean,
     right_entropy: Mean,
     classes: Vec<ClassTally>,
@@ -64,24 +64,6 @@ impl Mean {
 
     fn value(self) -> Option<f64> {
         (self.count > 0).then(|| self.sum / self.count as f64)
-    }
-}
-
-impl Default for Running {
-    fn default() -> Self {
-        Self {
-            n_rows: 0,
-            weight: 0.0,
-            right: 0.0,
-            log_loss: 0.0,
-            brier: 0.0,
-            bins: vec![ReliabilityBin::default(); N_BINS],
-            wrong_entropy: Mean::default(),
-            right_entropy: Mean::default(),
-            classes: Vec::new(),
-            confusion: Vec::new(),
-            sample: Sample::new(),
-        }
     }
 }
 
@@ -218,11 +200,13 @@ struct Sample {
     rng: Rng,
 }
 
-impl Sample {
-    fn new() -> Self {
+impl Default for Sample {
+    fn default() -> Self {
         Self { rows: Vec::new(), rng: Rng::new(0, Purpose::Sample, 2) }
     }
+}
 
+impl Sample {
     /// Adds the prediction number `n`, counted from 1, or leaves it out.
     fn add(&mut self, prediction: ArrayView1<'_, f64>, truth: ClassId, n: u64, n_classes: usize) {
         if n_classes > MOST_CLASSES {
