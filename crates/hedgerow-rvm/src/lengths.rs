@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Observer, Par, Progress, Training};
+use hedgerow_core::{Budget, Observer, Progress, Training};
 use ndarray::{Array2, Axis};
 
 use crate::basis::Basis;
@@ -22,13 +22,7 @@ const ARD_ROUNDS: usize = 3;
 pub(crate) fn best_lengths<M: FittedModel>(rows: &TrainingRows<'_>, training: &Training<'_>) -> Vec<f64> {
     let (params, budget) = (rows.params.of_trial(), half_of(training.budget));
     let rows = TrainingRows { params: &params, budget: &budget, is_trial: true, ..*rows };
-    let search = LengthSearch::<M> {
-        rows,
-        observer: training.observer,
-        par: training.par,
-        model: std::marker::PhantomData,
-    };
-    search.find()
+    LengthSearch::<M> { rows, observer: training.observer, model: std::marker::PhantomData }.find()
 }
 
 /// A search over lengths.
@@ -36,7 +30,6 @@ struct LengthSearch<'a, M> {
     /// As they are prepared.
     rows: TrainingRows<'a>,
     observer: &'a dyn Observer,
-    par: &'a Par,
     model: std::marker::PhantomData<fn() -> M>,
 }
 
@@ -110,7 +103,7 @@ impl<M: FittedModel> LengthSearch<'_, M> {
         if self.rows.params.search == LengthCriterion::Evidence {
             return finite(self.fit(&basis, &sorted(folds.concat())).map(|fit| fit.log_evidence));
         }
-        let parts = self.par.map(folds.len(), |test| {
+        let parts = self.rows.par.map(folds.len(), |test| {
             let train: Vec<usize> =
                 folds.iter().enumerate().filter(|(i, _)| *i != test).flat_map(|(_, f)| f).copied().collect();
             let fit = self.fit(&basis, &sorted(train));
@@ -125,8 +118,8 @@ impl<M: FittedModel> LengthSearch<'_, M> {
     /// A model of some rows.
     fn fit(&self, basis: &Basis, rows: &[usize]) -> Option<Outcome<M>> {
         let (x, targets) = self.part(basis, rows);
-        let part = TrainingRows { x: &x, targets: &targets, ..self.rows };
-        M::fit(&part, basis, &self.par.alone()).ok()
+        let part = TrainingRows { x: &x, targets: &targets, par: &self.rows.par.alone(), ..self.rows };
+        M::fit(&part, basis).ok()
     }
 
     /// Some rows as the kernel sees them, and their targets.

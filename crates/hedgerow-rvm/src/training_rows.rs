@@ -20,14 +20,16 @@ pub struct TrainingRows<'a> {
     pub(crate) scale: f64,
     pub(crate) params: &'a RvmParams,
     pub(crate) budget: &'a Budget,
+    pub(crate) par: &'a Par,
     /// Whether the fit only compares lengths.
     pub(crate) is_trial: bool,
 }
 
 impl<'a> TrainingRows<'a> {
     /// What a fit with a kernel is given.
-    pub(crate) fn context(&self, kernel: &'a Kernel, par: &'a Par) -> Context<'a> {
-        Context { design: Design { x: self.x, kernel }, params: self.params, budget: self.budget, par }
+    pub(crate) fn context(&self, kernel: &'a Kernel) -> Context<'a> {
+        let Self { x, params, budget, par, .. } = *self;
+        Context { design: Design { x, kernel }, params, budget, par }
     }
 
     /// The rows of each class that has any, or all rows where there are no classes.

@@ -80,7 +80,7 @@ impl Source for LabelSwap {
         row.resize(self.data.schema.n_features(), 0.0);
         self.data.features.copy_rows(place..place + 1, row);
         let class = self.data.labels()[place];
-        if concept % 2 == 0 { class } else { self.swapped[class.index()] }
+        if concept.is_multiple_of(2) { class } else { self.swapped[class.index()] }
     }
 }
 

@@ -1,7 +1,7 @@
 //! The binary RVMs that several classes need.
 
+use hedgerow_core::Result;
 use hedgerow_core::saved::array;
-use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -77,13 +77,12 @@ pub(crate) fn train_binaries(
     basis: &Basis,
     from: &[SparseFit],
     first_new: Option<usize>,
-    par: &Par,
 ) -> Result<Binaries> {
     let combination = Combination::new(rows);
     let known = &combination.known;
     let n = combination.n_binaries();
-    let alone = par.alone();
-    let trainer = Trainer { rows, context: rows.context(&basis.kernel, par), from, first_new };
+    let (par, alone) = (rows.par, rows.par.alone());
+    let trainer = Trainer { rows, context: rows.context(&basis.kernel), from, first_new };
     let single = Trainer { context: Context { par: &alone, ..trainer.context }, ..trainer };
     let pairs: Vec<[usize; 2]> =
         known.iter().enumerate().flat_map(|(i, &a)| known[i + 1..].iter().map(move |&b| [a, b])).collect();

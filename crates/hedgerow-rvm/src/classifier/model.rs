@@ -100,11 +100,11 @@ impl FittedModel for ClassificationModel {
         labels(numbers).into()
     }
 
-    fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
+    fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>> {
         if Combination::new(rows).how == MultiClass::Shared {
-            return Ok(Self::of_shared(rows, train_shared(rows, basis, par)?));
+            return Ok(Self::of_shared(rows, train_shared(rows, basis)?));
         }
-        let binaries = train_binaries(rows, basis, &[], None, par)?;
+        let binaries = train_binaries(rows, basis, &[], None)?;
         Ok(Self::of_binaries(rows, basis, binaries))
     }
 
@@ -114,23 +114,22 @@ impl FittedModel for ClassificationModel {
         basis: &Basis,
         relevant: &[usize],
         first_new: usize,
-        par: &Par,
     ) -> Result<Outcome<Self>> {
         let n = rows.x.nrows();
         if let Some(shared) = &self.shared {
             let most = rows.params.most_relevant(n, self.combination.known.len());
             let new: Vec<usize> = (first_new..n).collect();
-            let (trained, _) = SharedTrainer::new(rows, basis, most, par).update(relevant, shared, &new)?;
+            let (trained, _) = SharedTrainer::new(rows, basis, most).update(relevant, shared, &new)?;
             return Ok(Self::of_shared(rows, trained));
         }
-        let context = rows.context(&basis.kernel, par);
+        let context = rows.context(&basis.kernel);
         let start = |binary: &BinaryWeights| {
             let columns = binary.columns.iter().map(|&c| relevant.get(c).copied().unwrap_or(n)).collect();
             let mean = Array1::from(binary.mean.clone());
             SparseFit::known(&context, columns, &binary.alpha, mean)
         };
         let from: Vec<SparseFit> = self.binaries.iter().map(start).collect();
-        let binaries = train_binaries(rows, basis, &from, Some(first_new), par)?;
+        let binaries = train_binaries(rows, basis, &from, Some(first_new))?;
         Ok(Self::of_binaries(rows, basis, binaries))
     }
 

@@ -83,9 +83,8 @@ impl RegressionModel {
         rows: &TrainingRows<'a>,
         basis: &'a Basis,
         relevant: &[usize],
-        par: &'a Par,
     ) -> (Regression<'a>, SparseFit) {
-        let target = Regression { context: rows.context(&basis.kernel, par), targets: rows.targets };
+        let target = Regression { context: rows.context(&basis.kernel), targets: rows.targets };
         let bias = self.centers.bias.map(|_| target.context.design.bias());
         let columns = relevant.iter().copied().chain(bias).collect();
         let known = SparseFit::known(&target.context, columns, &self.alpha, self.mean.clone());
@@ -165,8 +164,8 @@ impl FittedModel for RegressionModel {
         self.scale
     }
 
-    fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
-        let target = Regression { context: rows.context(&basis.kernel, par), targets: rows.targets };
+    fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>> {
+        let target = Regression { context: rows.context(&basis.kernel), targets: rows.targets };
         let trained = train_or_update(&target, None, None)?;
         Ok(Self::outcome(rows, basis, &target, trained))
     }
@@ -177,9 +176,8 @@ impl FittedModel for RegressionModel {
         basis: &Basis,
         relevant: &[usize],
         first_new: usize,
-        par: &Par,
     ) -> Result<Outcome<Self>> {
-        let (target, from) = self.start(rows, basis, relevant, par);
+        let (target, from) = self.start(rows, basis, relevant);
         let trained = update(&target, &from, first_new)?;
         Ok(Self::outcome(rows, basis, &target, trained))
     }

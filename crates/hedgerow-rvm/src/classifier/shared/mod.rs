@@ -71,10 +71,10 @@ impl Shared {
 
 /// A regression with the length that suits all rows best: those of the search may have been too few to see the differences that all rows
 /// show. Smaller regressions decide about that.
-pub(super) fn train_shared(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Shared>> {
+pub(super) fn train_shared(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Shared>> {
     let n = rows.targets.len();
     let most = rows.params.most_relevant(n, Combination::new(rows).known.len());
-    let of = |basis: &Basis, most: usize| SharedTrainer::new(rows, basis, most, par).train();
+    let of = |basis: &Basis, most: usize| SharedTrainer::new(rows, basis, most).train();
     let mut best = basis.clone();
     if rows.is_trial {
         return Ok(of(&best, most.min((n / 4).max(MOST_OF_TRIAL)))?.0);

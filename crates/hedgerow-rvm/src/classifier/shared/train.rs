@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Calibration, ClassId, Error, OutOfSample, Par, Result, Source, StopReason};
+use hedgerow_core::{Calibration, ClassId, Error, OutOfSample, Result, Source, StopReason};
 use hedgerow_gp::refit::{Refit, nearness};
 use ndarray::{Array2, ArrayView1, Axis};
 
@@ -45,7 +45,6 @@ pub(crate) struct SharedTrainer<'a> {
     basis: &'a Basis,
     /// Relevant rows, at most.
     most: usize,
-    par: &'a Par,
 }
 
 /// A trained regression with the log evidence of the rows that do not validate, and the log-loss of those that do, before they were fitted
@@ -72,13 +71,13 @@ struct Split {
 }
 
 impl<'a> SharedTrainer<'a> {
-    pub(crate) fn new(rows: &'a TrainingRows<'a>, basis: &'a Basis, most: usize, par: &'a Par) -> Self {
+    pub(crate) fn new(rows: &'a TrainingRows<'a>, basis: &'a Basis, most: usize) -> Self {
         let counts = counts(rows.targets, rows.n_classes);
-        Self { rows, labels: rows.labels(), counts, basis, most, par }
+        Self { rows, labels: rows.labels(), counts, basis, most }
     }
 
     fn context(&self) -> Context<'_> {
-        self.rows.context(&self.basis.kernel, self.par)
+        self.rows.context(&self.basis.kernel)
     }
 
     /// Trains a regression from nothing.
@@ -110,7 +109,7 @@ impl<'a> SharedTrainer<'a> {
         let mut is_cut = false;
         let stop = loop {
             let found = self.round(split, &of_fitted, (&columns, &start), &mut log.profile);
-            if self.par.is_stopped() {
+            if self.rows.par.is_stopped() {
                 break StopReason::Interrupted;
             }
             let (round, errors, error) = found?;
