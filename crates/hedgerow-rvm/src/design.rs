@@ -46,7 +46,7 @@ impl Design<'_> {
         let mut table = self.passing(columns, rows);
         let (n, m) = (table.n_rows(), columns.len());
         if n * m * size_of::<f64>() <= MOST_KEPT && m > 0 {
-            table.phi = Array2::from_shape_vec((n, m), table.each_block(m, par, |phi| phi.to_owned())).ok();
+            table.phi = Array2::from_shape_vec((n, m), table.each_block(m, par, owned)).ok();
         }
         table
     }
@@ -171,18 +171,22 @@ impl<'a> Table<'a> {
         &self,
         width: usize,
         par: &Par,
-        make: impl Fn(&ArrayView2<'_, f64>) -> Array<f64, D> + Send + Sync,
+        make: impl Fn(CowArray<'_, f64, Ix2>) -> Array<f64, D> + Send + Sync,
     ) -> Vec<f64> {
         let mut out = vec![0.0; self.n_rows() * width];
         if self.n_columns() > 0 {
             par.for_chunks(&mut out, BLOCK * width, |chunk, out| {
                 let first = chunk * BLOCK;
-                let made = make(&self.block(first, first + out.len() / width).view());
+                let made = make(self.block(first, first + out.len() / width));
                 out.iter_mut().zip(&made).for_each(|(to, from)| *to = *from);
             });
         }
         out
     }
+}
+
+fn owned(block: CowArray<'_, f64, Ix2>) -> Array2<f64> {
+    block.into_owned()
 }
 
 /// The rows that columns are kernels around.
