@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
 use hedgerow::core::Params as _;
-use hedgerow::core::synth::{Changes, Generator as _, Hyperplane, HyperplaneParams, Schedule};
+use hedgerow::core::synth::{Changes, Generator, HyperplaneParams, Schedule};
 use program::{Program, holds};
 
 /// The rows of a table as numbers, without the header.
@@ -86,7 +86,7 @@ fn numbers_read_back_are_the_numbers_made() {
     let params =
         HyperplaneParams { n_features: 6, magnitude: 0.0, noise: 0.2, seed: 9, ..Default::default() };
     let schedule = Schedule::abrupt(Changes::every(1_000).unwrap());
-    let mut made = Hyperplane::new(&params.check().unwrap(), schedule);
+    let mut made = Generator::hyperplane(&params.check().unwrap(), schedule);
     let mut row = Vec::new();
     for read in numbers(&text) {
         let class = made.next_into(&mut row);

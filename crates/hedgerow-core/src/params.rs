@@ -1,9 +1,12 @@
 //! Parameters: one plain struct a model, checked once, described from its own field comments.
 
+use std::fmt::Display;
+use std::ops::RangeInclusive;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::error::{Error, Result};
 
@@ -20,30 +23,47 @@ pub trait Params: Sized + Clone + Default + Serialize + DeserializeOwned + JsonS
 
     /// The parameters with `name=value` settings applied, each value read as JSON where it is JSON and as text otherwise. A name that
     /// is no field belongs to the first field which is itself a set of parameters and has it.
-    fn with_settings<'a>(self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
-        let mut fields = match serde_json::to_value(&self) {
-            Ok(Value::Object(fields)) => fields,
-            _ => serde_json::Map::new(),
-        };
+    fn with_settings<'a>(mut self, settings: impl IntoIterator<Item = (&'a str, &'a str)>) -> Result<Self> {
+        let mut fields = fields_of(&self);
         for (name, text) in settings {
             let value = serde_json::from_str(text).unwrap_or_else(|_| Value::String(text.to_string()));
-            let mut attempt = fields.clone();
-            let Some(place) = place(&mut attempt, name) else {
+            let Some(place) = place(&mut fields, name) else {
                 return Err(Error::UnknownParam { name: name.to_string(), known: known(&fields) });
             };
             *place = value;
-            if let Err(wrong) = serde_json::from_value::<Self>(Value::Object(attempt.clone())) {
-                return Err(Error::param(name, plain_words(&wrong.to_string()), format!("{text:?}")));
-            }
-            fields = attempt;
+            let wrong = |wrong: serde_json::Error| {
+                Error::param(name, plain_words(&wrong.to_string()), format!("{text:?}"))
+            };
+            self = serde_json::from_value(Value::Object(fields.clone())).map_err(wrong)?;
         }
-        serde_json::from_value(Value::Object(fields))
-            .map_err(|wrong| Error::param("settings", plain_words(&wrong.to_string()), "something else"))
+        Ok(self)
     }
 }
 
+/// Fails with [`Error::Param`] unless what is expected of a parameter holds.
+pub fn require(name: &str, value: impl ToString, holds: bool, expected: &str) -> Result<()> {
+    if holds { Ok(()) } else { Err(Error::param(name, expected, value)) }
+}
+
+/// Fails with [`Error::Param`] unless a parameter lies in a range.
+pub fn within<T: PartialOrd + Display>(name: &str, value: T, range: RangeInclusive<T>) -> Result<()> {
+    let holds = range.contains(&value);
+    require(name, value, holds, &format!("{} to {}", range.start(), range.end()))
+}
+
+/// Fails with [`Error::Param`] if a parameter is too small.
+pub fn at_least<T: PartialOrd + Display>(name: &str, value: T, least: T) -> Result<()> {
+    let holds = value >= least;
+    require(name, value, holds, &format!("{least} or more"))
+}
+
+/// Parameters by name.
+fn fields_of(params: &impl Serialize) -> Map<String, Value> {
+    serde_json::to_value(params).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default()
+}
+
 /// Where the value of a name is kept: among the fields, or in the first of those that are sets of parameters themselves.
-fn place<'a>(fields: &'a mut serde_json::Map<String, Value>, name: &str) -> Option<&'a mut Value> {
+fn place<'a>(fields: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Value> {
     if fields.contains_key(name) {
         return fields.get_mut(name);
     }
@@ -51,15 +71,15 @@ fn place<'a>(fields: &'a mut serde_json::Map<String, Value>, name: &str) -> Opti
 }
 
 /// All names, those of fields that are sets of parameters behind them.
-fn known(fields: &serde_json::Map<String, Value>) -> String {
-    let inner = fields.values().filter_map(Value::as_object).flat_map(serde_json::Map::keys);
-    let mut names: Vec<&String> = fields.keys().collect();
-    for name in inner {
-        if !names.contains(&name) {
+fn known(fields: &Map<String, Value>) -> String {
+    let inner = fields.values().filter_map(Value::as_object).flat_map(Map::keys);
+    let mut names: Vec<&str> = Vec::new();
+    for name in fields.keys().chain(inner) {
+        if !names.contains(&name.as_str()) {
             names.push(name);
         }
     }
-    names.into_iter().cloned().collect::<Vec<_>>().join(", ")
+    names.join(", ")
 }
 
 /// Parameters that have passed their rules.
@@ -87,25 +107,18 @@ pub struct ParamInfo {
 /// All parameters of a model, taken from the comments at its fields.
 pub fn describe<P: Params>() -> Vec<ParamInfo> {
     let schema = schemars::schema_for!(P);
-    let defaults = serde_json::to_value(P::default()).unwrap_or(Value::Null);
     let Some(Value::Object(properties)) = schema.get("properties") else { return Vec::new() };
-    let order = match &defaults {
-        Value::Object(fields) => fields.keys().cloned().collect::<Vec<_>>(),
-        _ => Vec::new(),
+    let info = |(name, default): (String, Value)| {
+        let text = properties.get(&name).and_then(|p| p.get("description")).and_then(Value::as_str);
+        let default = match default {
+            Value::String(text) => text,
+            // A set of parameters of its own, described at its own place.
+            Value::Object(_) => "its own".into(),
+            other => other.to_string(),
+        };
+        ParamInfo { meaning: text.unwrap_or_default().replace('\n', " "), default, name }
     };
-    order
-        .into_iter()
-        .map(|name| {
-            let text = properties.get(&name).and_then(|p| p.get("description")).and_then(Value::as_str);
-            let default = match &defaults[&name] {
-                Value::String(text) => text.clone(),
-                // A set of parameters of its own, described at its own place.
-                Value::Object(_) => "its own".into(),
-                other => other.to_string(),
-            };
-            ParamInfo { meaning: text.unwrap_or_default().replace('\n', " "), default, name }
-        })
-        .collect()
+    fields_of(&P::default()).into_iter().map(info).collect()
 }
 
 /// Takes serde's "invalid type: string "x", expected usize" apart and keeps what was expected.

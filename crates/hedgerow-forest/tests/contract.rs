@@ -302,7 +302,7 @@ fn calibration_lowers_the_loss_of_fresh_rows() {
         let fitted = fit(&train, &[("calibrate", calibrate), ("n_trees", "60")]);
         let x = test.features.to_array(0..1000);
         let proba = fitted.forest.predict_proba(x.view(), &Par::sequential()).unwrap();
-        hedgerow_core::metrics::log_loss(proba.view(), test.labels(), None)
+        hedgerow_core::metrics::Report::new(proba.view(), test.labels(), None).unwrap().log_loss
     };
     assert!(loss("true") < loss("false"));
 }

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2};
 
 use crate::design::Design;
 use crate::params::RvmParams;
-use crate::target::{Binary, sigmoid};
+use crate::target::{Binary, Context, sigmoid};
 use crate::train::train;
 
 /// A binary RVM over its training rows. The score of a row is the log odds of the second class.
@@ -26,8 +26,8 @@ impl BinaryRvm {
         let (par, n) = (Par::sequential(), x.nrows());
         let params = RvmParams { seed, ..RvmParams::default() };
         let design = Design { x, kernel };
-        let target = Binary { design, is_one, offsets: None, params: &params };
-        let fit = train(&target, None, &Budget::open(), &par)?.fit;
+        let context = Context { design, params: &params, budget: &Budget::open(), par: &par };
+        let fit = train(&Binary { context, is_one, offsets: None }, None)?.fit;
         let mut weights = Array1::zeros(n + 1);
         fit.columns.iter().zip(&fit.mean).for_each(|(&column, w)| weights[column] = *w);
         let phi = design.centers(&fit.columns).values(kernel, x.view(), &par);

@@ -6,7 +6,7 @@
 use hedgerow_core::Par;
 use hedgerow_gp::Kernel;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis, CowArray, Ix2, s};
+use ndarray::{Array, Array1, Array2, ArrayView2, Axis, CowArray, Dimension, Ix2, s};
 use serde::{Deserialize, Serialize};
 
 /// Rows of a block.
@@ -46,13 +46,7 @@ impl Design<'_> {
         let mut table = self.passing(columns, rows);
         let (n, m) = (table.n_rows(), columns.len());
         if n * m * size_of::<f64>() <= MOST_KEPT && m > 0 {
-            let mut phi = vec![0.0; n * m];
-            par.for_chunks(&mut phi, BLOCK * m, |chunk, out| {
-                let first = chunk * BLOCK;
-                let block = table.made(first, first + out.len() / m);
-                out.iter_mut().zip(&block).for_each(|(to, from)| *to = *from);
-            });
-            table.phi = Array2::from_shape_vec((n, m), phi).ok();
+            table.phi = Array2::from_shape_vec((n, m), table.each_block(m, par, owned)).ok();
         }
         table
     }
@@ -85,24 +79,16 @@ impl<'a> Table<'a> {
         self.centers.rows.nrows() + usize::from(self.centers.bias.is_some())
     }
 
-    /// Rows of the matrix, made.
-    fn made(&self, first: usize, last: usize) -> Array2<f64> {
-        let (kernel, par) = (self.design.kernel, Par::sequential());
-        match self.rows {
-            Some(rows) => {
-                let x = self.design.x.select(Axis(0), &rows[first..last]);
-                self.centers.values(kernel, x.view(), &par)
-            }
-            None => self.centers.values(kernel, self.design.x.slice(s![first..last, ..]), &par),
-        }
-    }
-
-    /// Rows of the matrix.
+    /// Rows of the matrix, made unless they were kept.
     fn block(&self, first: usize, last: usize) -> CowArray<'_, f64, Ix2> {
-        match &self.phi {
-            Some(phi) => phi.slice(s![first..last, ..]).into(),
-            None => self.made(first, last).into(),
+        if let Some(phi) = &self.phi {
+            return phi.slice(s![first..last, ..]).into();
         }
+        let x: CowArray<'_, f64, Ix2> = match self.rows {
+            Some(rows) => self.design.x.select(Axis(0), &rows[first..last]).into(),
+            None => self.design.x.slice(s![first..last, ..]).into(),
+        };
+        self.centers.values(self.design.kernel, x.view(), &Par::sequential()).into()
     }
 
     /// Some of the columns, by their places here.
@@ -124,20 +110,8 @@ impl<'a> Table<'a> {
         Table { design: self.design, centers, rows: self.rows, phi }
     }
 
-    /// `ΦᵀBΦ` and `Φᵀv`. `weights` are the diagonal of B; none for ones.
+    /// `ΦᵀBΦ` and `ΦᵀV`, of one value a row or several. `weights` are the diagonal of B; none for ones.
     pub(crate) fn sums(
-        &self,
-        weights: Option<&[f64]>,
-        values: &[f64],
-        par: &Par,
-    ) -> (Array2<f64>, Array1<f64>) {
-        let values = ArrayView1::from(values).insert_axis(Axis(1));
-        let (gram, moments) = self.sums_of(weights, values, par);
-        (gram, moments.index_axis_move(Axis(1), 0))
-    }
-
-    /// `ΦᵀBΦ` and `ΦᵀV`, of several values a row.
-    pub(crate) fn sums_of(
         &self,
         weights: Option<&[f64]>,
         values: ArrayView2<'_, f64>,
@@ -183,31 +157,36 @@ impl<'a> Table<'a> {
 
     /// `Φw`.
     pub(crate) fn multiply(&self, weights: &Array1<f64>, par: &Par) -> Vec<f64> {
-        let mut out = vec![0.0; self.n_rows()];
-        if self.n_columns() == 0 {
-            return out;
-        }
-        par.for_chunks(&mut out, BLOCK, |chunk, out| {
-            let first = chunk * BLOCK;
-            let phi = self.block(first, first + out.len());
-            out.iter_mut().zip(phi.dot(weights)).for_each(|(to, from)| *to = from);
-        });
-        out
+        self.each_block(1, par, |phi| phi.dot(weights))
     }
 
     /// `ΦW`, of several weights a column.
     pub(crate) fn multiply_all(&self, weights: &Array2<f64>, par: &Par) -> Array2<f64> {
-        let (n, k) = (self.n_rows(), weights.ncols());
-        let mut out = Array2::zeros((n, k));
-        if let Some(values) = out.as_slice_mut().filter(|_| self.n_columns() > 0 && k > 0) {
-            par.for_chunks(values, BLOCK * k, |chunk, out| {
+        let products = self.each_block(weights.ncols(), par, |phi| phi.dot(weights));
+        Array2::from_shape_vec((self.n_rows(), weights.ncols()), products).unwrap_or_default()
+    }
+
+    /// `width` numbers a row that are made of the columns, a block of rows at a time.
+    fn each_block<D: Dimension>(
+        &self,
+        width: usize,
+        par: &Par,
+        make: impl Fn(CowArray<'_, f64, Ix2>) -> Array<f64, D> + Send + Sync,
+    ) -> Vec<f64> {
+        let mut out = vec![0.0; self.n_rows() * width];
+        if self.n_columns() > 0 {
+            par.for_chunks(&mut out, BLOCK * width, |chunk, out| {
                 let first = chunk * BLOCK;
-                let product = self.block(first, first + out.len() / k).dot(weights);
-                out.iter_mut().zip(&product).for_each(|(to, from)| *to = *from);
+                let made = make(self.block(first, first + out.len() / width));
+                out.iter_mut().zip(&made).for_each(|(to, from)| *to = *from);
             });
         }
         out
     }
+}
+
+fn owned(block: CowArray<'_, f64, Ix2>) -> Array2<f64> {
+    block.into_owned()
 }
 
 /// The rows that columns are kernels around.
@@ -277,23 +256,28 @@ mod tests {
         let design = Design { x: &x, kernel: &kernel };
         let weights: Vec<f64> = (0..1100).map(|_| rng.unit()).collect();
         let values: Vec<f64> = (0..1100).map(|_| rng.normal()).collect();
+        let column = |values: &[f64]| Array1::from(values.to_vec()).insert_axis(Axis(1));
         for columns in [vec![5, 1100, 17, 3], (0..80).collect::<Vec<_>>(), vec![1100], vec![]] {
             let whole = design.centers(&columns).values(&kernel, x.view(), &Par::sequential());
             let table = design.table(&columns, None, &Par::new(2).unwrap());
-            let sums = table.sums(Some(&weights), &values, &Par::new(3).unwrap());
-            assert_eq!(sums, table.sums(Some(&weights), &values, &Par::sequential()));
+            let sums = table.sums(Some(&weights), column(&values).view(), &Par::new(3).unwrap());
+            assert_eq!(sums, table.sums(Some(&weights), column(&values).view(), &Par::sequential()));
             let made = Table { phi: None, ..design.table(&columns, None, &Par::sequential()) };
-            assert_eq!(sums, made.sums(Some(&weights), &values, &Par::sequential()), "kept or made");
+            assert_eq!(
+                sums,
+                made.sums(Some(&weights), column(&values).view(), &Par::sequential()),
+                "kept or made"
+            );
             let weighted = &whole * &Array1::from(weights.clone()).insert_axis(Axis(1));
             let close = |a: &Array2<f64>, b: &Array2<f64>| (a - b).iter().all(|d| d.abs() < 1e-9);
             assert!(close(&sums.0, &weighted.t().dot(&whole)));
             let moment = whole.t().dot(&Array1::from(values.clone()));
-            assert!((&sums.1 - &moment).iter().all(|d| d.abs() < 1e-9));
+            assert!((&sums.1.column(0) - &moment).iter().all(|d| d.abs() < 1e-9));
             let both = ndarray::stack![Axis(1), moment, &moment * 2.0];
             let products = table.multiply_all(&both, &Par::new(2).unwrap());
             assert!((&products - &whole.dot(&both)).iter().all(|d| d.abs() < 1e-8));
             let two = ndarray::stack![Axis(1), Array1::from(values.clone()), Array1::from(weights.clone())];
-            let (gram, moments) = table.sums_of(Some(&weights), two.view(), &Par::new(2).unwrap());
+            let (gram, moments) = table.sums(Some(&weights), two.view(), &Par::new(2).unwrap());
             assert!(gram == sums.0 && (&moments - &whole.t().dot(&two)).iter().all(|d| d.abs() < 1e-9));
             let product = design.multiply(&columns, &moment, &Par::new(2).unwrap());
             assert!(product.iter().zip(whole.dot(&moment)).all(|(a, b)| (a - b).abs() < 1e-8));
@@ -301,11 +285,14 @@ mod tests {
             let of_some: Vec<f64> = some.iter().map(|&row| values[row]).collect();
             let part = whole.select(Axis(0), &some);
             let table = design.table(&columns, Some(&some), &Par::sequential());
-            assert!(close(&table.sums(None, &of_some, &Par::sequential()).0, &part.t().dot(&part)));
+            assert!(close(
+                &table.sums(None, column(&of_some).view(), &Par::sequential()).0,
+                &part.t().dot(&part)
+            ));
             let places: Vec<usize> = (0..columns.len()).filter(|p| p % 2 == 1).collect();
             let narrow = part.select(Axis(1), &places);
             assert!(close(
-                &table.narrow(&places).sums(None, &of_some, &Par::sequential()).0,
+                &table.narrow(&places).sums(None, column(&of_some).view(), &Par::sequential()).0,
                 &narrow.t().dot(&narrow)
             ));
         }

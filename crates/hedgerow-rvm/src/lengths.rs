@@ -3,11 +3,11 @@
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Observer, Par, Progress, Training};
+use hedgerow_core::{Budget, Observer, Progress, Training};
 use ndarray::{Array2, Axis};
 
 use crate::basis::Basis;
-use crate::params::{LengthCriterion, RvmParams};
+use crate::params::LengthCriterion;
 use crate::rvm::{FittedModel, Outcome};
 use crate::training_rows::TrainingRows;
 
@@ -22,13 +22,7 @@ const ARD_ROUNDS: usize = 3;
 pub(crate) fn best_lengths<M: FittedModel>(rows: &TrainingRows<'_>, training: &Training<'_>) -> Vec<f64> {
     let (params, budget) = (rows.params.of_trial(), half_of(training.budget));
     let rows = TrainingRows { params: &params, budget: &budget, is_trial: true, ..*rows };
-    let search = LengthSearch::<M> {
-        rows,
-        observer: training.observer,
-        par: training.par,
-        model: std::marker::PhantomData,
-    };
-    search.find()
+    LengthSearch::<M> { rows, observer: training.observer, model: std::marker::PhantomData }.find()
 }
 
 /// A search over lengths.
@@ -36,30 +30,26 @@ struct LengthSearch<'a, M> {
     /// As they are prepared.
     rows: TrainingRows<'a>,
     observer: &'a dyn Observer,
-    par: &'a Par,
     model: std::marker::PhantomData<fn() -> M>,
 }
 
 impl<M: FittedModel> LengthSearch<'_, M> {
-    fn params(&self) -> &RvmParams {
-        self.rows.params
+    fn find(&self) -> Vec<f64> {
+        let (params, folds) = (self.rows.params, self.folds());
+        let length = if params.length_scale > 0.0 { params.length_scale } else { self.one_for_all(&folds) };
+        if params.ard { self.each(length, &folds) } else { vec![length] }
     }
 
-    fn find(&self) -> Vec<f64> {
-        let width = self.rows.x.ncols();
-        if self.params().length_scale > 0.0 {
-            let given = vec![self.params().length_scale];
-            return if self.params().ard { self.each(&given, width, &self.folds()) } else { given };
-        }
-        let folds = self.folds();
-        let base = median_distance(self.rows.x, self.params().seed);
+    /// The best length for all columns.
+    fn one_for_all(&self, folds: &[Vec<usize>]) -> f64 {
+        let base = median_distance(self.rows.x, self.rows.params.seed);
         let mut tried: Vec<(f64, f64)> = Vec::new();
         let total = POWERS.count() + 2;
         let at = |power: f64, tried: &mut Vec<(f64, f64)>| {
             if self.is_over() && !tried.is_empty() {
                 return;
             }
-            let score = self.score(&[base * libm::exp2(power)], &folds);
+            let score = self.score(&[base * libm::exp2(power)], folds);
             tried.push((power, score));
             self.observer.progress(Progress { done: tried.len(), total: Some(total), accuracy: None });
         };
@@ -69,8 +59,7 @@ impl<M: FittedModel> LengthSearch<'_, M> {
         powers.iter().for_each(|&power| at(f64::from(power), &mut tried));
         let best = best(&tried);
         [best - 0.5, best + 0.5].iter().for_each(|&power| at(power, &mut tried));
-        let lengths = vec![base * libm::exp2(self::best(&tried))];
-        if self.params().ard { self.each(&lengths, width, &folds) } else { lengths }
+        base * libm::exp2(self::best(&tried))
     }
 
     fn is_over(&self) -> bool {
@@ -78,8 +67,9 @@ impl<M: FittedModel> LengthSearch<'_, M> {
     }
 
     /// A length for each column: one after the other is halved or doubled for as long as that helps.
-    fn each(&self, start: &[f64], width: usize, folds: &[Vec<usize>]) -> Vec<f64> {
-        let mut lengths = if start.len() == width { start.to_vec() } else { vec![start[0]; width] };
+    fn each(&self, start: f64, folds: &[Vec<usize>]) -> Vec<f64> {
+        let width = self.rows.x.ncols();
+        let mut lengths = vec![start; width];
         if width < 2 {
             return lengths;
         }
@@ -92,7 +82,7 @@ impl<M: FittedModel> LengthSearch<'_, M> {
                         return lengths;
                     }
                     let mut moved = lengths.clone();
-                    moved[column] = (moved[column] * factor).clamp(1e-6 * start[0], 1e6 * start[0]);
+                    moved[column] = (moved[column] * factor).clamp(1e-6 * start, 1e6 * start);
                     let score = self.score(&moved, folds);
                     if score > best {
                         (best, lengths) = (score, moved);
@@ -109,11 +99,11 @@ impl<M: FittedModel> LengthSearch<'_, M> {
 
     /// How good lengths are: the higher, the better.
     fn score(&self, lengths: &[f64], folds: &[Vec<usize>]) -> f64 {
-        let basis = Basis::new(self.params().kernel, lengths.to_vec());
-        if self.params().search == LengthCriterion::Evidence {
+        let basis = Basis::new(self.rows.params.kernel, lengths.to_vec());
+        if self.rows.params.search == LengthCriterion::Evidence {
             return finite(self.fit(&basis, &sorted(folds.concat())).map(|fit| fit.log_evidence));
         }
-        let parts = self.par.map(folds.len(), |test| {
+        let parts = self.rows.par.map(folds.len(), |test| {
             let train: Vec<usize> =
                 folds.iter().enumerate().filter(|(i, _)| *i != test).flat_map(|(_, f)| f).copied().collect();
             let fit = self.fit(&basis, &sorted(train));
@@ -128,8 +118,8 @@ impl<M: FittedModel> LengthSearch<'_, M> {
     /// A model of some rows.
     fn fit(&self, basis: &Basis, rows: &[usize]) -> Option<Outcome<M>> {
         let (x, targets) = self.part(basis, rows);
-        let part = TrainingRows { x: &x, targets: &targets, ..self.rows };
-        M::fit(&part, basis, &self.par.alone()).ok()
+        let part = TrainingRows { x: &x, targets: &targets, par: &self.rows.par.alone(), ..self.rows };
+        M::fit(&part, basis).ok()
     }
 
     /// Some rows as the kernel sees them, and their targets.
@@ -140,10 +130,10 @@ impl<M: FittedModel> LengthSearch<'_, M> {
 
     /// The rows that are used, in folds that hold each class in its share.
     fn folds(&self) -> Vec<Vec<usize>> {
-        let n = self.rows.targets.len();
-        let wanted = self.params().search_rows.min(n);
-        let mut rng = Rng::new(self.params().seed, Purpose::Sample, 15);
-        let mut folds = vec![Vec::new(); self.params().folds.min(n.max(1))];
+        let (n, params) = (self.rows.targets.len(), self.rows.params);
+        let wanted = params.search_rows.min(n);
+        let mut rng = Rng::new(params.seed, Purpose::Sample, 15);
+        let mut folds = vec![Vec::new(); params.folds.min(n.max(1))];
         let mut next = 0;
         for mut group in self.rows.groups() {
             rng.shuffle(&mut group);

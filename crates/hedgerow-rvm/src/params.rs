@@ -1,6 +1,7 @@
 //! How a Relevance Vector Machine is trained.
 
-use hedgerow_core::{Error, Params, Result};
+use hedgerow_core::params::{at_least, require};
+use hedgerow_core::{Params, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -190,21 +191,13 @@ pub(crate) fn probe_size(n_rows: usize, n_features: usize) -> f64 {
 
 impl Params for RvmParams {
     fn rules(&self) -> Result<()> {
-        let counts = [
-            ("search_rows", self.search_rows, 10),
-            ("folds", self.folds, 2),
-            ("sample_rows", self.sample_rows, 2),
-            ("max_iterations", self.max_iterations, 1),
-            ("max_rows", self.max_rows, 10),
-        ];
-        for (name, value, least) in counts {
-            if value < least {
-                return Err(Error::param(name, format!("{least} or more"), value));
-            }
-        }
-        if !(0.0..=1e12).contains(&self.length_scale) {
-            return Err(Error::param("length_scale", "0, or a number up to 1e12", self.length_scale));
-        }
+        at_least("search_rows", self.search_rows, 10)?;
+        at_least("folds", self.folds, 2)?;
+        at_least("sample_rows", self.sample_rows, 2)?;
+        at_least("max_iterations", self.max_iterations, 1)?;
+        at_least("max_rows", self.max_rows, 10)?;
+        let length = self.length_scale;
+        require("length_scale", length, (0.0..=1e12).contains(&length), "0, or a number up to 1e12")?;
         let above = [
             ("noise_variance", self.noise_variance, 1e6),
             ("alpha_max", self.alpha_max, 1e30),
@@ -212,31 +205,23 @@ impl Params for RvmParams {
             ("min_gain", self.min_gain, 1e3),
         ];
         for (name, value, most) in above {
-            if !(value > 0.0 && value <= most) {
-                return Err(Error::param(name, format!("a number above 0, up to {most:e}"), value));
-            }
+            require(name, value, value > 0.0 && value <= most, &format!("a number above 0, up to {most:e}"))?;
         }
-        let is_share = |v: &f64| (0.0..=1.0).contains(v);
-        if !self.probe_limits.iter().all(is_share) || self.probe_limits[0] > self.probe_limits[1] {
-            let got = format!("{:?}", self.probe_limits);
-            return Err(Error::param("probe_limits", "two shares from 0 to 1, the smaller first", got));
-        }
-        if !self.probe_factors.iter().all(|v| *v > 0.0 && *v <= 100.0) {
-            let got = format!("{:?}", self.probe_factors);
-            return Err(Error::param("probe_factors", "three numbers above 0, up to 100", got));
-        }
-        if !self.hyper_priors.iter().all(|v| (0.0..=1e6).contains(v)) {
-            let got = format!("{:?}", self.hyper_priors);
-            return Err(Error::param("hyper_priors", "four numbers from 0 to 1e6", got));
-        }
-        if self.solver == Solver::Fast && self.hyper_priors[..2] != [0.0; 2] {
-            let expected = "0 for the first two, or solver=basic, which knows priors on weights";
-            return Err(Error::param("hyper_priors", expected, format!("{:?}", self.hyper_priors)));
-        }
-        if self.ard && self.kernel.is_of_products() {
-            return Err(Error::param("ard", "false for a kernel of inner products", true));
-        }
-        Ok(())
+        let [low, high] = self.probe_limits;
+        let are_shares = low >= 0.0 && low <= high && high <= 1.0;
+        let got = format!("{:?}", self.probe_limits);
+        require("probe_limits", got, are_shares, "two shares from 0 to 1, the smaller first")?;
+        let are_factors = self.probe_factors.iter().all(|v| *v > 0.0 && *v <= 100.0);
+        let got = format!("{:?}", self.probe_factors);
+        require("probe_factors", got, are_factors, "three numbers above 0, up to 100")?;
+        let are_priors = self.hyper_priors.iter().all(|v| (0.0..=1e6).contains(v));
+        let got = format!("{:?}", self.hyper_priors);
+        require("hyper_priors", &got, are_priors, "four numbers from 0 to 1e6")?;
+        let knows_priors = self.solver == Solver::Basic || self.hyper_priors[..2] == [0.0; 2];
+        let expected = "0 for the first two, or solver=basic, which knows priors on weights";
+        require("hyper_priors", got, knows_priors, expected)?;
+        let is_known = !(self.ard && self.kernel.is_of_products());
+        require("ard", true, is_known, "false for a kernel of inner products")
     }
 }
 

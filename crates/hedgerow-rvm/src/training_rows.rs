@@ -1,11 +1,12 @@
 //! Rows to train on, with everything that a fit needs beside the kernel.
 
-use hedgerow_core::{Budget, ClassId};
+use hedgerow_core::{Budget, ClassId, Par};
 use hedgerow_gp::Kernel;
 use ndarray::Array2;
 
 use crate::design::Design;
 use crate::params::RvmParams;
+use crate::target::Context;
 
 /// Rows to train on.
 #[derive(Clone, Copy)]
@@ -19,13 +20,16 @@ pub struct TrainingRows<'a> {
     pub(crate) scale: f64,
     pub(crate) params: &'a RvmParams,
     pub(crate) budget: &'a Budget,
+    pub(crate) par: &'a Par,
     /// Whether the fit only compares lengths.
     pub(crate) is_trial: bool,
 }
 
 impl<'a> TrainingRows<'a> {
-    pub(crate) fn design(&self, kernel: &'a Kernel) -> Design<'a> {
-        Design { x: self.x, kernel }
+    /// What a fit with a kernel is given.
+    pub(crate) fn context(&self, kernel: &'a Kernel) -> Context<'a> {
+        let Self { x, params, budget, par, .. } = *self;
+        Context { design: Design { x, kernel }, params, budget, par }
     }
 
     /// The rows of each class that has any, or all rows where there are no classes.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use hedgerow_core::{JobState, JobStatus, StopReason};
 use serde::Serialize;
 
-use crate::policy::{Candidate, Policy, attraction_among};
+use crate::policy::{Policy, attraction_among};
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A piece of work that owns all it needs.
@@ -83,14 +83,8 @@ pub(crate) struct Rounds {
     pub(crate) lanes: usize,
 }
 
-/// A job's task for a worker.
-pub(crate) struct Taken<H: Host> {
-    pub(crate) id: usize,
-    pub(crate) task: H::Task,
-}
-
 /// All jobs, and who may do what.
-pub(crate) struct Board<H: Host> {
+pub struct Board<H: Host> {
     inner: Mutex<Inner<H>>,
     changed: Condvar,
 }
@@ -123,14 +117,10 @@ struct Seat {
 struct Round<H: Host> {
     /// Tasks that no worker has taken yet.
     waiting: VecDeque<(usize, H::Task)>,
-    /// All jobs of the round, and what came of those that are done.
-    lanes: Vec<(usize, Lane<DeltaOf<H>>)>,
-}
-
-enum Lane<D> {
-    Open,
-    Made(D),
-    Lost,
+    /// All jobs of the round, and what came of those that are done and not lost.
+    lanes: Vec<(usize, Option<DeltaOf<H>>)>,
+    /// Jobs that are not done.
+    n_open: usize,
 }
 
 impl<H: Host> Board<H> {
@@ -150,8 +140,8 @@ impl<H: Host> Board<H> {
         Self { inner: Mutex::new(inner), changed: Condvar::new() }
     }
 
-    /// The next task for a worker; waits for one. None when the work has ended.
-    pub(crate) fn take(&self) -> Option<Taken<H>> {
+    /// The next job for a worker and its task; waits for one. None when the work has ended.
+    pub(crate) fn take(&self) -> Option<(usize, H::Task)> {
         let mut inner = self.lock();
         loop {
             if inner.end.is_some() {
@@ -166,11 +156,12 @@ impl<H: Host> Board<H> {
             if taken.is_some() {
                 return taken;
             }
-            inner = self.wait(inner);
+            inner = self.wait_for_change(inner);
         }
     }
 
-    /// Takes in what came of a task. Returns the next task of the job if the worker `may_go_on` with it and there is one; otherwise the turn is over.
+    /// Takes in what came of a task, in rounds once all of the round are done. Returns the next task of the job if the worker `may_go_on` with it and there is
+    /// one, never in rounds; otherwise the turn is over.
     pub(crate) fn report(
         &self,
         id: usize,
@@ -179,27 +170,24 @@ impl<H: Host> Board<H> {
         may_go_on: bool,
     ) -> Option<H::Task> {
         let mut inner = self.lock();
-        inner.count(id, worked);
-        if !inner.seats[id].is_cancelled {
-            inner.host.merge(id, delta);
+        let seat = &mut inner.seats[id];
+        seat.slices += 1;
+        seat.worked += worked;
+        let mut delta = (!seat.is_cancelled).then_some(delta);
+        let mut next = None;
+        if inner.rules.rounds.is_none() {
+            if let Some(delta) = delta.take() {
+                inner.host.merge(id, delta);
+            }
+            inner.look_again();
+            let goes_on = may_go_on && inner.end.is_none() && !inner.is_paused && inner.is_worth(id);
+            next = goes_on.then(|| inner.host.begin(id));
         }
-        inner.look_again();
-        let goes_on = may_go_on && inner.end.is_none() && !inner.is_paused && inner.is_worth(id);
-        let next = goes_on.then(|| inner.host.begin(id));
         if next.is_none() {
-            inner.leave(id, Lane::Lost);
+            inner.leave(id, delta);
         }
         self.changed.notify_all();
         next
-    }
-
-    /// A task of a round is done.
-    pub(crate) fn report_in_round(&self, id: usize, delta: DeltaOf<H>, worked: Duration) {
-        let mut inner = self.lock();
-        inner.count(id, worked);
-        let lane = if inner.seats[id].is_cancelled { Lane::Lost } else { Lane::Made(delta) };
-        inner.leave(id, lane);
-        self.changed.notify_all();
     }
 
     /// A task failed: its job gets no more turns.
@@ -208,12 +196,12 @@ impl<H: Host> Board<H> {
         let seat = &mut inner.seats[id];
         (seat.is_cancelled, seat.problem) = (true, Some(problem));
         inner.host.drop_job(id);
-        inner.leave(id, Lane::Lost);
+        inner.leave(id, None);
         self.changed.notify_all();
     }
 
-    /// Changes what the host has, under the lock; workers look again.
-    pub(crate) fn with<T>(&self, change: impl FnOnce(&mut H) -> T) -> T {
+    /// Changes what the host has (new rows, say), under the lock; jobs see it from their next slice on.
+    pub fn with<T>(&self, change: impl FnOnce(&mut H) -> T) -> T {
         let mut inner = self.lock();
         let result = change(&mut inner.host);
         inner.look_again();
@@ -221,18 +209,19 @@ impl<H: Host> Board<H> {
         result
     }
 
-    /// No job is taken until [`Self::resume`]; slices under way are finished.
-    pub(crate) fn pause(&self) {
+    /// No slice is begun until [`Self::resume`]; slices under way are finished.
+    pub fn pause(&self) {
         self.lock().is_paused = true;
     }
 
-    pub(crate) fn resume(&self) {
+    /// Goes on after [`Self::pause`].
+    pub fn resume(&self) {
         self.lock().is_paused = false;
         self.changed.notify_all();
     }
 
-    /// The same for one job. Says whether there is such a job.
-    pub(crate) fn set_paused(&self, id: usize, is_paused: bool) -> bool {
+    /// Pauses one job, or lets it go on. Says whether there is such a job.
+    pub fn set_paused(&self, id: usize, is_paused: bool) -> bool {
         let mut inner = self.lock();
         let Some(seat) = inner.seats.get_mut(id) else { return false };
         seat.is_paused = is_paused;
@@ -241,7 +230,7 @@ impl<H: Host> Board<H> {
     }
 
     /// A job gets no more turns and is dropped. Says whether there is such a job.
-    pub(crate) fn cancel(&self, id: usize) -> bool {
+    pub fn cancel(&self, id: usize) -> bool {
         let mut inner = self.lock();
         let Some(seat) = inner.seats.get_mut(id) else { return false };
         if !std::mem::replace(&mut seat.is_cancelled, true) {
@@ -252,39 +241,35 @@ impl<H: Host> Board<H> {
         true
     }
 
-    /// No more turns for anybody. The first reason stays.
+    /// Asks all threads to end after the slices under way.
+    pub fn stop(&self) {
+        self.end(StopReason::Interrupted);
+    }
+
+    /// No more turns for any job. The first reason stays.
     pub(crate) fn end(&self, reason: StopReason) {
         self.lock().end.get_or_insert(reason);
         self.changed.notify_all();
     }
 
-    /// Waits until the work has ended or nothing is left to do, and says why. With everything paused, it waits.
-    pub(crate) fn wait_until_idle(&self) -> StopReason {
+    /// Waits until the work has ended or nothing is left to do, and says why. With everything paused, it waits. New rows may set it going again.
+    pub fn wait(&self) -> StopReason {
         let mut inner = self.lock();
         loop {
-            if inner.n_out == 0 {
-                if let Some(reason) = inner.end {
-                    return reason;
-                }
-                if inner.is_idle() {
-                    return inner.host.stop();
-                }
+            if let Some(reason) = inner.rest() {
+                return reason;
             }
-            inner = self.wait(inner);
+            inner = self.wait_for_change(inner);
         }
     }
 
-    /// Whether nothing is left to do for now, or the work has ended; and why.
-    pub(crate) fn rest(&self) -> Option<StopReason> {
-        let inner = self.lock();
-        if inner.n_out > 0 {
-            return None;
-        }
-        inner.end.or_else(|| inner.is_idle().then(|| inner.host.stop()))
+    /// Why nothing is being done; none while there is work.
+    pub fn rest(&self) -> Option<StopReason> {
+        self.lock().rest()
     }
 
     /// How all jobs stand.
-    pub(crate) fn reports(&self) -> Vec<JobReport> {
+    pub fn jobs(&self) -> Vec<JobReport> {
         let inner = self.lock();
         let of = |(id, seat): (usize, &Seat)| {
             let mut status = inner.jobs[id].clone();
@@ -305,7 +290,8 @@ impl<H: Host> Board<H> {
         inner.seats.iter().enumerate().map(of).collect()
     }
 
-    pub(crate) fn rounds_done(&self) -> usize {
+    /// Rounds done, where the budget is in rounds.
+    pub fn rounds_done(&self) -> usize {
         self.lock().rounds_done
     }
 
@@ -318,7 +304,7 @@ impl<H: Host> Board<H> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn wait<'a>(&self, inner: MutexGuard<'a, Inner<H>>) -> MutexGuard<'a, Inner<H>> {
+    fn wait_for_change<'a>(&self, inner: MutexGuard<'a, Inner<H>>) -> MutexGuard<'a, Inner<H>> {
         self.changed.wait(inner).unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -332,37 +318,31 @@ impl<H: Host> Inner<H> {
         self.jobs.resize_with(n, || JobStatus { state: JobState::Done, ..JobStatus::default() });
     }
 
-    fn count(&mut self, id: usize, worked: Duration) {
-        self.seats[id].slices += 1;
-        self.seats[id].worked += worked;
-    }
-
-    /// A job has ended its turn. The last one of a round has all of the round merged.
-    fn leave(&mut self, id: usize, lane: Lane<DeltaOf<H>>) {
+    /// A job has ended its turn, in a round with what came of it. The last one of a round has all of the round merged.
+    fn leave(&mut self, id: usize, delta: Option<DeltaOf<H>>) {
         self.seats[id].is_running = false;
         self.n_out -= 1;
-        if let Some(mut round) = self.round.take() {
+        if let Some(round) = &mut self.round {
             if let Some(own) = round.lanes.iter_mut().find(|own| own.0 == id) {
-                own.1 = lane;
+                own.1 = delta;
             }
-            if round.lanes.iter().any(|(_, lane)| matches!(lane, Lane::Open)) {
-                self.round = Some(round);
-            } else {
-                for (id, lane) in round.lanes {
-                    if let Lane::Made(delta) = lane
-                        && !self.seats[id].is_cancelled
-                    {
-                        self.host.merge(id, delta);
-                    }
+            round.n_open -= 1;
+        }
+        if let Some(round) = self.round.take_if(|round| round.n_open == 0) {
+            for (id, delta) in round.lanes {
+                if let Some(delta) = delta
+                    && !self.seats[id].is_cancelled
+                {
+                    self.host.merge(id, delta);
                 }
-                self.rounds_done += 1;
             }
+            self.rounds_done += 1;
         }
         self.look_again();
     }
 
     /// The next task to be handed out, if there is one.
-    fn next(&mut self) -> Option<Taken<H>> {
+    fn next(&mut self) -> Option<(usize, H::Task)> {
         if self.is_paused {
             return None;
         }
@@ -381,34 +361,34 @@ impl<H: Host> Inner<H> {
             if chosen.is_empty() {
                 return None;
             }
-            let lanes = chosen.iter().map(|&id| (id, Lane::Open)).collect();
+            let (n_open, lanes) = (chosen.len(), chosen.iter().map(|&id| (id, None)).collect());
             let waiting = chosen.into_iter().map(|id| (id, self.host.begin(id))).collect();
-            self.round = Some(Round { waiting, lanes });
+            self.round = Some(Round { waiting, lanes, n_open });
         }
         let (id, task) = self.round.as_mut()?.waiting.pop_front()?;
         if self.seats[id].is_cancelled {
             // Since the round began.
             self.n_out += 1;
-            self.leave(id, Lane::Lost);
+            self.leave(id, None);
             return self.next();
         }
         Some(self.hand_out(id, task))
     }
 
-    fn hand_out(&mut self, id: usize, task: H::Task) -> Taken<H> {
+    fn hand_out(&mut self, id: usize, task: H::Task) -> (usize, H::Task) {
         let seat = &mut self.seats[id];
         seat.is_running = true;
         seat.turns += 1;
         self.n_out += 1;
-        Taken { id, task }
+        (id, task)
     }
 
     fn choose(&self, but: &[usize]) -> Option<usize> {
-        let free = |id: usize| !self.seats[id].is_running && self.is_worth(id) && !but.contains(&id);
-        let candidates: Vec<Candidate<'_>> = (0..self.seats.len())
-            .map(|id| Candidate { status: &self.jobs[id], is_free: free(id), turns: self.seats[id].turns })
-            .collect();
-        self.rules.policy.choose(&candidates)
+        let turns = |id: usize| {
+            let is_free = !self.seats[id].is_running && self.is_worth(id) && !but.contains(&id);
+            is_free.then_some(self.seats[id].turns)
+        };
+        self.rules.policy.choose(&self.jobs, turns)
     }
 
     /// Whether a task of a job is worth doing and allowed.
@@ -417,9 +397,11 @@ impl<H: Host> Inner<H> {
         self.jobs[id].state == JobState::Ready && !seat.is_paused && !seat.is_cancelled
     }
 
-    /// Whether no job is at work and none could be.
-    fn is_idle(&self) -> bool {
+    /// Why no job is at work and none could be, if that is so.
+    fn rest(&self) -> Option<StopReason> {
         let rounds_left = self.rules.rounds.is_none_or(|rounds| self.rounds_done < rounds.most);
-        self.n_out == 0 && self.round.is_none() && !(rounds_left && self.choose(&[]).is_some())
+        let is_idle = || self.round.is_none() && !(rounds_left && self.choose(&[]).is_some());
+        let reason = || self.end.or_else(|| is_idle().then(|| self.host.stop()));
+        if self.n_out == 0 { reason() } else { None }
     }
 }

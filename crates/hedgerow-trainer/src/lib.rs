@@ -16,7 +16,7 @@ mod published;
 mod sync;
 mod trainer;
 
-pub use board::{Host, JobReport, Task};
+pub use board::{Board, Host, JobReport, Task};
 pub use policy::{Policy, attraction, gain};
 pub use published::Published;
 pub use trainer::{Access, Options, Trainer};

@@ -19,16 +19,6 @@ pub enum Policy {
     RoundRobin,
 }
 
-/// A job as the choice sees it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Candidate<'a> {
-    pub(crate) status: &'a JobStatus,
-    /// Whether it could have the next turn: ready, not at work, not paused.
-    pub(crate) is_free: bool,
-    /// Turns that it has had.
-    pub(crate) turns: u64,
-}
-
 /// The attraction of a job that is right in a share `c` of its predictions and has `p` points, where the jobs that it competes with have between `least` and `most`:
 /// `(p − least)/(most − least) + c`. The lowest is trained next.
 pub fn attraction(c: f64, p: usize, least: usize, most: usize) -> f64 {
@@ -54,33 +44,31 @@ impl Policy {
         }
     }
 
-    /// The place of the job that is next; of equals the one with fewer turns, then the first. None if no job is free.
-    pub(crate) fn choose(self, jobs: &[Candidate<'_>]) -> Option<usize> {
-        let first = jobs.iter().filter(|job| job.is_free).map(|job| job.status.priority).max()?;
-        let looks: Vec<&JobStatus> = jobs.iter().map(|job| job.status).collect();
-        let key = |place: usize| match self {
-            Self::Weakest => attraction_among(&looks, place),
-            Self::Gain => -gain(looks[place].accuracy.unwrap_or(0.0), looks[place].points),
+    /// The place of the job that is next; of equals the one with fewer turns, then the first. `turns` are those that a job has had, if it could have
+    /// the next one: ready, not at work, not paused. None if no job could.
+    pub(crate) fn choose(self, jobs: &[JobStatus], turns: impl Fn(usize) -> Option<u64>) -> Option<usize> {
+        let mut free: Vec<(usize, u64)> =
+            (0..jobs.len()).filter_map(|job| Some((job, turns(job)?))).collect();
+        let first = free.iter().map(|(job, _)| jobs[*job].priority).max()?;
+        free.retain(|(job, _)| jobs[*job].priority == first);
+        let key = |job: usize| match self {
+            Self::Weakest => attraction_among(jobs, job),
+            Self::Gain => -gain(jobs[job].accuracy.unwrap_or(0.0), jobs[job].points),
             Self::RoundRobin => 0.0,
         };
-        let free = (0..jobs.len()).filter(|&at| jobs[at].is_free && jobs[at].status.priority == first);
-        free.min_by(|&a, &b| {
-            key(a).total_cmp(&key(b)).then(jobs[a].turns.cmp(&jobs[b].turns)).then(a.cmp(&b))
-        })
+        let next = free.iter().min_by(|a, b| key(a.0).total_cmp(&key(b.0)).then(a.1.cmp(&b.1)));
+        next.map(|(job, _)| *job)
     }
 }
 
 /// The attraction of a job among those of its kind and priority. Points of different kinds (trees, active rows) cannot be compared. A job that was never evaluated
 /// counts as always wrong, so that it soon will be.
-pub(crate) fn attraction_among(looks: &[impl std::borrow::Borrow<JobStatus>], place: usize) -> f64 {
-    let own = looks[place].borrow();
-    let rivals = looks
-        .iter()
-        .map(std::borrow::Borrow::borrow)
-        .filter(|look: &&JobStatus| look.kind == own.kind && look.priority == own.priority);
+pub(crate) fn attraction_among(jobs: &[JobStatus], place: usize) -> f64 {
+    let own = &jobs[place];
+    let rivals = jobs.iter().filter(|job| job.kind == own.kind && job.priority == own.priority);
     let (mut least, mut most) = (own.points, own.points);
-    for look in rivals {
-        (least, most) = (least.min(look.points), most.max(look.points));
+    for rival in rivals {
+        (least, most) = (least.min(rival.points), most.max(rival.points));
     }
     attraction(own.accuracy.unwrap_or(0.0), own.points, least, most)
 }
@@ -163,9 +151,9 @@ mod tests {
         #[test]
         fn the_choice_is_that_of_the_rule(jobs in prop::collection::vec(any_job(), 0..8)) {
             for policy in Policy::ALL {
-                let candidates: Vec<Candidate<'_>> =
-                    jobs.iter().map(|(look, is_free, turns)| Candidate { status: look, is_free: *is_free, turns: *turns }).collect();
-                prop_assert_eq!(policy.choose(&candidates), naive(policy, &jobs));
+                let statuses: Vec<JobStatus> = jobs.iter().map(|job| job.0.clone()).collect();
+                let turns = |job: usize| jobs[job].1.then_some(jobs[job].2);
+                prop_assert_eq!(policy.choose(&statuses, turns), naive(policy, &jobs));
             }
         }
     }

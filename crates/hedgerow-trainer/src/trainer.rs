@@ -1,14 +1,15 @@
 //! The threads.
 
 use std::num::NonZeroUsize;
+use std::ops::Deref;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Weak;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use hedgerow_core::{Budget, Error, Result, StopReason};
+use hedgerow_core::{Budget, Error, Result};
 
-use crate::board::{Board, Host, JobReport, Rounds, Rules, Taken, Task as _};
+use crate::board::{Board, Host, Rounds, Rules, Task as _};
 use crate::policy::Policy;
 use crate::priority;
 use crate::sync::Arc;
@@ -43,7 +44,7 @@ impl Default for Options {
     }
 }
 
-/// Jobs at work on a fixed number of threads.
+/// Jobs at work on a fixed number of threads, under the control of a [`Board`].
 ///
 /// Dropping it ends the work and waits for the slices under way.
 pub struct Trainer<H: Host> {
@@ -66,13 +67,7 @@ where
         let board = Arc::new(Board::new(host, rules));
         let mut trainer = Self { board, workers: Vec::with_capacity(threads) };
         for number in 0..threads {
-            let worker = Worker {
-                board: Arc::clone(&trainer.board),
-                budget: options.budget.clone(),
-                min_slice: options.min_slice,
-                in_rounds: rounds.is_some(),
-                gives_way: options.gives_way,
-            };
+            let worker = Worker { board: Arc::clone(&trainer.board), options: options.clone() };
             let thread = std::thread::Builder::new().name(format!("trainer-{number}"));
             let started = thread.spawn(move || worker.run());
             let failed = |e: std::io::Error| Error::Threads { threads, reason: e.to_string() };
@@ -81,59 +76,9 @@ where
         Ok(trainer)
     }
 
-    /// Changes what the host has (new rows, say); jobs see it from their next slice on.
-    pub fn with<T>(&self, change: impl FnOnce(&mut H) -> T) -> T {
-        self.board.with(change)
-    }
-
     /// A way to the host for other threads, which ends with the trainer.
     pub fn access(&self) -> Access<H> {
         Access { board: Arc::downgrade(&self.board) }
-    }
-
-    /// How all jobs stand.
-    pub fn jobs(&self) -> Vec<JobReport> {
-        self.board.reports()
-    }
-
-    /// No slice is begun until [`Self::resume`].
-    pub fn pause(&self) {
-        self.board.pause();
-    }
-
-    /// Goes on after [`Self::pause`].
-    pub fn resume(&self) {
-        self.board.resume();
-    }
-
-    /// Pauses one job, or lets it go on. Says whether there is such a job.
-    pub fn set_paused(&self, job: usize, is_paused: bool) -> bool {
-        self.board.set_paused(job, is_paused)
-    }
-
-    /// Drops one job. Says whether there is such a job.
-    pub fn cancel(&self, job: usize) -> bool {
-        self.board.cancel(job)
-    }
-
-    /// Asks all threads to end after the slices under way.
-    pub fn stop(&self) {
-        self.board.end(StopReason::Interrupted);
-    }
-
-    /// Waits until nothing is left to do or the budget is spent, and says why. New rows may set it going again.
-    pub fn wait(&self) -> StopReason {
-        self.board.wait_until_idle()
-    }
-
-    /// Why nothing is being done; none while there is work.
-    pub fn rest(&self) -> Option<StopReason> {
-        self.board.rest()
-    }
-
-    /// Rounds done, where the budget is in rounds.
-    pub fn rounds_done(&self) -> usize {
-        self.board.rounds_done()
     }
 
     /// Ends the work and returns the host; none if somebody else still holds on to the jobs, which nobody does.
@@ -147,11 +92,19 @@ where
 
 impl<H: Host> Trainer<H> {
     fn join(&mut self) {
-        self.board.end(StopReason::Interrupted);
+        self.board.stop();
         for worker in self.workers.drain(..) {
             // A worker does not panic: jobs that do are caught.
             let _ = worker.join();
         }
+    }
+}
+
+impl<H: Host> Deref for Trainer<H> {
+    type Target = Board<H>;
+
+    fn deref(&self) -> &Board<H> {
+        &self.board
     }
 }
 
@@ -167,7 +120,7 @@ pub struct Access<H: Host> {
 }
 
 impl<H: Host> Access<H> {
-    /// Changes what the host has, like [`Trainer::with`]; none if the trainer is gone.
+    /// Changes what the host has, like [`Board::with`]; none if the trainer is gone.
     pub fn with<T>(&self, change: impl FnOnce(&mut H) -> T) -> Option<T> {
         Some(self.board.upgrade()?.with(change))
     }
@@ -175,28 +128,24 @@ impl<H: Host> Access<H> {
 
 struct Worker<H: Host> {
     board: Arc<Board<H>>,
-    budget: Budget,
-    min_slice: Duration,
-    in_rounds: bool,
-    gives_way: bool,
+    options: Options,
 }
 
 impl<H: Host> Worker<H> {
     fn run(self) {
-        if self.gives_way {
+        if self.options.gives_way {
             priority::lower();
         }
-        while let Some(taken) = self.board.take() {
-            self.turn(taken);
-            if let Some(reason) = self.budget.spent() {
+        while let Some((id, task)) = self.board.take() {
+            self.turn(id, task);
+            if let Some(reason) = self.options.budget.spent() {
                 self.board.end(reason);
             }
         }
     }
 
     /// A job's turn: one slice in rounds, otherwise slices for the shortest time that a job may count on.
-    fn turn(&self, taken: Taken<H>) {
-        let Taken { id, mut task } = taken;
+    fn turn(&self, id: usize, mut task: H::Task) {
         let start = Instant::now();
         loop {
             let before = Instant::now();
@@ -208,12 +157,9 @@ impl<H: Host> Worker<H> {
                     return self.board.lose(id, words.unwrap_or_else(|| "it failed".into()));
                 }
             };
-            let worked = before.elapsed();
-            if self.in_rounds {
-                return self.board.report_in_round(id, delta, worked);
-            }
-            let may_go_on = start.elapsed() < self.min_slice && self.budget.spent().is_none();
-            match self.board.report(id, delta, worked, may_go_on) {
+            let Options { min_slice, budget, .. } = &self.options;
+            let may_go_on = start.elapsed() < *min_slice && budget.spent().is_none();
+            match self.board.report(id, delta, before.elapsed(), may_go_on) {
                 Some(next) => task = next,
                 None => return,
             }

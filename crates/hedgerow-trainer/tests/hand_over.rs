@@ -75,21 +75,16 @@ fn board(left: &[usize], rounds: Option<Rounds>) -> Arc<Board<Notes>> {
 }
 
 /// What the threads of the trainer do, with one task a turn.
-fn work(board: &Board<Notes>, in_rounds: bool) {
-    while let Some(taken) = board.take() {
-        let delta = taken.task.run();
-        if in_rounds {
-            board.report_in_round(taken.id, delta, Duration::ZERO);
-        } else {
-            let _ = board.report(taken.id, delta, Duration::ZERO, false);
-        }
+fn work(board: &Board<Notes>) {
+    while let Some((id, task)) = board.take() {
+        let _ = board.report(id, task.run(), Duration::ZERO, false);
     }
 }
 
-fn workers(board: &Arc<Board<Notes>>, n: usize, in_rounds: bool) -> Vec<thread::JoinHandle<()>> {
+fn workers(board: &Arc<Board<Notes>>, n: usize) -> Vec<thread::JoinHandle<()>> {
     let worker = |_| {
         let board = Arc::clone(board);
-        thread::spawn(move || work(&board, in_rounds))
+        thread::spawn(move || work(&board))
     };
     (0..n).map(worker).collect()
 }
@@ -123,8 +118,8 @@ fn readers_see_whole_values_that_only_get_newer() {
 fn all_work_is_done_and_merged_whoever_does_it() {
     explore(2, || {
         let board = board(&[1, 2], None);
-        let workers = workers(&board, 2, false);
-        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        let workers = workers(&board, 2);
+        assert_eq!(board.wait(), StopReason::Done);
         board.end(StopReason::Interrupted);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let notes = Arc::try_unwrap(board).ok().unwrap().into_host();
@@ -137,8 +132,8 @@ fn all_work_is_done_and_merged_whoever_does_it() {
 fn rounds_give_the_same_in_every_order() {
     explore(2, || {
         let board = board(&[2, 1], Some(Rounds { most: 2, lanes: 2 }));
-        let workers = workers(&board, 2, true);
-        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        let workers = workers(&board, 2);
+        assert_eq!(board.wait(), StopReason::Done);
         board.end(StopReason::Interrupted);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         let notes = Arc::try_unwrap(board).ok().unwrap().into_host();
@@ -150,10 +145,10 @@ fn rounds_give_the_same_in_every_order() {
 fn pausing_and_resuming_loses_nothing() {
     explore(2, || {
         let board = board(&[2], None);
-        let workers = workers(&board, 1, false);
+        let workers = workers(&board, 1);
         board.pause();
         board.resume();
-        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        assert_eq!(board.wait(), StopReason::Done);
         board.end(StopReason::Interrupted);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         assert_eq!(Arc::try_unwrap(board).ok().unwrap().into_host().merged.len(), 2);
@@ -164,9 +159,9 @@ fn pausing_and_resuming_loses_nothing() {
 fn new_work_wakes_threads_that_had_none() {
     explore(2, || {
         let board = board(&[0, 0], None);
-        let workers = workers(&board, 2, false);
+        let workers = workers(&board, 2);
         board.with(|notes| notes.left = vec![1, 1]);
-        assert_eq!(board.wait_until_idle(), StopReason::Done);
+        assert_eq!(board.wait(), StopReason::Done);
         board.end(StopReason::Interrupted);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
         assert_eq!(Arc::try_unwrap(board).ok().unwrap().into_host().merged.len(), 2);
@@ -179,9 +174,9 @@ fn a_job_can_be_cancelled_at_any_moment() {
         explore(2, move || {
             let rounds = in_rounds.then_some(Rounds { most: 3, lanes: 2 });
             let board = board(&[2, 1], rounds);
-            let workers = workers(&board, 1, in_rounds);
+            let workers = workers(&board, 1);
             assert!(board.cancel(0) && !board.cancel(7));
-            assert_eq!(board.wait_until_idle(), StopReason::Done);
+            assert_eq!(board.wait(), StopReason::Done);
             board.end(StopReason::Interrupted);
             workers.into_iter().for_each(|worker| worker.join().unwrap());
             let notes = Arc::try_unwrap(board).ok().unwrap().into_host();
@@ -194,9 +189,9 @@ fn a_job_can_be_cancelled_at_any_moment() {
 fn the_end_reaches_everybody() {
     explore(2, || {
         let board = board(&[9], None);
-        let workers = workers(&board, 2, false);
+        let workers = workers(&board, 2);
         board.end(StopReason::Time);
-        assert_eq!(board.wait_until_idle(), StopReason::Time);
+        assert_eq!(board.wait(), StopReason::Time);
         workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
 }

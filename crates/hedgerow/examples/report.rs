@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use hedgerow::Model;
-use hedgerow::core::metrics::{accuracy, log_loss};
-use hedgerow::core::traits::most_probable;
+use hedgerow::core::metrics::Report;
 use hedgerow::core::{Budget, ClassId, Dataset, Error, Par, Result, Silent, Training};
 use hedgerow::forest::ForestParams;
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
@@ -120,23 +119,18 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
         let proba =
             model.predict_proba_par(stream.features.to_array(next.clone()).view(), &Par::sequential())?;
         let truth = &stream.labels()[next];
-        window.push_back([
-            accuracy(&most_probable(proba.view()), truth, None),
-            log_loss(proba.view(), truth, None),
-        ]);
+        let report = Report::new(proba.view(), truth, None)?;
+        window.push_back([report.accuracy, report.log_loss]);
         if window.len() > WINDOW {
             window.pop_front();
         }
+        let on_test = model.predict_proba_par(x_test.view(), &Par::sequential())?;
         let mean = |figure: usize| window.iter().map(|w| w[figure]).sum::<f64>() / window.len() as f64;
         curve.points.push(CurvePoint {
             rows_seen: end as u64,
             accuracy: mean(0),
             log_loss: Some(mean(1)),
-            test_accuracy: Some(accuracy(
-                &model.predict_classes(x_test.view(), &Par::sequential())?,
-                test.labels(),
-                None,
-            )),
+            test_accuracy: Some(Report::new(on_test.view(), test.labels(), None)?.accuracy),
             rows_per_second: Some(end as f64 / seconds),
         });
     }

@@ -9,8 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail};
 use clap::ValueEnum as _;
 use hedgerow::core::synth::{
-    Changes, Generator, Hyperplane, HyperplaneParams, LabelSwap, LabelSwapParams, Led, LedParams, RandomTree,
-    RandomTreeParams, Schedule, Sea, SeaParams,
+    Changes, Generator, HyperplaneParams, LabelSwapParams, LedParams, RandomTreeParams, Schedule, SeaParams,
 };
 use hedgerow::core::{Checked, ParamInfo, Params, describe};
 use hedgerow::io::read_dataset;
@@ -49,12 +48,12 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Outcome> {
     }
     let mut generator = generator(args)?;
     let Some(path) = &args.out else {
-        table::write(&mut *generator, args.rows, &mut io::stdout().lock())?;
+        table::write(&mut generator, args.rows, &mut io::stdout().lock())?;
         return Ok(Outcome::Done);
     };
     let mut file = File::create(path).with_context(|| path.display().to_string())?;
     let bytes =
-        table::write(&mut *generator, args.rows, &mut file).with_context(|| path.display().to_string())?;
+        table::write(&mut generator, args.rows, &mut file).with_context(|| path.display().to_string())?;
     let result = GenerateResult {
         kind: name(args.kind),
         rows: args.rows,
@@ -78,14 +77,14 @@ fn help_params(kind: StreamKind) -> Vec<ParamInfo> {
     }
 }
 
-fn generator(args: &GenerateArgs) -> anyhow::Result<Box<dyn Generator>> {
+fn generator(args: &GenerateArgs) -> anyhow::Result<Generator> {
     let schedule = schedule(args.kind, &args.drift, args.rows)?;
     if args.kind != StreamKind::LabelSwap && (args.data.is_some() || !args.swap.is_empty()) {
         bail!("--data and --swap are for label-swap; {} makes its own rows", name(args.kind));
     }
     Ok(match args.kind {
         StreamKind::Sea if args.features.is_some() => bail!("--features: sea always has 3 columns"),
-        StreamKind::Sea => Box::new(Sea::new(&params(args, SeaParams::default())?, schedule)),
+        StreamKind::Sea => Generator::sea(&params(args, SeaParams::default())?, schedule),
         StreamKind::Hyperplane => {
             let mut start = HyperplaneParams::default();
             if args.drift.drift.is_some() || schedule != Schedule::none() {
@@ -95,9 +94,9 @@ fn generator(args: &GenerateArgs) -> anyhow::Result<Box<dyn Generator>> {
                 start.n_features = n_features;
                 start.n_drifting = start.n_drifting.min(n_features);
             }
-            Box::new(Hyperplane::new(&params(args, start)?, schedule))
+            Generator::hyperplane(&params(args, start)?, schedule)
         }
-        StreamKind::Rtg => Box::new(RandomTree::new(&params(args, random_tree(args))?, schedule)),
+        StreamKind::Rtg => Generator::random_tree(&params(args, random_tree(args))?, schedule),
         StreamKind::Led => {
             let mut start = LedParams::default();
             if let Some(n_features) = args.features {
@@ -105,9 +104,9 @@ fn generator(args: &GenerateArgs) -> anyhow::Result<Box<dyn Generator>> {
                 start.n_irrelevant = n_irrelevant.context("--features: led has 7 columns or more")?;
                 start.n_swapped = start.n_swapped.min(start.n_irrelevant);
             }
-            Box::new(Led::new(&params(args, start)?, schedule))
+            Generator::led(&params(args, start)?, schedule)
         }
-        StreamKind::LabelSwap => Box::new(label_swap(args, schedule)?),
+        StreamKind::LabelSwap => label_swap(args, schedule)?,
     })
 }
 
@@ -132,7 +131,7 @@ fn random_tree(args: &GenerateArgs) -> RandomTreeParams {
     start
 }
 
-fn label_swap(args: &GenerateArgs, schedule: Schedule) -> anyhow::Result<LabelSwap> {
+fn label_swap(args: &GenerateArgs, schedule: Schedule) -> anyhow::Result<Generator> {
     if args.features.is_some() || args.noise.is_some() {
         bail!("--features and --noise are not for label-swap: its rows are those of --data");
     }
@@ -144,7 +143,7 @@ fn label_swap(args: &GenerateArgs, schedule: Schedule) -> anyhow::Result<LabelSw
         bail!("label-swap needs --swap A:B, the labels to exchange");
     }
     let data = read_dataset(path, &args.data_args.options(), None)?;
-    Ok(LabelSwap::new(data, &params, schedule)?)
+    Ok(Generator::label_swap(data, &params, schedule)?)
 }
 
 /// When the concept changes: as told, and otherwise as suits the kind and the number of rows.

@@ -28,19 +28,12 @@ impl Dataset {
     ) -> Result<Self> {
         let targets = targets.into();
         schema.task = targets.view().task();
-        if features.n_features() != schema.n_features() {
-            return Err(DataProblem::ColumnCount {
-                expected: schema.n_features(),
-                got: features.n_features(),
-            }
-            .into());
-        }
+        let (rows, columns) = (features.n_rows(), features.n_features());
+        check_columns(&schema, columns)?;
         schema.check_sizes()?;
-        let n_rows = features.n_rows();
-        check_counts(&schema, n_rows, targets.view(), weights.as_deref())?;
-        check_values(&schema, n_rows, matches!(features, Features::Bytes { .. }), |r, c| {
-            features.value(r, c)
-        })?;
+        check_counts(&schema, rows, targets.view(), weights.as_deref())?;
+        let are_finite = matches!(features, Features::Bytes { .. });
+        check_values(&schema, rows, are_finite, |r, c| features.value(r, c))?;
         Ok(Self { schema, features, targets, weights })
     }
 
@@ -181,9 +174,7 @@ pub fn check_rows(
     targets: TargetSlice<'_>,
     weights: Option<&[f32]>,
 ) -> Result<()> {
-    if x.ncols() != schema.n_features() {
-        return Err(DataProblem::ColumnCount { expected: schema.n_features(), got: x.ncols() }.into());
-    }
+    check_columns(schema, x.ncols())?;
     targets.check_task(schema.task)?;
     check_counts(schema, x.nrows(), targets, weights)?;
     check_values(schema, x.nrows(), !x.rows().into_iter().any(has_infinite), |r, c| x[(r, c)])
@@ -195,6 +186,11 @@ fn has_infinite(row: ArrayView1<'_, f32>) -> bool {
         Some(row) => row.iter().fold(false, |any, value| any | value.is_infinite()),
         None => row.iter().any(|value| value.is_infinite()),
     }
+}
+
+fn check_columns(schema: &Schema, got: usize) -> Result<()> {
+    let expected = schema.n_features();
+    if got == expected { Ok(()) } else { Err(DataProblem::ColumnCount { expected, got }.into()) }
 }
 
 fn check_counts(

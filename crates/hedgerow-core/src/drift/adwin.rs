@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::histogram::{Bucket, Histogram, total};
-use crate::error::{Error, Result};
-use crate::params::{Checked, Params};
+use crate::error::Result;
+use crate::params::{Checked, Params, at_least, require};
 
 /// How [`Adwin`] decides.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,20 +31,11 @@ impl Default for AdwinParams {
 
 impl Params for AdwinParams {
     fn rules(&self) -> Result<()> {
-        if !(self.delta > 0.0 && self.delta < 1.0) {
-            return Err(Error::param("delta", "above 0 and below 1", self.delta));
-        }
-        let buckets = self.max_buckets as u64;
-        let least = [
-            ("clock", self.clock, 1),
-            ("min_window", self.min_window, 2),
-            ("min_part", self.min_part, 1),
-            ("max_buckets", buckets, 2),
-        ];
-        match least.iter().find(|(_, value, least)| value < least) {
-            Some((name, value, least)) => Err(Error::param(*name, format!("{least} or more"), value)),
-            None => Ok(()),
-        }
+        require("delta", self.delta, self.delta > 0.0 && self.delta < 1.0, "above 0 and below 1")?;
+        at_least("clock", self.clock, 1)?;
+        at_least("min_window", self.min_window, 2)?;
+        at_least("min_part", self.min_part, 1)?;
+        at_least("max_buckets", self.max_buckets, 2)
     }
 }
 
@@ -131,25 +122,16 @@ impl Adwin {
             width = width.saturating_sub(buckets[n_forgotten].count);
             n_forgotten += 1;
         }
-        let Cut { before, after, age } = first?;
+        let first = first?;
         self.histogram.forget(n_forgotten);
         self.width = width;
-        let direction = if after > before { Direction::Rose } else { Direction::Fell };
-        Some(Change { direction, before, after, age, width })
+        Some(Change { width, ..first })
     }
 }
 
-/// A place at which a window falls into two parts.
-#[derive(Debug, Clone, Copy)]
-struct Cut {
-    before: f64,
-    after: f64,
-    age: u64,
-}
-
 /// Of the boundaries between buckets at which the means of the two parts differ by more than `epsilon_cut`, the one at which they do so
-/// by the largest factor.
-fn clearest_cut(buckets: &[Bucket], params: &AdwinParams) -> Option<Cut> {
+/// by the largest factor, as a change that has forgotten nothing yet.
+fn clearest_cut(buckets: &[Bucket], params: &AdwinParams) -> Option<Change> {
     let window = total(buckets);
     let n = window.count as f64;
     let variance = window.scatter / n;
@@ -175,7 +157,8 @@ fn clearest_cut(buckets: &[Bucket], params: &AdwinParams) -> Option<Cut> {
         let factor = (before - after).abs() / epsilon_cut;
         if factor > best_factor {
             best_factor = factor;
-            clearest = Some(Cut { before, after, age: n_new });
+            let direction = if after > before { Direction::Rose } else { Direction::Fell };
+            clearest = Some(Change { direction, before, after, age: n_new, width: window.count });
         }
     }
     clearest

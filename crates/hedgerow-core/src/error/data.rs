@@ -67,18 +67,15 @@ impl fmt::Display for DataError {
         if let Some(file) = &self.file {
             write!(f, "{}: ", file.display())?;
         }
-        let mut place = Vec::new();
-        match (self.row, self.line) {
-            (Some(row), Some(line)) => place.push(format!("row {row} (line {line})")),
-            (Some(row), None) => place.push(format!("row {row}")),
-            (None, Some(line)) => place.push(format!("line {line}")),
-            (None, None) => {}
-        }
-        if let Some(column) = &self.column {
-            place.push(format!("column {column:?}"));
-        }
-        if !place.is_empty() {
-            write!(f, "{}: ", place.join(", "))?;
+        let place = match (self.row, self.line) {
+            (Some(row), Some(line)) => Some(format!("row {row} (line {line})")),
+            (Some(row), None) => Some(format!("row {row}")),
+            (None, line) => line.map(|line| format!("line {line}")),
+        };
+        let column = self.column.as_ref().map(|column| format!("column {column:?}"));
+        let places: Vec<String> = place.into_iter().chain(column).collect();
+        if !places.is_empty() {
+            write!(f, "{}: ", places.join(", "))?;
         }
         write!(f, "{}", self.problem)?;
         self.hint.iter().try_for_each(|hint| write!(f, " ({hint})"))

@@ -12,20 +12,19 @@
 mod confidence;
 mod ranking;
 mod running;
-mod scores;
+#[cfg(test)]
+mod tests;
 mod values;
 
 use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use crate::data::ClassId;
-use crate::error::{Error, Result};
-use crate::traits::most_probable;
+use crate::error::Result;
 
-pub use confidence::{ReliabilityBin, ece, normalized_entropy, overconfidence, reliability, underconfidence};
+pub use confidence::{ReliabilityBin, normalized_entropy};
 pub use ranking::{auc, binary_auc};
 pub use running::{ClassTally, Running};
-pub use scores::{accuracy, balanced_accuracy, brier, confusion, log_loss};
 pub use values::ValueReport;
 
 /// Classes beyond which figures whose cost grows with their square are left out.
@@ -58,31 +57,7 @@ impl Report {
     /// Evaluates probabilities against the truth. Weights, where there are any, count in accuracy, balanced accuracy, log-loss and
     /// Brier score; the other figures count rows.
     pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f32]>) -> Result<Self> {
-        if proba.nrows() != truth.len() {
-            return Err(Error::Shape { what: "labels", expected: proba.nrows(), got: truth.len() });
-        }
-        if let Some(worst) = truth.iter().map(|c| c.index()).max().filter(|&c| c >= proba.ncols()) {
-            return Err(Error::Shape {
-                what: "classes in the prediction",
-                expected: worst + 1,
-                got: proba.ncols(),
-            });
-        }
-        let predictions = most_probable(proba);
-        Ok(Self {
-            accuracy: accuracy(&predictions, truth, weights),
-            balanced_accuracy: balanced_accuracy(&predictions, truth, proba.ncols(), weights),
-            log_loss: log_loss(proba, truth, weights),
-            brier: brier(proba, truth, weights),
-            ece: ece(proba, truth),
-            overconfidence: overconfidence(proba, truth),
-            underconfidence: underconfidence(proba, truth),
-            auc: if proba.ncols() <= MOST_CLASSES { auc(proba, truth) } else { None },
-            confusion: if proba.ncols() <= MOST_CLASSES {
-                confusion(&predictions, truth, proba.ncols())
-            } else {
-                Vec::new()
-            },
-        })
+        let running = Running::of(proba, truth, weights)?;
+        Ok(running.figures(if proba.ncols() <= MOST_CLASSES { auc(proba, truth) } else { None }))
     }
 }

@@ -1,22 +1,24 @@
 //! Figures about predictions that come one after the other, in memory that does not grow with them.
 
-use ndarray::{Array2, ArrayView1};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use super::confidence::{N_BINS, ReliabilityBin, bin_of, gap, normalized_entropy};
-use super::scores::LEAST_PROBABILITY;
+use super::confidence::{N_BINS, ReliabilityBin, bin_of, ece, normalized_entropy};
 use super::{MOST_CLASSES, Report, auc};
 use crate::data::ClassId;
+use crate::error::{Error, Result};
 use crate::rng::{Purpose, Rng};
 use crate::traits::largest;
 
+/// The least probability that the log-loss takes seriously.
+const LEAST_PROBABILITY: f64 = 1e-15;
 /// Predictions kept for the area under the ROC curve: at most so many rows and values.
 const MOST_ROWS: usize = 4_096;
 const MOST_VALUES: usize = 1 << 17;
 
 /// All figures of a [`Report`], kept up to date row by row. The number of classes may grow on the way: a class that a prediction
 /// does not know has probability 0. It can be saved and go on later as if nothing had happened.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Running {
     n_rows: u64,
     weight: f64,
@@ -24,7 +26,7 @@ pub struct Running {
     log_loss: f64,
     brier: f64,
     /// Sums, not yet means.
-    bins: Vec<ReliabilityBin>,
+    bins: [ReliabilityBin; N_BINS],
     wrong_entropy: Mean,
     right_entropy: Mean,
     classes: Vec<ClassTally>,
@@ -65,25 +67,24 @@ impl Mean {
     }
 }
 
-impl Default for Running {
-    fn default() -> Self {
-        Self {
-            n_rows: 0,
-            weight: 0.0,
-            right: 0.0,
-            log_loss: 0.0,
-            brier: 0.0,
-            bins: vec![ReliabilityBin::default(); N_BINS],
-            wrong_entropy: Mean::default(),
-            right_entropy: Mean::default(),
-            classes: Vec::new(),
-            confusion: Vec::new(),
-            sample: Sample::new(),
-        }
-    }
-}
-
 impl Running {
+    /// Of predictions that are all there, each with a weight where there are any.
+    pub fn of(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f32]>) -> Result<Self> {
+        if proba.nrows() != truth.len() {
+            return Err(Error::Shape { what: "labels", expected: proba.nrows(), got: truth.len() });
+        }
+        let expected = truth.iter().map(|class| class.index() + 1).max().unwrap_or(0);
+        if expected > proba.ncols() {
+            return Err(Error::Shape { what: "classes in the prediction", expected, got: proba.ncols() });
+        }
+        let mut running = Self::default();
+        running.grow(proba.ncols());
+        for (i, (prediction, class)) in proba.rows().into_iter().zip(truth).enumerate() {
+            running.add(prediction, *class, weights.map_or(1.0, |weights| weights[i]));
+        }
+        Ok(running)
+    }
+
     /// Adds a prediction; `weight` is 1 where rows do not weigh differently.
     pub fn add(&mut self, prediction: ArrayView1<'_, f64>, truth: ClassId, weight: f32) {
         self.grow(prediction.len().max(truth.index() + 1));
@@ -128,6 +129,12 @@ impl Running {
     /// The figures. The area under the ROC curve is that of a random sample of 4,096 rows where there are more (fewer where
     /// classes are many); everything else counts all rows.
     pub fn report(&self) -> Report {
+        let n_classes = self.classes.len();
+        self.figures(if n_classes <= MOST_CLASSES { self.sample.auc(n_classes) } else { None })
+    }
+
+    /// The figures with a given area under the ROC curve.
+    pub(super) fn figures(&self, auc: Option<f64>) -> Report {
         let share = |sum: f64| if self.weight > 0.0 { sum / self.weight } else { 0.0 };
         let recalls: Vec<f64> =
             self.classes.iter().filter(|c| c.weight > 0.0).map(|c| c.right_weight / c.weight).collect();
@@ -137,15 +144,15 @@ impl Running {
             balanced_accuracy: balanced,
             log_loss: share(self.log_loss),
             brier: share(self.brier),
-            ece: gap(&self.reliability(), self.n_rows as usize),
+            ece: ece(&self.reliability(), self.n_rows),
             overconfidence: self.wrong_entropy.value().map(|h| 1.0 - h),
             underconfidence: self.right_entropy.value(),
-            auc: if self.classes.len() <= MOST_CLASSES { self.sample.auc(self.classes.len()) } else { None },
+            auc,
             confusion: self.confusion.clone(),
         }
     }
 
-    /// Predictions grouped by top probability, as by [`reliability`](super::reliability).
+    /// Predictions grouped by top probability into 15 equal bins.
     pub fn reliability(&self) -> Vec<ReliabilityBin> {
         let mean = |bin: &ReliabilityBin| {
             let n = bin.count.max(1) as f64;
@@ -193,11 +200,13 @@ struct Sample {
     rng: Rng,
 }
 
-impl Sample {
-    fn new() -> Self {
+impl Default for Sample {
+    fn default() -> Self {
         Self { rows: Vec::new(), rng: Rng::new(0, Purpose::Sample, 2) }
     }
+}
 
+impl Sample {
     /// Adds the prediction number `n`, counted from 1, or leaves it out.
     fn add(&mut self, prediction: ArrayView1<'_, f64>, truth: ClassId, n: u64, n_classes: usize) {
         if n_classes > MOST_CLASSES {
@@ -235,7 +244,7 @@ impl Sample {
 mod tests {
     use ndarray::{array, s};
 
-    use super::super::reliability;
+    use super::super::tests::{reliability, report_by_definition};
     use super::*;
 
     fn predictions(n_rows: usize, n_classes: usize) -> (Array2<f64>, Vec<ClassId>, Vec<f32>) {
@@ -267,7 +276,8 @@ mod tests {
         for n_classes in [2, 7] {
             let (proba, truth, weights) = predictions(3_000, n_classes);
             for weights in [None, Some(weights.as_slice())] {
-                let whole = Report::new(proba.view(), &truth, weights).unwrap();
+                let whole = report_by_definition(proba.view(), &truth, weights);
+                assert_eq!(Report::new(proba.view(), &truth, weights).unwrap(), whole);
                 let running = running(&proba, &truth, weights);
                 assert_eq!(running.report(), whole);
                 assert_eq!(running.reliability(), reliability(proba.view(), &truth));

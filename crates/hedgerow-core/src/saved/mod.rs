@@ -30,7 +30,7 @@ pub(crate) use scope::{put, take};
 use crate::data::Schema;
 use crate::error::{Error, ModelProblem, Result};
 use crate::traits::Classifier;
-use scope::{Pass, Scope};
+use scope::Pass;
 
 /// A model that a file can hold.
 pub trait Saved: Serialize + DeserializeOwned {
@@ -70,7 +70,7 @@ pub struct Plan<'a, M> {
 impl<'a, M: Serialize> Plan<'a, M> {
     /// Looks at a model.
     pub fn new(model: &'a M) -> Result<Self> {
-        let (json, pass) = Scope::writing(Pass::first(), || serde_json::to_string(model));
+        let (json, pass) = scope::writing(Pass::first(), || serde_json::to_string(model));
         let Pass { arrays, made, .. } = pass;
         Ok(Self { model, json: json.map_err(|wrong| malformed(wrong.to_string()))?, arrays, made })
     }
@@ -92,7 +92,7 @@ impl<'a, M: Serialize> Plan<'a, M> {
         for width in [8, 4, 2, 1] {
             if self.arrays.iter().any(|array| array.dtype.width() == width) {
                 let pass = Pass::of_width(width, self.arrays.clone(), self.made.clone());
-                Scope::writing(pass, || serde_json::to_writer(scope::Drain(out), self.model)).0?;
+                scope::writing(pass, || serde_json::to_writer(scope::Drain(out), self.model)).0?;
             }
         }
         Ok(())
@@ -101,7 +101,7 @@ impl<'a, M: Serialize> Plan<'a, M> {
 
 /// The model of a text and arrays. It still has to be completed.
 pub fn read<M: DeserializeOwned>(json: &str, arrays: Vec<StoredArray>) -> Result<M> {
-    let (model, n_left) = Scope::reading(arrays, || serde_json::from_str(json));
+    let (model, n_left) = scope::reading(arrays, || serde_json::from_str(json));
     let model = model.map_err(|wrong| malformed(wrong.to_string()))?;
     require(n_left == 0, || format!("{n_left} arrays belong to nothing"))?;
     Ok(model)

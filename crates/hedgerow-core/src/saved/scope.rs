@@ -4,6 +4,7 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::io::{self, Write};
 use std::rc::Rc;
+use std::thread::LocalKey;
 
 use serde::ser::{Error as _, SerializeSeq as _};
 use serde::{Serialize as _, Serializer};
@@ -16,14 +17,10 @@ const CHUNK: usize = 1 << 16;
 const OUTSIDE: &str = "arrays are kept in model files only";
 
 thread_local! {
-    static CURRENT: RefCell<Option<Scope>> = const { RefCell::new(None) };
-}
-
-/// What is going on.
-pub(super) enum Scope {
-    Writing(Pass),
-    /// The arrays that have not been taken yet.
-    Reading(Vec<Option<StoredArray>>),
+    /// The pass that is going on.
+    static WRITING: RefCell<Option<Pass>> = const { RefCell::new(None) };
+    /// The arrays of what is being read that have not been taken yet.
+    static READING: RefCell<Option<Vec<Option<StoredArray>>>> = const { RefCell::new(None) };
 }
 
 /// One pass over a model.
@@ -62,42 +59,36 @@ impl Pass {
     }
 }
 
-impl Scope {
-    /// Does the work within a pass, and returns what it gave and the pass.
-    pub(super) fn writing<T>(pass: Pass, work: impl FnOnce() -> T) -> (T, Pass) {
-        let (outcome, scope) = Self::Writing(pass).during(work);
-        let pass = if let Some(Self::Writing(pass)) = scope { pass } else { Pass::first() };
-        (outcome, pass)
-    }
+/// Does the work within a pass, and returns what it gave and the pass.
+pub(super) fn writing<T>(pass: Pass, work: impl FnOnce() -> T) -> (T, Pass) {
+    let (outcome, pass) = during(&WRITING, pass, work);
+    (outcome, pass.unwrap_or_else(Pass::first))
+}
 
-    /// Does the work while arrays can be taken, and returns what it gave and how many are left.
-    pub(super) fn reading<T>(arrays: Vec<StoredArray>, work: impl FnOnce() -> T) -> (T, usize) {
-        let (outcome, scope) = Self::Reading(arrays.into_iter().map(Some).collect()).during(work);
-        let n_left =
-            if let Some(Self::Reading(arrays)) = scope { arrays.iter().flatten().count() } else { 0 };
-        (outcome, n_left)
-    }
+/// Does the work while arrays can be taken, and returns what it gave and how many are left.
+pub(super) fn reading<T>(arrays: Vec<StoredArray>, work: impl FnOnce() -> T) -> (T, usize) {
+    let (outcome, left) = during(&READING, arrays.into_iter().map(Some).collect(), work);
+    (outcome, left.into_iter().flatten().flatten().count())
+}
 
-    fn during<T>(self, work: impl FnOnce() -> T) -> (T, Option<Self>) {
-        /// Puts back what was going on before, even if the work panics.
-        struct Before(Option<Scope>);
-        impl Drop for Before {
-            fn drop(&mut self) {
-                CURRENT.replace(self.0.take());
-            }
+type Current<S> = &'static LocalKey<RefCell<Option<S>>>;
+
+fn during<S: 'static, T>(current: Current<S>, state: S, work: impl FnOnce() -> T) -> (T, Option<S>) {
+    /// Puts back what was going on before, even if the work panics.
+    struct Before<S: 'static>(Current<S>, Option<S>);
+    impl<S> Drop for Before<S> {
+        fn drop(&mut self) {
+            self.0.replace(self.1.take());
         }
-        let _before = Before(CURRENT.replace(Some(self)));
-        let outcome = work();
-        (outcome, CURRENT.take())
     }
+    let _before = Before(current, current.replace(Some(state)));
+    let outcome = work();
+    (outcome, current.take())
 }
 
 /// Calls `with` with the pass that is going on; none if nothing is being written.
 fn in_pass<T>(with: impl FnOnce(&mut Pass) -> T) -> Option<T> {
-    CURRENT.with_borrow_mut(|scope| match scope {
-        Some(Scope::Writing(pass)) => Some(with(pass)),
-        _ => None,
-    })
+    WRITING.with_borrow_mut(|pass| pass.as_mut().map(with))
 }
 
 /// Writes an array, or its number in the text.
@@ -133,12 +124,11 @@ pub(crate) fn put<N: Number, S: Serializer>(
 
 /// The array of a number in the text. Each can be taken once, so that a file cannot stand for more than its length.
 pub(crate) fn take<E: serde::de::Error>(number: usize) -> Result<StoredArray, E> {
-    let array = CURRENT.with_borrow_mut(|scope| match scope {
-        Some(Scope::Reading(arrays)) => Some(arrays.get_mut(number).and_then(Option::take)),
-        _ => None,
-    });
-    let array = array.ok_or_else(|| E::custom(OUTSIDE))?;
-    array.ok_or_else(|| E::custom(format!("array {number} is missing or used twice")))
+    let taken = |arrays: &mut Vec<Option<StoredArray>>| arrays.get_mut(number).and_then(Option::take);
+    let array = READING.with_borrow_mut(|arrays| arrays.as_mut().map(taken));
+    array
+        .ok_or_else(|| E::custom(OUTSIDE))?
+        .ok_or_else(|| E::custom(format!("array {number} is missing or used twice")))
 }
 
 pub(super) fn once<T: 'static>(make: impl FnOnce() -> T) -> Rc<T> {

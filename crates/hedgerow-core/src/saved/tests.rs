@@ -126,7 +126,7 @@ fn arrays_are_refused_outside_a_file() {
     assert!(serde_json::to_string(&toy(1)).unwrap_err().to_string().contains("model files"));
     let (json, _) = saved_parts(&toy(1));
     assert!(serde_json::from_str::<Toy>(&json).unwrap_err().to_string().contains("model files"));
-    let caught = std::panic::catch_unwind(|| Scope::writing(Pass::first(), || panic!("in the middle")));
+    let caught = std::panic::catch_unwind(|| scope::writing(Pass::first(), || panic!("in the middle")));
     assert!(caught.is_err() && serde_json::to_string(&toy(1)).is_err());
 }
 

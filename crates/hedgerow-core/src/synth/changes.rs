@@ -3,18 +3,14 @@
 use std::num::NonZeroU64;
 
 use crate::error::{Error, Result};
+use crate::params::require;
 
 /// The rows, counted from 0, at which one concept gives way to the next.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Changes(Places);
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-enum Places {
-    #[default]
-    Never,
-    Every(NonZeroU64),
-    /// In rising order, none of them 0.
-    At(Vec<u64>),
+pub struct Changes {
+    every: Option<NonZeroU64>,
+    /// Otherwise, in rising order, none of them 0.
+    at: Vec<u64>,
 }
 
 impl Changes {
@@ -25,10 +21,8 @@ impl Changes {
 
     /// A change after every `n_rows` rows, without end.
     pub fn every(n_rows: u64) -> Result<Self> {
-        match NonZeroU64::new(n_rows) {
-            Some(n_rows) => Ok(Self(Places::Every(n_rows))),
-            None => Err(Error::param("every", "1 row or more", n_rows)),
-        }
+        require("every", n_rows, n_rows > 0, "1 row or more")?;
+        Ok(Self { every: NonZeroU64::new(n_rows), at: Vec::new() })
     }
 
     /// Changes at the given rows, which come in rising order.
@@ -36,10 +30,8 @@ impl Changes {
         if let Some([first, second]) = rows.windows(2).find(|pair| pair[0] >= pair[1]) {
             return Err(Error::param("at", "rows in rising order", format!("{first} before {second}")));
         }
-        if rows.first() == Some(&0) {
-            return Err(Error::param("at", "rows above 0, where the stream starts", 0));
-        }
-        Ok(Self(Places::At(rows)))
+        require("at", 0, rows.first() != Some(&0), "rows above 0, where the stream starts")?;
+        Ok(Self { every: None, at: rows })
     }
 
     /// `n_changes` changes that cut `n_rows` rows into stretches of equal length.
@@ -47,7 +39,7 @@ impl Changes {
         let place = |i| u128::from(n_rows) * u128::from(i) / (u128::from(n_changes) + 1);
         let mut rows: Vec<u64> = (1..=n_changes).map(|i| place(i) as u64).filter(|&row| row > 0).collect();
         rows.dedup();
-        Self(Places::At(rows))
+        Self { every: None, at: rows }
     }
 
     /// The changes below row `n_rows`.
@@ -57,19 +49,17 @@ impl Changes {
 
     /// How many changes there are up to and including `row`.
     pub(super) fn count(&self, row: u64) -> u64 {
-        match &self.0 {
-            Places::Never => 0,
-            Places::Every(n_rows) => row / n_rows.get(),
-            Places::At(rows) => rows.partition_point(|&change| change <= row) as u64,
+        match self.every {
+            Some(n_rows) => row / n_rows.get(),
+            None => self.at.partition_point(|&change| change <= row) as u64,
         }
     }
 
     /// The row of a change, by its number from 0.
     pub(super) fn place(&self, number: u64) -> Option<u64> {
-        match &self.0 {
-            Places::Never => None,
-            Places::Every(n_rows) => number.checked_add(1)?.checked_mul(n_rows.get()),
-            Places::At(rows) => rows.get(usize::try_from(number).ok()?).copied(),
+        match self.every {
+            Some(n_rows) => number.checked_add(1)?.checked_mul(n_rows.get()),
+            None => self.at.get(usize::try_from(number).ok()?).copied(),
         }
     }
 }

@@ -3,18 +3,16 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::Cursor;
 use super::draw::{Draw, chance, unit_f32};
-use super::generator::{numeric_columns, schema};
+use super::generator::{Draws, Source, numeric_columns, schema};
 use super::recent::Recent;
-use super::rules::within;
 use super::{Generator, Schedule};
-use crate::data::{ClassId, MAX_FEATURES, Schema};
+use crate::data::{ClassId, MAX_FEATURES};
 use crate::error::Result;
-use crate::params::{Checked, Params};
+use crate::params::{Checked, Params, within};
 use crate::rng::Rng;
 
-/// How [`Hyperplane`] makes its rows.
+/// How [`Generator::hyperplane`] makes its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct HyperplaneParams {
@@ -48,17 +46,20 @@ impl Params for HyperplaneParams {
     }
 }
 
-/// Columns uniform from 0 to 1; the label is 1 where the weighted sum of the columns is at least half the sum of the weights.
-///
-/// Each concept has weights of its own, uniform from 0 to 1. The drift of the weights is added to them: it is the same path
-/// whatever the concept, so a concept that returns is the same plane as before, but for the drift since.
-#[derive(Debug, Clone)]
-pub struct Hyperplane {
-    schema: Schema,
+impl Generator {
+    /// Columns uniform from 0 to 1; the label is 1 where the weighted sum of the columns is at least half the sum of the weights.
+    ///
+    /// Each concept has weights of its own, uniform from 0 to 1. The drift of the weights is added to them: it is the same path
+    /// whatever the concept, so a concept that returns is the same plane as before, but for the drift since.
+    pub fn hyperplane(params: &Checked<HyperplaneParams>, schedule: Schedule) -> Self {
+        let params = params.get();
+        let schema = schema(numeric_columns(params.n_features), 2);
+        Self::new(schema, params.seed, schedule, Hyperplane::new(params))
+    }
+}
+
+struct Hyperplane {
     params: HyperplaneParams,
-    cursor: Cursor,
-    features: Rng,
-    errors: Rng,
     motion: Rng,
     planes: Recent<Vec<f64>>,
     /// What has been added to each drifting weight.
@@ -68,59 +69,39 @@ pub struct Hyperplane {
 }
 
 impl Hyperplane {
-    /// The stream from its first row.
-    pub fn new(params: &Checked<HyperplaneParams>, schedule: Schedule) -> Self {
-        let params = params.get().clone();
+    fn new(params: &HyperplaneParams) -> Self {
         let mut motion = Draw::Motion.rng(params.seed);
         let directions = (0..params.n_drifting).map(|_| if chance(&mut motion, 0.5) { 1.0 } else { -1.0 });
         Self {
-            schema: schema(numeric_columns(params.n_features), 2),
-            cursor: Cursor::new(schedule, params.seed),
-            features: Draw::Features.rng(params.seed),
-            errors: Draw::Noise.rng(params.seed),
             planes: Recent::new(),
             shifts: vec![0.0; params.n_drifting],
             steps: directions.map(|direction| direction * params.magnitude).collect(),
             motion,
-            params,
-        }
-    }
-
-    fn drift(&mut self) {
-        for (shift, step) in self.shifts.iter_mut().zip(&mut self.steps) {
-            *shift += *step;
-            if chance(&mut self.motion, self.params.reversal) {
-                *step = -*step;
-            }
+            params: params.clone(),
         }
     }
 }
 
-impl Generator for Hyperplane {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn next_into(&mut self, row: &mut Vec<f32>) -> ClassId {
-        let number = self.cursor.advance();
-        let HyperplaneParams { n_features, seed, .. } = self.params;
-        let plane = self.planes.get(number, || {
-            let mut rng = Draw::Concept(number).rng(seed);
+impl Source for Hyperplane {
+    fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId {
+        let HyperplaneParams { n_features, seed, noise, reversal, .. } = self.params;
+        let plane = self.planes.get(concept, || {
+            let mut rng = Draw::Concept(concept).rng(seed);
             (0..n_features).map(|_| rng.unit()).collect()
         });
-        row.clear();
-        row.extend((0..n_features).map(|_| unit_f32(&mut self.features)));
+        row.extend((0..n_features).map(|_| unit_f32(&mut draws.features)));
         let shifts = self.shifts.iter().copied().chain(std::iter::repeat(0.0));
         // Σ w x ≥ ½ Σ w, as one sum.
         let side: f64 =
             row.iter().zip(plane).zip(shifts).map(|((&x, w), s)| (w + s) * (f64::from(x) - 0.5)).sum();
-        self.drift();
-        let is_wrong = chance(&mut self.errors, self.params.noise);
+        for (shift, step) in self.shifts.iter_mut().zip(&mut self.steps) {
+            *shift += *step;
+            if chance(&mut self.motion, reversal) {
+                *step = -*step;
+            }
+        }
+        let is_wrong = chance(&mut draws.errors, noise);
         ClassId(u32::from((side >= 0.0) != is_wrong))
-    }
-
-    fn changes(&self, n_rows: u64) -> Vec<u64> {
-        self.cursor.changes(n_rows)
     }
 }
 
@@ -134,8 +115,8 @@ mod tests {
         HyperplaneParams { magnitude: 0.0, noise: 0.0, seed: 5, ..HyperplaneParams::default() }
     }
 
-    fn hyperplane(params: HyperplaneParams, schedule: Schedule) -> Hyperplane {
-        Hyperplane::new(&params.check().unwrap(), schedule)
+    fn hyperplane(params: HyperplaneParams, schedule: Schedule) -> Generator {
+        Generator::hyperplane(&params.check().unwrap(), schedule)
     }
 
     /// The share of rows from `start` on whose label the plane with these weights gives.
@@ -149,15 +130,24 @@ mod tests {
         rows.clone().filter(agrees).count() as f64 / rows.len() as f64
     }
 
-    fn weights_of(generator: &mut Hyperplane) -> Vec<f64> {
-        generator.planes.get(0, Vec::new).clone()
+    /// What makes the rows, after so many of them.
+    fn after(params: &HyperplaneParams, n_rows: usize) -> Hyperplane {
+        let (mut source, mut draws) = (Hyperplane::new(params), Draws::new(params.seed));
+        for _ in 0..n_rows {
+            source.next_into(0, &mut draws, &mut Vec::new());
+        }
+        source
+    }
+
+    /// The weights of the first concept.
+    fn weights_of(params: &HyperplaneParams) -> Vec<f64> {
+        after(params, 1).planes.get(0, Vec::new).clone()
     }
 
     #[test]
     fn labels_follow_the_formula_but_for_the_noise() {
-        let mut exact = hyperplane(still(), Schedule::none());
-        let data = exact.dataset(5_000).unwrap();
-        let weights = weights_of(&mut exact);
+        let data = hyperplane(still(), Schedule::none()).dataset(5_000).unwrap();
+        let weights = weights_of(&still());
         assert_eq!(weights.len(), 10);
         assert!(weights.iter().all(|w| (0.0..1.0).contains(w)));
         assert_eq!(agreement(&data, 0..5_000, &weights), 1.0);
@@ -177,9 +167,8 @@ mod tests {
     #[test]
     fn the_plane_turns_by_the_magnitude_given() {
         let params = HyperplaneParams { n_drifting: 10, magnitude: 0.001, reversal: 0.0, ..still() };
-        let mut turning = hyperplane(params, Schedule::none());
-        let data = turning.dataset(4_000).unwrap();
-        let start = weights_of(&mut turning);
+        let data = hyperplane(params.clone(), Schedule::none()).dataset(4_000).unwrap();
+        let (start, turning) = (weights_of(&params), after(&params, 4_000));
         let end: Vec<f64> = start.iter().zip(&turning.steps).map(|(w, step)| w + 4_000.0 * step).collect();
         assert!(turning.steps.iter().all(|step| step.abs() == 0.001));
         assert!(turning.shifts.iter().all(|shift| (shift.abs() - 4.0).abs() < 1e-9));
@@ -191,11 +180,11 @@ mod tests {
     #[test]
     fn drifting_weights_turn_round_as_often_as_they_should() {
         let params = HyperplaneParams { n_drifting: 1, magnitude: 0.001, reversal: 0.1, ..still() };
-        let mut turning = hyperplane(params, Schedule::none());
-        let (mut turns, mut row) = (0, Vec::new());
+        let (mut turning, mut draws) = (Hyperplane::new(&params), Draws::new(params.seed));
+        let mut turns = 0;
         for _ in 0..20_000 {
             let before = turning.steps[0];
-            turning.next_into(&mut row);
+            turning.next_into(0, &mut draws, &mut Vec::new());
             turns += usize::from(turning.steps[0] != before);
         }
         // The standard error is 42.
@@ -206,7 +195,7 @@ mod tests {
     fn a_concept_that_returns_is_the_same_plane() {
         let mut recurring = hyperplane(still(), Schedule::recurring(Changes::every(1_000).unwrap()));
         let data = recurring.dataset(3_000).unwrap();
-        let first = weights_of(&mut recurring);
+        let first = weights_of(&still());
         assert_eq!(agreement(&data, 0..1_000, &first), 1.0);
         assert!(agreement(&data, 1_000..2_000, &first) < 0.95);
         assert_eq!(agreement(&data, 2_000..3_000, &first), 1.0);

@@ -3,15 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::Cursor;
-use super::draw::Draw;
+use super::generator::{Draws, Source};
 use super::{Generator, Schedule};
 use crate::data::{ClassId, Dataset, Schema};
 use crate::error::{DataProblem, Error, Result};
 use crate::params::{Checked, Params};
-use crate::rng::Rng;
 
-/// How [`LabelSwap`] makes its rows.
+/// How [`Generator::label_swap`] makes its rows.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LabelSwapParams {
@@ -33,22 +31,14 @@ impl Params for LabelSwapParams {
     }
 }
 
-/// The rows of a data set in random order, all of them before any comes again in a new order. Each change exchanges the labels
-/// of the pairs given; the next change takes that back.
-#[derive(Debug, Clone)]
-pub struct LabelSwap {
-    data: Dataset,
-    /// The class that each class has become, in every second concept.
-    swapped: Vec<ClassId>,
-    cursor: Cursor,
-    shuffling: Rng,
-    order: Vec<usize>,
-    next: usize,
-}
-
-impl LabelSwap {
-    /// The stream over `data`, whose weights are left aside.
-    pub fn new(mut data: Dataset, params: &Checked<LabelSwapParams>, schedule: Schedule) -> Result<Self> {
+impl Generator {
+    /// The rows of a data set, whose weights are left aside, in random order, all of them before any comes again in a new order. Each
+    /// change exchanges the labels of the pairs given; the next change takes that back.
+    pub fn label_swap(
+        mut data: Dataset,
+        params: &Checked<LabelSwapParams>,
+        schedule: Schedule,
+    ) -> Result<Self> {
         if data.n_rows() == 0 {
             return Err(DataProblem::Empty.into());
         }
@@ -60,46 +50,37 @@ impl LabelSwap {
             let expected = || format!("labels of the data ({})", labels.names().join(", "));
             labels.get(label).ok_or_else(|| Error::param("swap", expected(), format!("{label:?}")))
         };
+        let LabelSwapParams { swap, seed } = params.get();
         let mut swapped: Vec<ClassId> = (0..labels.len() as u32).map(ClassId).collect();
-        for [a, b] in &params.get().swap {
+        for [a, b] in swap {
             swapped.swap(class(a)?.index(), class(b)?.index());
         }
-        let seed = params.get().seed;
-        Ok(Self {
-            swapped,
-            cursor: Cursor::new(schedule, seed),
-            shuffling: Draw::Features.rng(seed),
-            order: (0..data.n_rows()).collect(),
-            next: data.n_rows(),
-            data,
-        })
-    }
-
-    fn next_place(&mut self) -> usize {
-        if self.next == self.order.len() {
-            self.shuffling.shuffle(&mut self.order);
-            self.next = 0;
-        }
-        self.next += 1;
-        self.order[self.next - 1]
+        let order: Vec<usize> = (0..data.n_rows()).collect();
+        let source = LabelSwap { swapped, next: order.len(), order, data };
+        Ok(Self::new(source.data.schema.clone(), *seed, schedule, source))
     }
 }
 
-impl Generator for LabelSwap {
-    fn schema(&self) -> &Schema {
-        &self.data.schema
-    }
+struct LabelSwap {
+    data: Dataset,
+    /// The class that each class has become, in every second concept.
+    swapped: Vec<ClassId>,
+    order: Vec<usize>,
+    next: usize,
+}
 
-    fn next_into(&mut self, row: &mut Vec<f32>) -> ClassId {
-        let (concept, place) = (self.cursor.advance(), self.next_place());
+impl Source for LabelSwap {
+    fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId {
+        if self.next == self.order.len() {
+            draws.features.shuffle(&mut self.order);
+            self.next = 0;
+        }
+        let place = self.order[self.next];
+        self.next += 1;
         row.resize(self.data.schema.n_features(), 0.0);
         self.data.features.copy_rows(place..place + 1, row);
         let class = self.data.labels()[place];
-        if concept % 2 == 0 { class } else { self.swapped[class.index()] }
-    }
-
-    fn changes(&self, n_rows: u64) -> Vec<u64> {
-        self.cursor.changes(n_rows)
+        if concept.is_multiple_of(2) { class } else { self.swapped[class.index()] }
     }
 }
 
@@ -127,7 +108,7 @@ mod tests {
         let data = blobs(100, 2, 5, 1);
         let find = |x: f32| (0..100).find(|&row| data.features.value(row, 0) == x).unwrap();
         let pairs = params(&[["1", "3"], ["0", "4"]]).check().unwrap();
-        let mut stream = LabelSwap::new(data.clone(), &pairs, schedule).unwrap();
+        let mut stream = Generator::label_swap(data.clone(), &pairs, schedule).unwrap();
         let mut row = Vec::new();
         (0..n)
             .map(|_| {
@@ -154,7 +135,8 @@ mod tests {
     #[test]
     fn all_rows_come_before_any_comes_again() {
         let data = blobs(60, 2, 3, 1);
-        let mut stream = LabelSwap::new(data, &params(&[]).check().unwrap(), Schedule::none()).unwrap();
+        let mut stream =
+            Generator::label_swap(data, &params(&[]).check().unwrap(), Schedule::none()).unwrap();
         let mut rounds = Vec::new();
         for _ in 0..3 {
             let part = stream.dataset(60).unwrap();
@@ -169,13 +151,16 @@ mod tests {
 
     #[test]
     fn labels_that_cannot_be_exchanged_are_refused() {
-        let none =
-            LabelSwap::new(blobs(9, 2, 3, 1), &params(&[["0", "7"]]).check().unwrap(), Schedule::none());
-        let message = none.unwrap_err().to_string();
+        let none = Generator::label_swap(
+            blobs(9, 2, 3, 1),
+            &params(&[["0", "7"]]).check().unwrap(),
+            Schedule::none(),
+        );
+        let message = none.err().unwrap().to_string();
         assert_eq!(message, "parameter swap: expected labels of the data (0, 1, 2), got \"7\"");
         assert!(params(&[["0", "1"], ["1", "2"]]).check().is_err());
         assert!(params(&[["0", "0"]]).check().is_err());
         let empty = blobs(9, 2, 3, 1).select(&[]);
-        assert!(LabelSwap::new(empty, &params(&[]).check().unwrap(), Schedule::none()).is_err());
+        assert!(Generator::label_swap(empty, &params(&[]).check().unwrap(), Schedule::none()).is_err());
     }
 }

@@ -3,16 +3,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::Cursor;
 use super::draw::{Draw, chance};
-use super::generator::{numeric_columns, schema};
+use super::generator::{Draws, Source, numeric_columns, schema};
 use super::recent::Recent;
-use super::rules::within;
 use super::{Generator, Schedule};
-use crate::data::{ClassId, MAX_FEATURES, Schema};
+use crate::data::{ClassId, MAX_FEATURES};
 use crate::error::Result;
-use crate::params::{Checked, Params};
-use crate::rng::Rng;
+use crate::params::{Checked, Params, within};
 
 const N_SEGMENTS: usize = 7;
 
@@ -30,7 +27,7 @@ const DIGITS: [[u8; N_SEGMENTS]; 10] = [
     [1, 1, 1, 1, 0, 1, 1],
 ];
 
-/// How [`Led`] makes its rows.
+/// How [`Generator::led`] makes its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LedParams {
@@ -58,59 +55,38 @@ impl Params for LedParams {
     }
 }
 
-/// Ten classes, equally likely, shown by seven columns of 0 and 1 of which each may be wrong, among columns that say nothing. In
-/// the first concept the segments come first; in every other one, some of them have changed places with random columns.
-#[derive(Debug, Clone)]
-pub struct Led {
-    schema: Schema,
+impl Generator {
+    /// Ten classes, equally likely, shown by seven columns of 0 and 1 of which each may be wrong, among columns that say nothing. In
+    /// the first concept the segments come first; in every other one, some of them have changed places with random columns.
+    pub fn led(params: &Checked<LedParams>, schedule: Schedule) -> Self {
+        let params = params.get().clone();
+        let schema = schema(numeric_columns(N_SEGMENTS + params.n_irrelevant), DIGITS.len());
+        Self::new(schema, params.seed, schedule, Led { params, places: Recent::new() })
+    }
+}
+
+struct Led {
     params: LedParams,
-    cursor: Cursor,
-    features: Rng,
-    errors: Rng,
     places: Recent<[usize; N_SEGMENTS]>,
 }
 
-impl Led {
-    /// The stream from its first row.
-    pub fn new(params: &Checked<LedParams>, schedule: Schedule) -> Self {
-        let params = params.get().clone();
-        Self {
-            schema: schema(numeric_columns(N_SEGMENTS + params.n_irrelevant), DIGITS.len()),
-            cursor: Cursor::new(schedule, params.seed),
-            features: Draw::Features.rng(params.seed),
-            errors: Draw::Noise.rng(params.seed),
-            places: Recent::new(),
-            params,
-        }
-    }
-}
-
-impl Generator for Led {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn next_into(&mut self, row: &mut Vec<f32>) -> ClassId {
-        let (number, params) = (self.cursor.advance(), &self.params);
-        let places = self.places.get(number, || segment_places(number, params));
-        let digit = self.features.index(DIGITS.len());
-        row.clear();
+impl Source for Led {
+    fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId {
+        let params = &self.params;
+        let places = self.places.get(concept, || segment_places(concept, params));
+        let digit = draws.features.index(DIGITS.len());
         let mut bits = 0;
         for column in 0..N_SEGMENTS + params.n_irrelevant {
             if column % 64 == 0 {
-                bits = self.features.next_u64();
+                bits = draws.features.next_u64();
             }
             row.push((bits >> (column % 64) & 1) as f32);
         }
         for (&place, &is_lit) in places.iter().zip(&DIGITS[digit]) {
-            let is_wrong = chance(&mut self.errors, params.noise);
+            let is_wrong = chance(&mut draws.errors, params.noise);
             row[place] = f32::from(is_lit ^ u8::from(is_wrong));
         }
         ClassId(digit as u32)
-    }
-
-    fn changes(&self, n_rows: u64) -> Vec<u64> {
-        self.cursor.changes(n_rows)
     }
 }
 
@@ -137,7 +113,7 @@ mod tests {
     use crate::synth::Changes;
 
     fn data(noise: f64, schedule: Schedule, n_rows: usize) -> Dataset {
-        Led::new(&LedParams { noise, seed: 2, ..LedParams::default() }.check().unwrap(), schedule)
+        Generator::led(&LedParams { noise, seed: 2, ..LedParams::default() }.check().unwrap(), schedule)
             .dataset(n_rows)
             .unwrap()
     }

@@ -6,10 +6,10 @@
 //!
 //! ```
 //! use hedgerow_core::Params as _;
-//! use hedgerow_core::synth::{Changes, Generator as _, Schedule, Sea, SeaParams};
+//! use hedgerow_core::synth::{Changes, Generator, Schedule, SeaParams};
 //!
 //! let params = SeaParams { seed: 7, ..SeaParams::default() }.check()?;
-//! let mut sea = Sea::new(&params, Schedule::abrupt(Changes::every(500)?));
+//! let mut sea = Generator::sea(&params, Schedule::abrupt(Changes::every(500)?));
 //! assert_eq!(sea.changes(1_200), [500, 1_000]);
 //! let mut row = Vec::new();
 //! let class = sea.next_into(&mut row);
@@ -20,7 +20,6 @@
 //! ```
 
 mod changes;
-mod cursor;
 mod draw;
 mod generator;
 mod hyperplane;
@@ -28,7 +27,6 @@ mod label_swap;
 mod led;
 mod random_tree;
 mod recent;
-mod rules;
 mod schedule;
 mod sea;
 #[cfg(test)]
@@ -37,9 +35,9 @@ mod tree;
 
 pub use changes::Changes;
 pub use generator::Generator;
-pub use hyperplane::{Hyperplane, HyperplaneParams};
-pub use label_swap::{LabelSwap, LabelSwapParams};
-pub use led::{Led, LedParams};
-pub use random_tree::{RandomTree, RandomTreeParams};
+pub use hyperplane::HyperplaneParams;
+pub use label_swap::LabelSwapParams;
+pub use led::LedParams;
+pub use random_tree::RandomTreeParams;
 pub use schedule::Schedule;
-pub use sea::{Sea, SeaParams};
+pub use sea::SeaParams;

@@ -3,22 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::Cursor;
 use super::draw::{Draw, chance, unit_f32};
-use super::generator::{numeric_columns, schema};
+use super::generator::{Draws, Source, numeric_columns, schema};
 use super::recent::Recent;
-use super::rules::within;
 use super::tree::{Tree, expected_nodes};
 use super::{Generator, Schedule};
-use crate::data::{ClassId, Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Schema};
-use crate::error::{Error, Result};
-use crate::params::{Checked, Params};
-use crate::rng::Rng;
+use crate::data::{ClassId, Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES};
+use crate::error::Result;
+use crate::params::{Checked, Params, require, within};
 
 /// Nodes beyond which a tree is refused: it would be memory and no concept that anything could learn.
 const MOST_NODES: f64 = 4e6;
 
-/// How [`RandomTree`] makes its rows.
+/// How [`Generator::random_tree`] makes its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct RandomTreeParams {
@@ -62,9 +59,8 @@ impl Params for RandomTreeParams {
     fn rules(&self) -> Result<()> {
         within("n_numeric", self.n_numeric, 0..=MAX_FEATURES)?;
         within("n_categorical", self.n_categorical, 0..=MAX_FEATURES - self.n_numeric)?;
-        if self.n_numeric + self.n_categorical == 0 {
-            return Err(Error::param("n_numeric", "1 or more where there are no categorical columns", 0));
-        }
+        let has_columns = self.n_numeric + self.n_categorical > 0;
+        require("n_numeric", 0, has_columns, "1 or more where there are no categorical columns")?;
         within("n_categories", self.n_categories, 2..=MAX_CATEGORIES)?;
         within("n_classes", self.n_classes, 2..=MAX_CLASSES)?;
         within("depth", self.depth, 1..=40)?;
@@ -72,29 +68,15 @@ impl Params for RandomTreeParams {
         within("leaf_share", self.leaf_share, 0.0..=1.0)?;
         within("noise", self.noise, 0.0..=1.0)?;
         let nodes = expected_nodes(self);
-        if nodes > MOST_NODES {
-            let expected = format!("a tree of at most {MOST_NODES} nodes");
-            return Err(Error::param("depth", expected, format!("{}, about {nodes:.0} nodes", self.depth)));
-        }
-        Ok(())
+        let got = format!("{}, about {nodes:.0} nodes", self.depth);
+        require("depth", got, nodes <= MOST_NODES, &format!("a tree of at most {MOST_NODES} nodes"))
     }
 }
 
-/// Numeric columns uniform from 0 to 1, categories equally likely; a random tree gives the label. Each concept is a tree
-/// of its own.
-#[derive(Debug, Clone)]
-pub struct RandomTree {
-    schema: Schema,
-    params: RandomTreeParams,
-    cursor: Cursor,
-    features: Rng,
-    errors: Rng,
-    trees: Recent<Tree>,
-}
-
-impl RandomTree {
-    /// The stream from its first row.
-    pub fn new(params: &Checked<RandomTreeParams>, schedule: Schedule) -> Self {
+impl Generator {
+    /// Numeric columns uniform from 0 to 1, categories equally likely; a random tree gives the label. Each concept is a tree
+    /// of its own.
+    pub fn random_tree(params: &Checked<RandomTreeParams>, schedule: Schedule) -> Self {
         let params = params.get().clone();
         let mut columns = numeric_columns(params.n_numeric);
         let categories: Vec<String> = (0..params.n_categories).map(|k| format!("v{k}")).collect();
@@ -102,39 +84,30 @@ impl RandomTree {
             name: format!("c{i}"),
             kind: ColumnKind::Categorical { categories: categories.clone() },
         }));
-        Self {
-            schema: schema(columns, params.n_classes),
-            cursor: Cursor::new(schedule, params.seed),
-            features: Draw::Features.rng(params.seed),
-            errors: Draw::Noise.rng(params.seed),
-            trees: Recent::new(),
-            params,
-        }
+        let schema = schema(columns, params.n_classes);
+        Self::new(schema, params.seed, schedule, RandomTree { params, trees: Recent::new() })
     }
 }
 
-impl Generator for RandomTree {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
+struct RandomTree {
+    params: RandomTreeParams,
+    trees: Recent<Tree>,
+}
 
-    fn next_into(&mut self, row: &mut Vec<f32>) -> ClassId {
-        let (number, params) = (self.cursor.advance(), &self.params);
-        let tree = self.trees.get(number, || Tree::grow(params, &mut Draw::Concept(number).rng(params.seed)));
-        row.clear();
-        row.extend((0..params.n_numeric).map(|_| unit_f32(&mut self.features)));
-        row.extend((0..params.n_categorical).map(|_| self.features.index(params.n_categories) as f32));
+impl Source for RandomTree {
+    fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId {
+        let params = &self.params;
+        let grow = || Tree::grow(params, &mut Draw::Concept(concept).rng(params.seed));
+        let tree = self.trees.get(concept, grow);
+        row.extend((0..params.n_numeric).map(|_| unit_f32(&mut draws.features)));
+        row.extend((0..params.n_categorical).map(|_| draws.features.index(params.n_categories) as f32));
         let class = tree.class(row);
-        if !chance(&mut self.errors, params.noise) {
+        if !chance(&mut draws.errors, params.noise) {
             return class;
         }
         // Any class but the right one.
-        let step = 1 + self.errors.below(params.n_classes as u32 - 1);
+        let step = 1 + draws.errors.below(params.n_classes as u32 - 1);
         ClassId((class.0 + step) % params.n_classes as u32)
-    }
-
-    fn changes(&self, n_rows: u64) -> Vec<u64> {
-        self.cursor.changes(n_rows)
     }
 }
 
@@ -145,7 +118,7 @@ mod tests {
     use crate::synth::Changes;
 
     fn data(params: RandomTreeParams, schedule: Schedule, n_rows: usize) -> Dataset {
-        RandomTree::new(&params.check().unwrap(), schedule).dataset(n_rows).unwrap()
+        Generator::random_tree(&params.check().unwrap(), schedule).dataset(n_rows).unwrap()
     }
 
     fn share_equal(a: &Dataset, b: &Dataset, rows: std::ops::Range<usize>) -> f64 {

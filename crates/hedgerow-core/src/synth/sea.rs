@@ -3,22 +3,19 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::cursor::Cursor;
-use super::draw::{Draw, chance, unit_f32};
-use super::generator::{numeric_columns, schema};
-use super::rules::within;
+use super::draw::{chance, unit_f32};
+use super::generator::{Draws, Source, numeric_columns, schema};
 use super::{Generator, Schedule};
-use crate::data::{ClassId, Schema};
+use crate::data::ClassId;
 use crate::error::Result;
-use crate::params::{Checked, Params};
-use crate::rng::Rng;
+use crate::params::{Checked, Params, within};
 
 const N_FEATURES: usize = 3;
 
 /// The threshold of each concept.
 const THETAS: [f64; 4] = [8.0, 9.0, 7.0, 9.5];
 
-/// How [`Sea`] makes its rows.
+/// How [`Generator::sea`] makes its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SeaParams {
@@ -40,47 +37,22 @@ impl Params for SeaParams {
     }
 }
 
-/// Three columns, uniform from 0 to 10; the label is 1 where x0 + x1 ≤ θ and 0 elsewhere, and x2 says nothing. The four
-/// concepts have θ = 8, 9, 7 and 9.5; a fifth is the first again.
-#[derive(Debug, Clone)]
-pub struct Sea {
-    schema: Schema,
-    noise: f64,
-    cursor: Cursor,
-    features: Rng,
-    errors: Rng,
-}
-
-impl Sea {
-    /// The stream from its first row.
-    pub fn new(params: &Checked<SeaParams>, schedule: Schedule) -> Self {
-        let SeaParams { noise, seed } = *params.get();
-        Self {
-            schema: schema(numeric_columns(N_FEATURES), 2),
-            noise,
-            cursor: Cursor::new(schedule, seed),
-            features: Draw::Features.rng(seed),
-            errors: Draw::Noise.rng(seed),
-        }
+impl Generator {
+    /// Three columns, uniform from 0 to 10; the label is 1 where x0 + x1 ≤ θ and 0 elsewhere, and x2 says nothing. The four
+    /// concepts have θ = 8, 9, 7 and 9.5; a fifth is the first again.
+    pub fn sea(params: &Checked<SeaParams>, schedule: Schedule) -> Self {
+        let params = params.get().clone();
+        Self::new(schema(numeric_columns(N_FEATURES), 2), params.seed, schedule, params)
     }
 }
 
-impl Generator for Sea {
-    fn schema(&self) -> &Schema {
-        &self.schema
-    }
-
-    fn next_into(&mut self, row: &mut Vec<f32>) -> ClassId {
-        let theta = THETAS[(self.cursor.advance() % THETAS.len() as u64) as usize];
-        row.clear();
-        row.extend((0..N_FEATURES).map(|_| 10.0 * unit_f32(&mut self.features)));
+impl Source for SeaParams {
+    fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId {
+        let theta = THETAS[(concept % THETAS.len() as u64) as usize];
+        row.extend((0..N_FEATURES).map(|_| 10.0 * unit_f32(&mut draws.features)));
         let is_below = f64::from(row[0]) + f64::from(row[1]) <= theta;
-        let is_wrong = chance(&mut self.errors, self.noise);
+        let is_wrong = chance(&mut draws.errors, self.noise);
         ClassId(u32::from(is_below != is_wrong))
-    }
-
-    fn changes(&self, n_rows: u64) -> Vec<u64> {
-        self.cursor.changes(n_rows)
     }
 }
 
@@ -89,12 +61,12 @@ mod tests {
     use super::*;
     use crate::synth::Changes;
 
-    fn sea(noise: f64, schedule: Schedule) -> Sea {
-        Sea::new(&SeaParams { noise, seed: 3 }.check().unwrap(), schedule)
+    fn sea(noise: f64, schedule: Schedule) -> Generator {
+        Generator::sea(&SeaParams { noise, seed: 3 }.check().unwrap(), schedule)
     }
 
     /// The share of `n_rows` rows whose label says x0 + x1 ≤ θ rightly.
-    fn share_right(sea: &mut Sea, n_rows: usize, theta: f32) -> f64 {
+    fn share_right(sea: &mut Generator, n_rows: usize, theta: f32) -> f64 {
         let mut row = Vec::new();
         let is_right = |_: &usize| {
             let class = sea.next_into(&mut row);

@@ -6,20 +6,20 @@ use crate::params::Params as _;
 use crate::testing::blobs;
 
 /// Every generator under a seed and a schedule, by name.
-fn all(seed: u64, schedule: &Schedule) -> Vec<(&'static str, Box<dyn Generator>)> {
+fn all(seed: u64, schedule: &Schedule) -> Vec<(&'static str, Generator)> {
     let sea = SeaParams { seed, ..Default::default() }.check().unwrap();
     let hyperplane = HyperplaneParams { seed, ..Default::default() }.check().unwrap();
     let random_tree = RandomTreeParams { seed, noise: 0.05, ..Default::default() }.check().unwrap();
     let led = LedParams { seed, ..Default::default() }.check().unwrap();
     let swap = vec![["0".to_string(), "1".to_string()]];
     let label_swap = LabelSwapParams { swap, seed }.check().unwrap();
-    let label_swap = LabelSwap::new(blobs(70, 4, 3, 1), &label_swap, schedule.clone()).unwrap();
+    let label_swap = Generator::label_swap(blobs(70, 4, 3, 1), &label_swap, schedule.clone()).unwrap();
     vec![
-        ("sea", Box::new(Sea::new(&sea, schedule.clone()))),
-        ("hyperplane", Box::new(Hyperplane::new(&hyperplane, schedule.clone()))),
-        ("random tree", Box::new(RandomTree::new(&random_tree, schedule.clone()))),
-        ("led", Box::new(Led::new(&led, schedule.clone()))),
-        ("label swap", Box::new(label_swap)),
+        ("sea", Generator::sea(&sea, schedule.clone())),
+        ("hyperplane", Generator::hyperplane(&hyperplane, schedule.clone())),
+        ("random tree", Generator::random_tree(&random_tree, schedule.clone())),
+        ("led", Generator::led(&led, schedule.clone())),
+        ("label swap", label_swap),
     ]
 }
 

@@ -1,7 +1,7 @@
 //! The binary RVMs that several classes need.
 
+use hedgerow_core::Result;
 use hedgerow_core::saved::array;
-use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::basis::Basis;
 use crate::design::Design;
 use crate::params::MultiClass;
 use crate::rvm::is_positive;
-use crate::target::{Binary, SparseFit};
+use crate::target::{Binary, Context, SparseFit};
 use crate::train::{Trained, train_or_update};
 use crate::training_rows::TrainingRows;
 
@@ -77,35 +77,29 @@ pub(crate) fn train_binaries(
     basis: &Basis,
     from: &[SparseFit],
     first_new: Option<usize>,
-    par: &Par,
 ) -> Result<Binaries> {
     let combination = Combination::new(rows);
     let known = &combination.known;
     let n = combination.n_binaries();
-    let trainer = Trainer { rows, design: rows.design(&basis.kernel), from, first_new };
-    let trained = match (n, combination.how) {
-        (0, _) => Vec::new(),
-        (1, _) => vec![trainer.one_vs_rest(known[1], 0, par)?],
-        (_, MultiClass::Softmax) => trainer.softmax(known, par)?,
-        (_, MultiClass::Pairs) => {
-            let pairs: Vec<(usize, usize)> = (0..known.len())
-                .flat_map(|a| (a + 1..known.len()).map(move |b| (a, b)))
-                .map(|(a, b)| (known[a], known[b]))
-                .collect();
-            let each = par.map(n, |number| trainer.pair(pairs[number], number, &par.alone()));
-            each.into_iter().collect::<Result<_>>()?
-        }
-        _ => {
-            let each = par.map(n, |number| trainer.one_vs_rest(known[number], number, &par.alone()));
-            each.into_iter().collect::<Result<_>>()?
-        }
+    let (par, alone) = (rows.par, rows.par.alone());
+    let trainer = Trainer { rows, context: rows.context(&basis.kernel), from, first_new };
+    let single = Trainer { context: Context { par: &alone, ..trainer.context }, ..trainer };
+    let pairs: Vec<[usize; 2]> =
+        known.iter().enumerate().flat_map(|(i, &a)| known[i + 1..].iter().map(move |&b| [a, b])).collect();
+    let trained: Result<Vec<Trained>> = match (n, combination.how) {
+        (0, _) => Ok(Vec::new()),
+        (1, _) => trainer.one_vs_rest(known[1], 0).map(|trained| vec![trained]),
+        (_, MultiClass::Softmax) => trainer.softmax(known),
+        (_, MultiClass::Pairs) => par.map(n, |i| single.pair(pairs[i], i)).into_iter().collect(),
+        _ => par.map(n, |i| single.one_vs_rest(known[i], i)).into_iter().collect(),
     };
-    Ok(Binaries { trained, combination })
+    Ok(Binaries { trained: trained?, combination })
 }
 
+#[derive(Clone, Copy)]
 struct Trainer<'a> {
     rows: &'a TrainingRows<'a>,
-    design: Design<'a>,
+    context: Context<'a>,
     from: &'a [SparseFit],
     first_new: Option<usize>,
 }
@@ -116,21 +110,19 @@ impl Trainer<'_> {
     }
 
     /// One class against all others.
-    fn one_vs_rest(&self, class: usize, number: usize, par: &Par) -> Result<Trained> {
-        let is_one = self.is(class);
-        let target = Binary { design: self.design, is_one: &is_one, offsets: None, params: self.rows.params };
-        train_or_update(&target, self.from.get(number), self.first_new, self.rows.budget, par)
+    fn one_vs_rest(&self, class: usize, number: usize) -> Result<Trained> {
+        let target = Binary { context: self.context, is_one: &self.is(class), offsets: None };
+        train_or_update(&target, self.from.get(number), self.first_new)
     }
 
     /// One class against another, on the rows of both.
-    fn pair(&self, (a, b): (usize, usize), number: usize, par: &Par) -> Result<Trained> {
-        let targets = self.rows.targets;
+    fn pair(&self, pair: [usize; 2], number: usize) -> Result<Trained> {
+        let (targets, design) = (self.rows.targets, self.context.design);
         let n = targets.len();
-        let rows: Vec<usize> = (0..n).filter(|&row| [a, b].contains(&(targets[row] as usize))).collect();
-        let is_one: Vec<bool> = rows.iter().map(|&row| targets[row] as usize == b).collect();
-        let x = self.design.x.select(Axis(0), &rows);
-        let design = Design { x: &x, kernel: self.design.kernel };
-        let target = Binary { design, is_one: &is_one, offsets: None, params: self.rows.params };
+        let rows: Vec<usize> = (0..n).filter(|&row| pair.contains(&(targets[row] as usize))).collect();
+        let is_one: Vec<bool> = rows.iter().map(|&row| targets[row] as usize == pair[1]).collect();
+        let design = Design { x: &design.x.select(Axis(0), &rows), ..design };
+        let target = Binary { context: Context { design, ..self.context }, is_one: &is_one, offsets: None };
         let inner = self.from.get(number).and_then(|from| {
             let place = |&c: &usize| if c == n { Some(rows.len()) } else { rows.binary_search(&c).ok() };
             let columns = from.columns.iter().map(place).collect::<Option<Vec<usize>>>()?;
@@ -138,7 +130,7 @@ impl Trainer<'_> {
             Some(SparseFit { columns, scores, ..from.clone() })
         });
         let first_new = self.first_new.map(|first| rows.partition_point(|row| *row < first));
-        let mut trained = train_or_update(&target, inner.as_ref(), first_new, self.rows.budget, par)?;
+        let mut trained = train_or_update(&target, inner.as_ref(), first_new)?;
         let back = |c: &mut usize| *c = if *c == rows.len() { n } else { rows[*c] };
         trained.fit.columns.iter_mut().for_each(back);
         Ok(trained)
@@ -146,7 +138,7 @@ impl Trainer<'_> {
 
     /// All classes together: for one class, the others' scores being given, the softmax is a logistic function with an offset,
     /// so classes take turns.
-    fn softmax(&self, known: &[usize], par: &Par) -> Result<Vec<Trained>> {
+    fn softmax(&self, known: &[usize]) -> Result<Vec<Trained>> {
         let (n, k) = (self.rows.targets.len(), known.len());
         let mut scores = Array2::zeros((n, k));
         self.from.iter().zip(scores.columns_mut()).for_each(|(fit, mut column)| {
@@ -157,10 +149,9 @@ impl Trainer<'_> {
             for class in 0..k {
                 let offsets = offsets(&scores, class);
                 let is_one = self.is(known[class]);
-                let params = self.rows.params;
-                let target = Binary { design: self.design, is_one: &is_one, offsets: Some(&offsets), params };
+                let target = Binary { context: self.context, is_one: &is_one, offsets: Some(&offsets) };
                 let before = trained[class].as_ref().map(|t: &Trained| &t.fit).or(self.from.get(class));
-                let next = train_or_update(&target, before, self.first_new, self.rows.budget, par)?;
+                let next = train_or_update(&target, before, self.first_new)?;
                 scores.column_mut(class).assign(&Array1::from(next.fit.scores.clone()));
                 trained[class] = Some(next);
             }

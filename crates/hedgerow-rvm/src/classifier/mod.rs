@@ -15,24 +15,13 @@ use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 use crate::params::RvmParams;
 use crate::regressor::RvmRegressor;
-use crate::rvm::{FittedModel as _, FittedRvm, Rvm};
+use crate::rvm::Rvm;
 pub use model::ClassificationModel;
 
 /// A Relevance Vector Machine for any number of classes.
 pub type RvmClassifier = Rvm<ClassificationModel>;
 
 impl Rvm<ClassificationModel> {
-    /// Fits a data set. Row weights are not used.
-    pub fn fit(
-        data: &Dataset,
-        params: &Checked<RvmParams>,
-        training: &Training<'_>,
-    ) -> Result<FittedRvm<ClassificationModel>> {
-        data.check_trainable(Task::Classification)?;
-        let targets = ClassificationModel::numbers(data.targets.view());
-        Self::fit_rows(&data.schema, &data.features, targets, params, training)
-    }
-
     /// Relevance vectors of each binary RVM, the bias not counted; a regression that all classes share is one.
     pub fn n_relevant_each(&self) -> Vec<usize> {
         self.fit.as_ref().map(|fit| fit.model.n_relevant_each()).unwrap_or_default()

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::binaries::{Binaries, BinaryWeights, train_binaries};
 use super::combine::Combination;
-use super::shared::{Shared, SharedTrained, SharedTrainer, train_shared};
+use super::shared::{Shared, SharedTrainer, train_shared};
 use crate::basis::Basis;
 use crate::params::{MultiClass, RvmParams};
 use crate::retained::RetainedRows;
@@ -58,14 +58,10 @@ impl ClassificationModel {
         self.binaries.iter().map(|b| b.columns.iter().filter(|c| **c < n).count()).collect()
     }
 
-    fn of_shared(rows: &TrainingRows<'_>, basis: Basis, trained: SharedTrained) -> Outcome<Self> {
-        let SharedTrained { shared, relevant, log_evidence, stop, log, .. } = trained;
-        let model = Self {
-            centers: rows.x.select(Axis(0), &relevant),
-            binaries: Vec::new(),
-            combination: Combination::new(rows),
-            shared: Some(shared),
-        };
+    fn of_shared(rows: &TrainingRows<'_>, trained: Outcome<Shared>) -> Outcome<Self> {
+        let Outcome { model: shared, basis, relevant, log_evidence, stop, log } = trained;
+        let (centers, combination) = (rows.x.select(Axis(0), &relevant), Combination::new(rows));
+        let model = Self { centers, binaries: Vec::new(), combination, shared: Some(shared) };
         Outcome { model, basis, relevant, log_evidence, stop, log }
     }
 
@@ -104,12 +100,11 @@ impl FittedModel for ClassificationModel {
         labels(numbers).into()
     }
 
-    fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
+    fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>> {
         if Combination::new(rows).how == MultiClass::Shared {
-            let (basis, trained) = train_shared(rows, basis, par)?;
-            return Ok(Self::of_shared(rows, basis, trained));
+            return Ok(Self::of_shared(rows, train_shared(rows, basis)?));
         }
-        let binaries = train_binaries(rows, basis, &[], None, par)?;
+        let binaries = train_binaries(rows, basis, &[], None)?;
         Ok(Self::of_binaries(rows, basis, binaries))
     }
 
@@ -119,23 +114,22 @@ impl FittedModel for ClassificationModel {
         basis: &Basis,
         relevant: &[usize],
         first_new: usize,
-        par: &Par,
     ) -> Result<Outcome<Self>> {
         let n = rows.x.nrows();
         if let Some(shared) = &self.shared {
             let most = rows.params.most_relevant(n, self.combination.known.len());
             let new: Vec<usize> = (first_new..n).collect();
-            let trained = SharedTrainer::new(rows, basis, most, par).update(relevant, shared, &new)?;
-            return Ok(Self::of_shared(rows, basis.clone(), trained));
+            let (trained, _) = SharedTrainer::new(rows, basis, most).update(relevant, shared, &new)?;
+            return Ok(Self::of_shared(rows, trained));
         }
-        let design = rows.design(&basis.kernel);
+        let context = rows.context(&basis.kernel);
         let start = |binary: &BinaryWeights| {
             let columns = binary.columns.iter().map(|&c| relevant.get(c).copied().unwrap_or(n)).collect();
             let mean = Array1::from(binary.mean.clone());
-            SparseFit::known(design, columns, &binary.alpha, mean, par)
+            SparseFit::known(&context, columns, &binary.alpha, mean)
         };
         let from: Vec<SparseFit> = self.binaries.iter().map(start).collect();
-        let binaries = train_binaries(rows, basis, &from, Some(first_new), par)?;
+        let binaries = train_binaries(rows, basis, &from, Some(first_new))?;
         Ok(Self::of_binaries(rows, basis, binaries))
     }
 

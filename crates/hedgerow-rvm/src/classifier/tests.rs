@@ -7,6 +7,7 @@ use ndarray::Array2;
 
 use super::*;
 use crate::params::{LengthCriterion, MultiClass};
+use crate::rvm::FittedRvm;
 use crate::{Solver, Trainer};
 
 const WAYS: [MultiClass; 4] = [MultiClass::Shared, MultiClass::Rest, MultiClass::Pairs, MultiClass::Softmax];

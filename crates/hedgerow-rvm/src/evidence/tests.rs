@@ -1,5 +1,7 @@
+use std::sync::LazyLock;
+
 use hedgerow_core::rng::{Purpose, Rng};
-use ndarray::Axis;
+use ndarray::s;
 
 use super::*;
 
@@ -13,21 +15,35 @@ fn problem(n: usize, m: usize, seed: u64) -> (Array2<f64>, Array1<f64>, Quadrati
     let phi = Array2::from_shape_fn((n, m), |(i, j)| {
         libm::exp(-(x[i] - x[(j as f64 * step) as usize]).powi(2) / 9.0)
     });
-    let quadratic =
-        Quadratic { gram: phi.t().dot(&phi), moment: phi.t().dot(&t), energy: t.dot(&t), n_rows: n as f64 };
+    let quadratic = summed(&phi, &t.view().insert_axis(Axis(1)));
     (phi, t, quadratic)
+}
+
+/// The problem of columns and targets.
+fn summed(phi: &Array2<f64>, targets: &ArrayView2<'_, f64>) -> Quadratic {
+    Quadratic {
+        gram: phi.t().dot(phi),
+        moments: phi.t().dot(targets),
+        energy: targets.iter().map(|t| t * t).sum(),
+        n_rows: phi.nrows() as f64,
+        n_targets: targets.ncols() as f64,
+    }
 }
 
 fn params(solver: Solver) -> RvmParams {
     RvmParams { solver, min_gain: 1e-4, max_iterations: 2000, ..RvmParams::default() }
 }
 
+/// Without limits, on one thread.
+static FREE: LazyLock<(Budget, Par)> = LazyLock::new(|| (Budget::open(), Par::sequential()));
+
 fn rules(params: &RvmParams) -> Rules<'_> {
-    Rules { params, noise_every: 1, water_mark: 0 }
+    let (budget, par) = &*FREE;
+    Rules { params, noise_every: 1, water_mark: 0, least_share: 0.0, budget, par }
 }
 
-fn outside(m: usize) -> Start {
-    Start { alpha: vec![f64::INFINITY; m], beta: 100.0 }
+fn outside(m: usize) -> Precisions {
+    Precisions { alpha: vec![f64::INFINITY; m], beta: 100.0 }
 }
 
 /// log N(t | 0, C), C = β⁻¹I + ΦA⁻¹Φᵀ, and C⁻¹, by the definition.
@@ -49,26 +65,25 @@ fn evidence_is_that_of_the_definition() {
     let (phi, t, quadratic) = problem(40, 7, 1);
     let par = Par::sequential();
     let active: Vec<usize> = vec![0, 2, 3, 6];
-    let (alpha, beta) = (vec![0.5, 2.0, 10.0, 0.01], 30.0);
-    let posterior = Posterior::new(&quadratic, &active, &alpha, beta, &par).unwrap();
-    let fast = quadratic.log_evidence(&active, &alpha, beta, &posterior.mean, posterior.factor.log_det());
-    let (slow, _) = naive(&phi.select(Axis(1), &active), &t, &alpha, beta);
+    let at = Precisions { alpha: vec![0.5, 2.0, 10.0, 0.01], beta: 30.0 };
+    let posterior = Posterior::new(&quadratic, &active, &at, &par).unwrap();
+    let error = quadratic.squared_error(&active, &posterior.mean);
+    let weights = posterior.mean.view().insert_axis(Axis(1));
+    let fast = quadratic.log_evidence(&at, weights, error, posterior.factor.log_det());
+    let (slow, _) = naive(&phi.select(Axis(1), &active), &t, &at.alpha, at.beta);
     assert!((fast - slow).abs() < 1e-9 * slow.abs(), "{fast} {slow}");
     let residual = &t - &phi.select(Axis(1), &active).dot(&posterior.mean);
-    assert!((quadratic.squared_error(&active, &posterior.mean) - residual.dot(&residual)).abs() < 1e-10);
+    assert!((error - residual.dot(&residual)).abs() < 1e-10);
+    let all = quadratic.narrow(&active).squared_error_of_all(&weights.to_owned());
+    assert!((all - error).abs() < 1e-10);
 }
 
 #[test]
 fn the_basic_solver_follows_the_formulae() {
     let (phi, t, quadratic) = problem(60, 9, 2);
-    let found = solve(
-        &quadratic,
-        &outside(9),
-        &rules(&RvmParams { max_iterations: 5, ..params(Solver::Basic) }),
-        &Budget::open(),
-        &Par::sequential(),
-    )
-    .unwrap();
+    let found =
+        solve(&quadratic, &outside(9), &rules(&RvmParams { max_iterations: 5, ..params(Solver::Basic) }))
+            .unwrap();
     // The same five iterations by plain inverses.
     let par = Par::sequential();
     let (mut alpha, mut beta) = (vec![1.0 / 3600.0; 9], 100.0);
@@ -91,9 +106,8 @@ fn the_basic_solver_follows_the_formulae() {
 #[test]
 fn both_solvers_find_few_columns_of_equal_evidence() {
     let (phi, t, quadratic) = problem(120, 60, 3);
-    let par = Par::sequential();
-    let [basic, fast] = [Solver::Basic, Solver::Fast]
-        .map(|s| solve(&quadratic, &outside(60), &rules(&params(s)), &Budget::open(), &par).unwrap());
+    let [basic, fast] =
+        [Solver::Basic, Solver::Fast].map(|s| solve(&quadratic, &outside(60), &rules(&params(s))).unwrap());
     assert!(fast.is_converged && fast.columns.len() <= 10, "{:?}", fast.columns);
     assert!(basic.columns.len() <= 20 && (basic.log_evidence - fast.log_evidence).abs() < 3.0);
     for found in [&basic, &fast] {
@@ -118,12 +132,11 @@ fn both_solvers_find_few_columns_of_equal_evidence() {
 #[test]
 fn steps_of_the_fast_solver_gain_what_they_promise() {
     let (phi, t, quadratic) = problem(80, 30, 4);
-    let par = Par::sequential();
     let mut old = naive(&phi.select(Axis(1), &[]), &t, &[], 100.0).0;
     for n in 1..40 {
         let params = RvmParams { max_iterations: n, ..params(Solver::Fast) };
         let part = Rules { noise_every: 0, ..rules(&params) };
-        let found = solve(&quadratic, &outside(30), &part, &Budget::open(), &par).unwrap();
+        let found = solve(&quadratic, &outside(30), &part).unwrap();
         let (slow, _) = naive(&phi.select(Axis(1), &found.columns), &t, &found.alpha, 1.0 / found.noise);
         assert!((found.log_evidence - slow).abs() < 1e-6, "{n}: {} {slow}", found.log_evidence);
         assert!(slow >= old - 1e-9, "{n}: the evidence fell from {old} to {slow}");
@@ -134,25 +147,78 @@ fn steps_of_the_fast_solver_gain_what_they_promise() {
 #[test]
 fn marks_priors_and_budgets_are_obeyed() {
     let (_, _, quadratic) = problem(120, 60, 5);
-    let par = Par::sequential();
     let (basic, fast) = (params(Solver::Basic), params(Solver::Fast));
     let marked = Rules { water_mark: 30, ..rules(&basic) };
-    let found = solve(&quadratic, &outside(60), &marked, &Budget::open(), &par).unwrap();
+    let found = solve(&quadratic, &outside(60), &marked).unwrap();
     assert!(found.columns.len() < 30 && !found.is_converged);
     let broad = RvmParams { hyper_priors: [1e-5; 4], ..basic.clone() };
-    let [with, without] =
-        [&broad, &basic].map(|p| solve(&quadratic, &outside(60), &rules(p), &Budget::open(), &par).unwrap());
+    let [with, without] = [&broad, &basic].map(|p| solve(&quadratic, &outside(60), &rules(p)).unwrap());
     assert!((with.log_evidence - without.log_evidence).abs() < 2.0, "a broad prior changes nothing much");
     let stopped = Budget::open();
     stopped.stop.stop();
     for params in [&basic, &fast] {
-        let found = solve(&quadratic, &outside(60), &rules(params), &stopped, &par).unwrap();
+        let rules = Rules { budget: &stopped, ..rules(params) };
+        let found = solve(&quadratic, &outside(60), &rules).unwrap();
         assert_eq!(found.n_iterations, 0);
     }
-    let warm = solve(&quadratic, &outside(60), &rules(&fast), &Budget::open(), &par).unwrap();
+    let warm = solve(&quadratic, &outside(60), &rules(&fast)).unwrap();
     let mut start = outside(60);
     warm.columns.iter().zip(&warm.alpha).for_each(|(&i, a)| start.alpha[i] = *a);
     start.beta = 1.0 / warm.noise;
-    let again = solve(&quadratic, &start, &rules(&fast), &Budget::open(), &par).unwrap();
+    let again = solve(&quadratic, &start, &rules(&fast)).unwrap();
     assert!(again.n_iterations < 8 && again.columns == warm.columns, "{}", again.n_iterations);
+}
+
+fn design(n: usize, m: usize, seed: u64) -> (Array2<f64>, Rng) {
+    let mut rng = Rng::new(seed, Purpose::Data, 0);
+    let phi = Array2::from_shape_fn((n, m), |(i, j)| {
+        libm::exp(-(i as f64 / n as f64 - j as f64 / m as f64).powi(2) / 0.02) + 0.05 * rng.normal()
+    });
+    (phi, rng)
+}
+
+#[test]
+fn evidence_is_the_sum_over_targets_and_steps_raise_it() {
+    let (phi, mut rng) = design(60, 8, 2);
+    let weights = Array2::from_shape_fn((8, 3), |(i, _)| if i < 3 { rng.normal() } else { 0.0 });
+    let targets = phi.dot(&weights) + Array2::from_shape_fn((60, 3), |_| 0.1 * rng.normal());
+    let all = summed(&phi, &targets.view());
+    let par = Par::sequential();
+    let start = Precisions { alpha: vec![1.0; 8], beta: 20.0 };
+    let of = |n| {
+        let params = RvmParams { max_iterations: n, tolerance: 0.0, ..RvmParams::default() };
+        all.solve(start.clone(), &Rules { least_share: 1e-6, ..rules(&params) }).unwrap()
+    };
+    // By the definition: log N(t_k | 0, I/β + ΦA⁻¹Φᵀ), a target at a time.
+    let mut covariance = Array2::<f64>::eye(60) / 20.0;
+    covariance += &phi.dot(&phi.t());
+    let factor = Cholesky::new(covariance, &par).unwrap();
+    let naive: f64 = targets
+        .columns()
+        .into_iter()
+        .map(|t| {
+            -0.5 * (60.0 * (2.0 * std::f64::consts::PI).ln() + factor.log_det() + t.dot(&factor.solve(t)))
+        })
+        .sum();
+    let first = of(0);
+    assert!((first.log_evidence - naive).abs() < 1e-7 * naive.abs(), "{} {naive}", first.log_evidence);
+    let mut before = naive;
+    for n in [1, 3, 10, 40] {
+        let found = of(n);
+        assert!(found.log_evidence > before - 1e-6, "{n}");
+        before = found.log_evidence;
+    }
+    let found = of(200);
+    assert!(
+        found.active.len() < 8 && [0, 1, 2].iter().all(|i| found.active.contains(i)),
+        "{:?}",
+        found.active
+    );
+    assert!((found.at.beta / 100.0).ln().abs() < 0.3, "{}", found.at.beta);
+    // Rows in two parts give the same.
+    let mut parts = summed(&phi.slice(s![..25, ..]).to_owned(), &targets.slice(s![..25, ..]));
+    parts.add(&summed(&phi.slice(s![25.., ..]).to_owned(), &targets.slice(s![25.., ..])));
+    let at = Precisions { alpha: vec![1.0; 8], beta: 5.0 };
+    let (a, b) = (parts.weights(&at, &par).unwrap().0, all.weights(&at, &par).unwrap().0);
+    assert!((&a - &b).iter().all(|d| d.abs() < 1e-9));
 }

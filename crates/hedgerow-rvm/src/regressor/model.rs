@@ -9,7 +9,7 @@ use crate::basis::Basis;
 use crate::design::Centers;
 use crate::params::Variance;
 use crate::rvm::{FittedModel, Outcome, Rvm, are_moderate, is_positive};
-use crate::target::{Regression, SparseFit, sample};
+use crate::target::{Regression, SparseFit, mean_and_variance, sample};
 use crate::train::{Trained, train_or_update, update};
 use crate::training_log::TrainingLog;
 use crate::training_rows::TrainingRows;
@@ -40,7 +40,7 @@ pub struct RegressionModel {
 
 impl RegressionModel {
     fn new(rows: &TrainingRows<'_>, target: &Regression<'_>, fit: &SparseFit) -> Self {
-        let n = target.design.n_rows();
+        let n = target.targets.len();
         let sampled = if rows.params.variance == Variance::Healed {
             rows.x.select(Axis(0), &sample(n, MOST_SAMPLED, rows.params.seed))
         } else {
@@ -48,7 +48,7 @@ impl RegressionModel {
         };
         let SparseFit { alpha, mean, covariance, .. } = fit.clone();
         Self {
-            centers: target.design.centers(&fit.columns),
+            centers: target.context.design.centers(&fit.columns),
             alpha,
             mean,
             covariance,
@@ -66,7 +66,7 @@ impl RegressionModel {
         target: &Regression<'_>,
         trained: Trained,
     ) -> Outcome<Self> {
-        let n = target.design.n_rows();
+        let n = target.targets.len();
         Outcome {
             model: Self::new(rows, target, &trained.fit),
             basis: basis.clone(),
@@ -83,12 +83,11 @@ impl RegressionModel {
         rows: &TrainingRows<'a>,
         basis: &'a Basis,
         relevant: &[usize],
-        par: &Par,
     ) -> (Regression<'a>, SparseFit) {
-        let target = target(rows, basis);
-        let bias = self.centers.bias.map(|_| target.design.bias());
+        let target = Regression { context: rows.context(&basis.kernel), targets: rows.targets };
+        let bias = self.centers.bias.map(|_| target.context.design.bias());
         let columns = relevant.iter().copied().chain(bias).collect();
-        let known = SparseFit::known(target.design, columns, &self.alpha, self.mean.clone(), par);
+        let known = SparseFit::known(&target.context, columns, &self.alpha, self.mean.clone());
         (target, SparseFit { noise: self.noise, ..known })
     }
 
@@ -131,10 +130,6 @@ impl RegressionModel {
     }
 }
 
-fn target<'a>(rows: &TrainingRows<'a>, basis: &'a Basis) -> Regression<'a> {
-    Regression { design: rows.design(&basis.kernel), targets: rows.targets, params: rows.params }
-}
-
 impl FittedModel for RegressionModel {
     const IS_OF_CLASSES: bool = false;
 
@@ -156,9 +151,7 @@ impl FittedModel for RegressionModel {
 
     /// The standard deviation of the targets, or their size if they do not vary.
     fn unit(targets: &[f64]) -> f64 {
-        let n = targets.len().max(1) as f64;
-        let mean = targets.iter().sum::<f64>() / n;
-        let variance = targets.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / n;
+        let (_, variance) = mean_and_variance(targets);
         let largest = targets.iter().fold(0.0_f64, |most, t| most.max(t.abs()));
         match libm::sqrt(variance) {
             deviation if deviation > 1e-12 * largest && deviation > 0.0 => deviation,
@@ -171,9 +164,9 @@ impl FittedModel for RegressionModel {
         self.scale
     }
 
-    fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>> {
-        let target = target(rows, basis);
-        let trained = train_or_update(&target, None, None, rows.budget, par)?;
+    fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>> {
+        let target = Regression { context: rows.context(&basis.kernel), targets: rows.targets };
+        let trained = train_or_update(&target, None, None)?;
         Ok(Self::outcome(rows, basis, &target, trained))
     }
 
@@ -183,10 +176,9 @@ impl FittedModel for RegressionModel {
         basis: &Basis,
         relevant: &[usize],
         first_new: usize,
-        par: &Par,
     ) -> Result<Outcome<Self>> {
-        let (target, from) = self.start(rows, basis, relevant, par);
-        let trained = update(&target, &from, first_new, rows.budget, par)?;
+        let (target, from) = self.start(rows, basis, relevant);
+        let trained = update(&target, &from, first_new)?;
         Ok(Self::outcome(rows, basis, &target, trained))
     }
 

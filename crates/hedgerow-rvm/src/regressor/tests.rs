@@ -1,10 +1,11 @@
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::{check_damaged_arrays, saved_copy};
-use hedgerow_core::{Error, Features, OnlineModel as _, Params as _, Rows, Schema, StopReason};
+use hedgerow_core::{Dataset, Error, Features, OnlineModel as _, Params as _, Rows, Schema, StopReason};
 use ndarray::{Array2, array, s};
 
 use super::*;
-use crate::{KernelName, LengthCriterion, Solver, Trainer, Variance};
+use crate::rvm::FittedRvm;
+use crate::{KernelName, LengthCriterion, RvmParams, Solver, Trainer, Variance};
 
 fn sinc(n: usize, seed: u64) -> Dataset {
     let mut rng = Rng::new(seed, Purpose::Data, 0);

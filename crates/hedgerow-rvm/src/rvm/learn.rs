@@ -130,7 +130,7 @@ impl<M: FittedModel> Rvm<M> {
             self.train(preparation, &retained.features, &retained.targets, training)?
         } else {
             self.with_retained(retained, training, |fit, rows| {
-                fit.model.update(rows, &fit.basis, &retained.relevant(), first_new, training.par)
+                fit.model.update(rows, &fit.basis, &retained.relevant(), first_new)
             })?
         };
         // Cut short, the model before is better, and new rows become candidates next time.

@@ -5,8 +5,8 @@ mod saved;
 
 use hedgerow_core::saved::array;
 use hedgerow_core::{
-    Candidate, Checked, Error, Features, Par, Predictor, Result, Schema, StopReason, TargetSlice, Targets,
-    Training,
+    Candidate, Checked, Dataset, Error, Features, Par, Predictor, Result, Schema, StopReason, TargetSlice,
+    Targets, Task, Training,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2, s};
@@ -116,7 +116,7 @@ pub trait FittedModel: Clone + Send + Sync + Serialize + DeserializeOwned + 'sta
     }
 
     /// Fits rows as the kernel sees them.
-    fn fit(rows: &TrainingRows<'_>, basis: &Basis, par: &Par) -> Result<Outcome<Self>>;
+    fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>>;
 
     /// Fits retained rows again, of which those that were relevant and those from `first_new` on are candidates.
     fn update(
@@ -125,7 +125,6 @@ pub trait FittedModel: Clone + Send + Sync + Serialize + DeserializeOwned + 'sta
         basis: &Basis,
         relevant: &[usize],
         first_new: usize,
-        par: &Par,
     ) -> Result<Outcome<Self>>;
 
     /// Whether rows have come that an update cannot take in.
@@ -180,14 +179,11 @@ impl<M: FittedModel> Rvm<M> {
         self.fit.as_ref().map(|fit| fit.basis.lengths.clone()).unwrap_or_default()
     }
 
-    /// Fits rows.
-    pub(crate) fn fit_rows(
-        schema: &Schema,
-        features: &Features,
-        targets: Vec<f64>,
-        params: &Checked<RvmParams>,
-        training: &Training<'_>,
-    ) -> Result<FittedRvm<M>> {
+    /// Fits a data set of classes or numbers. Row weights are not used.
+    pub fn fit(data: &Dataset, params: &Checked<RvmParams>, training: &Training<'_>) -> Result<FittedRvm<M>> {
+        data.check_trainable(if M::IS_OF_CLASSES { Task::Classification } else { Task::Regression })?;
+        let Dataset { schema, features, .. } = data;
+        let targets = M::numbers(data.targets.view());
         let preparation = Preparation::until(&training.budget.stop, schema, features);
         let mut rvm = Self { preparation, retained: None, ..Self::new(schema, params)? };
         let (params, n_classes) = (&rvm.params, rvm.n_classes);
@@ -243,16 +239,15 @@ impl<M: FittedModel> Rvm<M> {
         targets: &[f64],
         training: &Training<'_>,
     ) -> Result<Outcome<M>> {
-        let interrupted = || if training.par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
         let prepared = preparation.map_all(features, training.par);
-        interrupted()?;
+        training.par.check()?;
         let scale = M::unit(targets);
         let targets: Vec<f64> = targets.iter().map(|t| t / scale).collect();
         let lengths = best_lengths::<M>(&self.training_rows(&prepared, &targets, scale, training), training);
-        interrupted()?;
+        training.par.check()?;
         let basis = Basis::new(self.params.kernel, lengths);
         let x = basis.map(prepared);
-        M::fit(&self.training_rows(&x, &targets, scale, training), &basis, training.par)
+        M::fit(&self.training_rows(&x, &targets, scale, training), &basis)
     }
 
     fn training_rows<'a>(
@@ -263,7 +258,8 @@ impl<M: FittedModel> Rvm<M> {
         training: &Training<'a>,
     ) -> TrainingRows<'a> {
         let (params, n_classes) = (&self.params, self.n_classes);
-        TrainingRows { x, targets, n_classes, scale, params, budget: training.budget, is_trial: false }
+        let Training { budget, par, .. } = *training;
+        TrainingRows { x, targets, n_classes, scale, params, budget, par, is_trial: false }
     }
 
     /// Calls `with` with the retained rows as the kernel sees them.

@@ -9,14 +9,12 @@
 
 use std::borrow::Cow;
 
-use hedgerow_core::{Budget, Error, Par, Result};
-use ndarray::Array1;
+use hedgerow_core::{Par, Result};
+use ndarray::{Array1, ArrayView1, Axis};
 
-use super::regression::rows_of;
-use super::{Candidates, Profile, SparseFit, Target, picked, timed};
-use crate::design::{Design, Table};
-use crate::evidence::{Posterior, Quadratic, Start, solve};
-use crate::params::RvmParams;
+use super::{Candidates, Context, Profile, SparseFit, Target, picked, timed};
+use crate::design::Table;
+use crate::evidence::{Posterior, Precisions, Quadratic, solve};
 
 /// Passes over all candidates, linearised anew each time, when there are no weights to start from.
 const FIRST_PASSES: usize = 3;
@@ -33,11 +31,10 @@ const LEAST_CURVATURE: f64 = 1e-12;
 
 /// Rows of two classes.
 pub(crate) struct Binary<'a> {
-    pub(crate) design: Design<'a>,
+    pub(crate) context: Context<'a>,
     pub(crate) is_one: &'a [bool],
     /// What is added to the score of each row.
     pub(crate) offsets: Option<&'a [f64]>,
-    pub(crate) params: &'a RvmParams,
 }
 
 /// The rows that a solve uses: their classes, and what is added to their scores.
@@ -86,8 +83,9 @@ impl UsedRows<'_> {
         let (slopes, curvatures) = self.slopes(scores);
         let values: Vec<f64> =
             slopes.iter().zip(&curvatures).zip(scores).map(|((g, b), f)| b * f + g).collect();
-        let (gram, moment) = table.sums(Some(&curvatures), &values, par);
-        Quadratic { gram, moment, energy: 0.0, n_rows: scores.len() as f64 }
+        let values = ArrayView1::from(&values).insert_axis(Axis(1));
+        let (gram, moments) = table.sums(Some(&curvatures), values, par);
+        Quadratic { gram, moments, energy: 0.0, n_rows: scores.len() as f64, n_targets: 1.0 }
     }
 
     /// Goes from one fit towards another until the posterior no longer falls; returns how far scores moved.
@@ -128,10 +126,11 @@ impl UsedRows<'_> {
         par: &Par,
     ) -> Result<(SparseFit, Posterior)> {
         let places: Vec<usize> = (0..fit.columns.len()).collect();
+        let at = Precisions { alpha: fit.alpha.clone(), beta: 1.0 };
         let mut n_steps = 0;
         loop {
             let problem = self.linearized(table, &fit.scores, par);
-            let posterior = Posterior::new(&problem, &places, &fit.alpha, 1.0, par)?;
+            let posterior = Posterior::new(&problem, &places, &at, par)?;
             let (mean, scores) = (posterior.mean.clone(), table.multiply(&posterior.mean, par));
             let (moved, furthest) = self.go(&fit, SparseFit { mean, scores, ..fit.clone() });
             fit = moved;
@@ -152,35 +151,27 @@ impl Target for Binary<'_> {
     /// Fewer than for numbers, since a solve passes over the rows many times.
     const WHOLE_ROWS: usize = 200;
 
-    fn design(&self) -> Design<'_> {
-        self.design
+    fn context(&self) -> Context<'_> {
+        self.context
     }
 
-    fn params(&self) -> &RvmParams {
-        self.params
-    }
-
-    fn problem(&self, candidates: &[usize], fit: &SparseFit, par: &Par) -> Quadratic {
-        self.used(None).linearized(&self.design.passing(candidates, None), &fit.scores, par)
+    fn problem(&self, candidates: &[usize], fit: &SparseFit) -> Quadratic {
+        let Context { design, par, .. } = self.context;
+        self.used(None).linearized(&design.passing(candidates, None), &fit.scores, par)
     }
 
     fn empty(&self) -> SparseFit {
-        SparseFit::empty(self.design.n_rows(), 1.0)
+        SparseFit::empty(self.is_one.len(), 1.0)
     }
 
-    fn solve(
-        &self,
-        candidates: Candidates<'_>,
-        budget: &Budget,
-        par: &Par,
-        profile: &mut Profile,
-    ) -> Result<SparseFit> {
-        let Candidates { columns: all, from, is_last, .. } = candidates;
-        let rows = rows_of(self.design, &candidates, self.params);
+    fn solve(&self, candidates: Candidates<'_>, profile: &mut Profile) -> Result<SparseFit> {
+        let Candidates { columns: all, from, is_last, par, .. } = candidates;
+        let Context { design, params, .. } = self.context;
+        let rows = candidates.rows_used(design.n_rows(), params);
         let rows = rows.as_deref();
         let used = self.used(rows);
-        let rules = self.rules(&candidates, false);
-        let wide = timed(&mut profile.sums, || self.design.table(all, rows, par));
+        let rules = candidates.rules(params, 0);
+        let wide = timed(&mut profile.sums, || design.table(all, rows, par));
         let mut narrow: Option<(Vec<usize>, Table<'_>)> = None;
         let mut fit = SparseFit { scores: picked(&from.scores, rows).into_owned(), ..from.clone() };
         let n_wide = if from.columns.is_empty() { FIRST_PASSES } else { 1 };
@@ -189,9 +180,8 @@ impl Target for Binary<'_> {
         let mut is_converged = false;
         let mut n_iterations = 0;
         let mut jitter = 0.0_f64;
-        let interrupted = || if par.is_stopped() { Err(Error::Interrupted) } else { Ok(()) };
         for pass in 0..n_passes {
-            interrupted()?;
+            par.check()?;
             // All candidates at first, then those that were found relevant.
             if pass >= n_wide && narrow.as_ref().is_none_or(|(columns, _)| *columns != fit.columns) {
                 narrow = Some((fit.columns.clone(), narrowed(&wide, all, &fit.columns)));
@@ -199,9 +189,9 @@ impl Target for Binary<'_> {
             let (columns, table) =
                 narrow.as_ref().map_or((all, &wide), |(columns, table)| (columns.as_slice(), table));
             let problem = timed(&mut profile.sums, || used.linearized(table, &fit.scores, par));
-            let start = Start::of(columns, &fit.columns, &fit.alpha, 1.0);
-            interrupted()?;
-            let mut next = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
+            let start = Precisions::of(columns, &fit.columns, &fit.alpha, 1.0);
+            par.check()?;
+            let mut next = timed(&mut profile.solve, || solve(&problem, &start, &rules))?;
             n_iterations += next.n_iterations;
             jitter = jitter.max(next.jitter);
             let has_converged = next.is_converged;
@@ -219,11 +209,11 @@ impl Target for Binary<'_> {
                 is_converged = true;
                 break;
             }
-            if budget.spent().is_some() {
+            if candidates.budget.spent().is_some() {
                 break;
             }
         }
-        interrupted()?;
+        par.check()?;
         let steps = if is_last { MOST_STEPS } else { 1 };
         let (mut fit, posterior) = timed(&mut profile.mode, || {
             let table = narrowed(&wide, all, &fit.columns);
@@ -236,7 +226,7 @@ impl Target for Binary<'_> {
             fit.covariance = posterior.factor.inverse(par);
         }
         if rows.is_some() {
-            fit.scores = timed(&mut profile.errors, || self.design.multiply(&fit.columns, &fit.mean, par));
+            fit.scores = timed(&mut profile.errors, || design.multiply(&fit.columns, &fit.mean, par));
         }
         Ok(SparseFit { n_iterations, is_converged, jitter, ..fit })
     }

@@ -11,11 +11,12 @@ use ndarray::Array1;
 
 use crate::design::Design;
 use crate::evidence::{Quadratic, Rules};
+use crate::options::RowsUsed;
 use crate::params::RvmParams;
 
 pub(crate) use crate::evidence::SparseFit;
 pub(crate) use binary::{Binary, sigmoid};
-pub(crate) use regression::{Regression, sample};
+pub(crate) use regression::{Regression, mean_and_variance, sample};
 
 impl SparseFit {
     /// No columns yet.
@@ -26,13 +27,12 @@ impl SparseFit {
 
     /// Weights that are known already, to start from.
     pub(crate) fn known(
-        design: Design<'_>,
+        context: &Context<'_>,
         columns: Vec<usize>,
         alpha: &[f64],
         mean: Array1<f64>,
-        par: &Par,
     ) -> Self {
-        let scores = design.multiply(&columns, &mean, par);
+        let scores = context.design.multiply(&columns, &mean, context.par);
         Self { columns, alpha: alpha.to_vec(), mean, scores, ..Self::empty(0, 1.0) }
     }
 
@@ -41,6 +41,15 @@ impl SparseFit {
         self.columns.iter_mut().for_each(|column| *column = candidates[*column]);
         self
     }
+}
+
+/// What any fit is given: rows and a kernel, how it is trained, and the limits of that.
+#[derive(Clone, Copy)]
+pub(crate) struct Context<'a> {
+    pub(crate) design: Design<'a>,
+    pub(crate) params: &'a RvmParams,
+    pub(crate) budget: &'a Budget,
+    pub(crate) par: &'a Par,
 }
 
 /// Columns whose evidence is maximised together.
@@ -56,6 +65,30 @@ pub(crate) struct Candidates<'a> {
     pub(crate) rows: Option<&'a [usize]>,
     /// Whether this is the last solve, which must converge.
     pub(crate) is_last: bool,
+    pub(crate) budget: &'a Budget,
+    pub(crate) par: &'a Par,
+}
+
+impl<'a> Candidates<'a> {
+    /// The rules of their solve.
+    fn rules(&self, params: &'a RvmParams, noise_every: usize) -> Rules<'a> {
+        let Self { water_mark, budget, par, .. } = *self;
+        Rules { params, noise_every, water_mark, least_share: 0.0, budget, par }
+    }
+
+    /// The rows of so many that their evidence is taken of; none for all.
+    fn rows_used(&self, n: usize, params: &RvmParams) -> Option<Vec<usize>> {
+        if let Some(rows) = self.rows {
+            return Some(rows.to_vec());
+        }
+        let wants_sample = match params.rows {
+            RowsUsed::All => false,
+            RowsUsed::Active => return Some(self.columns.iter().copied().filter(|c| *c != n).collect()),
+            RowsUsed::Auto => n > params.sample_rows,
+            RowsUsed::Sample => true,
+        };
+        (wants_sample && !self.is_last).then(|| sample(n, params.sample_rows, params.seed))
+    }
 }
 
 /// Where the time went.
@@ -93,23 +126,14 @@ pub(crate) trait Target: Sync {
     /// Up to so many rows all are candidates at once, if the parameters leave that open.
     const WHOLE_ROWS: usize;
 
-    /// The rows and the kernel.
-    fn design(&self) -> Design<'_>;
-
-    /// How it is trained.
-    fn params(&self) -> &RvmParams;
+    /// The rows and the kernel, and how it is trained.
+    fn context(&self) -> Context<'_>;
 
     /// Maximises the evidence of some candidates.
-    fn solve(
-        &self,
-        candidates: Candidates<'_>,
-        budget: &Budget,
-        par: &Par,
-        profile: &mut Profile,
-    ) -> Result<SparseFit>;
+    fn solve(&self, candidates: Candidates<'_>, profile: &mut Profile) -> Result<SparseFit>;
 
     /// The quadratic problem of candidates over all rows, at the weights of a fit.
-    fn problem(&self, candidates: &[usize], fit: &SparseFit, par: &Par) -> Quadratic;
+    fn problem(&self, candidates: &[usize], fit: &SparseFit) -> Quadratic;
 
     /// A fit without columns.
     fn empty(&self) -> SparseFit;
@@ -122,13 +146,6 @@ pub(crate) trait Target: Sync {
 
     /// Groups of rows that each chunk of candidates must hold its share of.
     fn groups(&self) -> Vec<Vec<usize>>;
-
-    /// The rules of one solve.
-    fn rules(&self, candidates: &Candidates<'_>, learns_noise: bool) -> Rules<'_> {
-        let params = self.params();
-        let noise_every = if learns_noise { params.noise_every } else { 0 };
-        Rules { params, noise_every, water_mark: candidates.water_mark }
-    }
 }
 
 /// The values of some rows; of all where none are named.

@@ -1,28 +1,23 @@
 //! Numbers with normal noise (Tipping 2001).
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Par, Result};
+use hedgerow_core::{Par, Result};
+use ndarray::{ArrayView1, Axis};
 
-use super::{Candidates, Profile, SparseFit, Target, picked, timed};
-use crate::design::Design;
-use crate::evidence::{Quadratic, Start, solve};
-use crate::options::RowsUsed;
-use crate::params::RvmParams;
+use super::{Candidates, Context, Profile, SparseFit, Target, picked, timed};
+use crate::evidence::{Precisions, Quadratic, solve};
 
 /// Rows with numbers, whose noise is estimated too.
 pub(crate) struct Regression<'a> {
-    pub(crate) design: Design<'a>,
+    pub(crate) context: Context<'a>,
     pub(crate) targets: &'a [f64],
-    pub(crate) params: &'a RvmParams,
 }
 
 impl Regression<'_> {
     /// The variance of the targets, or what stands for it if they do not vary.
     pub(crate) fn variance(&self) -> f64 {
-        let n = self.targets.len().max(1) as f64;
-        let mean = self.targets.iter().sum::<f64>() / n;
-        let variance = self.targets.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / n;
-        let mean_square = self.targets.iter().map(|t| t * t).sum::<f64>() / n;
+        let mean_square = self.targets.iter().map(|t| t * t).sum::<f64>() / self.targets.len().max(1) as f64;
+        let (_, variance) = mean_and_variance(self.targets);
         if variance > 1e-300 { variance } else { mean_square.max(1e-12) }
     }
 
@@ -30,29 +25,18 @@ impl Regression<'_> {
     fn summed(&self, candidates: &[usize], rows: Option<&[usize]>, par: &Par) -> Quadratic {
         let targets = picked(self.targets, rows);
         // Summed over once, so that nothing need be kept.
-        let (gram, moment) = self.design.passing(candidates, rows).sums(None, &targets, par);
+        let table = self.context.design.passing(candidates, rows);
+        let (gram, moments) = table.sums(None, ArrayView1::from(&*targets).insert_axis(Axis(1)), par);
         let energy = targets.iter().map(|t| t * t).sum();
-        Quadratic { gram, moment, energy, n_rows: targets.len() as f64 }
+        Quadratic { gram, moments, energy, n_rows: targets.len() as f64, n_targets: 1.0 }
     }
 }
 
-/// The rows that the evidence of candidates is taken of; none for all.
-pub(crate) fn rows_of(
-    design: Design<'_>,
-    candidates: &Candidates<'_>,
-    params: &RvmParams,
-) -> Option<Vec<usize>> {
-    let n = design.n_rows();
-    if let Some(rows) = candidates.rows {
-        return Some(rows.to_vec());
-    }
-    let wants_sample = match params.rows {
-        RowsUsed::All => false,
-        RowsUsed::Active => return Some(candidates.columns.iter().copied().filter(|c| *c != n).collect()),
-        RowsUsed::Auto => n > params.sample_rows,
-        RowsUsed::Sample => true,
-    };
-    (wants_sample && !candidates.is_last).then(|| sample(n, params.sample_rows, params.seed))
+/// The mean of numbers, and their variance.
+pub(crate) fn mean_and_variance(numbers: &[f64]) -> (f64, f64) {
+    let n = numbers.len().max(1) as f64;
+    let mean = numbers.iter().sum::<f64>() / n;
+    (mean, numbers.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / n)
 }
 
 /// Rows drawn at random, in order.
@@ -69,37 +53,27 @@ pub(crate) fn sample(n: usize, wanted: usize, seed: u64) -> Vec<usize> {
 impl Target for Regression<'_> {
     const WHOLE_ROWS: usize = 1000;
 
-    fn design(&self) -> Design<'_> {
-        self.design
-    }
-
-    fn params(&self) -> &RvmParams {
-        self.params
+    fn context(&self) -> Context<'_> {
+        self.context
     }
 
     fn empty(&self) -> SparseFit {
-        SparseFit::empty(self.design.n_rows(), self.params.noise_variance * self.variance())
+        SparseFit::empty(self.targets.len(), self.context.params.noise_variance * self.variance())
     }
 
-    fn problem(&self, candidates: &[usize], _: &SparseFit, par: &Par) -> Quadratic {
-        self.summed(candidates, None, par)
+    fn problem(&self, candidates: &[usize], _: &SparseFit) -> Quadratic {
+        self.summed(candidates, None, self.context.par)
     }
 
-    fn solve(
-        &self,
-        candidates: Candidates<'_>,
-        budget: &Budget,
-        par: &Par,
-        profile: &mut Profile,
-    ) -> Result<SparseFit> {
-        let Candidates { columns, from, .. } = candidates;
-        let rows = rows_of(self.design, &candidates, self.params);
+    fn solve(&self, candidates: Candidates<'_>, profile: &mut Profile) -> Result<SparseFit> {
+        let Candidates { columns, from, par, .. } = candidates;
+        let Context { design, params, .. } = self.context;
+        let rows = candidates.rows_used(design.n_rows(), params);
         let problem = timed(&mut profile.sums, || self.summed(columns, rows.as_deref(), par));
-        let start = Start::of(columns, &from.columns, &from.alpha, 1.0 / from.noise);
-        let rules = self.rules(&candidates, true);
-        let fit = timed(&mut profile.solve, || solve(&problem, &start, &rules, budget, par))?;
-        let mut fit = fit.over(columns);
-        fit.scores = timed(&mut profile.errors, || self.design.multiply(&fit.columns, &fit.mean, par));
+        let start = Precisions::of(columns, &from.columns, &from.alpha, 1.0 / from.noise);
+        let rules = candidates.rules(params, params.noise_every);
+        let mut fit = timed(&mut profile.solve, || solve(&problem, &start, &rules))?.over(columns);
+        fit.scores = timed(&mut profile.errors, || design.multiply(&fit.columns, &fit.mean, par));
         Ok(fit)
     }
 
@@ -113,6 +87,6 @@ impl Target for Regression<'_> {
     }
 
     fn groups(&self) -> Vec<Vec<usize>> {
-        vec![(0..self.design.n_rows()).collect()]
+        vec![(0..self.targets.len()).collect()]
     }
 }

@@ -13,11 +13,11 @@ mod working_set;
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Error, Par, Result, StopReason};
+use hedgerow_core::{Budget, Par, Result, StopReason};
 
 use crate::options::{Trainer, WaterMark};
 use crate::params::probe_size;
-use crate::target::{Candidates, SparseFit, Target};
+use crate::target::{Candidates, Context, SparseFit, Target};
 use crate::training_log::TrainingLog;
 pub(crate) use reinsert::gains;
 
@@ -52,15 +52,11 @@ pub(crate) struct Trained {
 }
 
 /// Trains an RVM from scratch or from a fit, in the way that its parameters name.
-pub(crate) fn train<T: Target>(
-    target: &T,
-    from: Option<&SparseFit>,
-    budget: &Budget,
-    par: &Par,
-) -> Result<Trained> {
-    let n = target.design().n_rows();
-    let mut run = Run::new(target, budget, par);
-    let trainer = match target.params().trainer {
+pub(crate) fn train<T: Target>(target: &T, from: Option<&SparseFit>) -> Result<Trained> {
+    let Context { design, params, .. } = target.context();
+    let n = design.n_rows();
+    let mut run = Run::new(target);
+    let trainer = match params.trainer {
         Trainer::Auto if n <= T::WHOLE_ROWS => Trainer::Whole,
         Trainer::Auto => Trainer::WorkingSet,
         chosen => chosen,
@@ -78,15 +74,9 @@ pub(crate) fn train<T: Target>(
 }
 
 /// Maximises the evidence of what is relevant in a fit and of the rows from `first_new` on.
-pub(crate) fn update<T: Target>(
-    target: &T,
-    from: &SparseFit,
-    first_new: usize,
-    budget: &Budget,
-    par: &Par,
-) -> Result<Trained> {
-    let mut run = Run::new(target, budget, par);
-    let new: Vec<usize> = (first_new..target.design().n_rows()).collect();
+pub(crate) fn update<T: Target>(target: &T, from: &SparseFit, first_new: usize) -> Result<Trained> {
+    let mut run = Run::new(target);
+    let new: Vec<usize> = (first_new..target.context().design.n_rows()).collect();
     let fit = run.solve(united(&from.columns, &new), from, true)?;
     Ok(run.finish(fit, StopReason::Done))
 }
@@ -97,24 +87,23 @@ pub(crate) fn train_or_update<T: Target>(
     target: &T,
     from: Option<&SparseFit>,
     first_new: Option<usize>,
-    budget: &Budget,
-    par: &Par,
 ) -> Result<Trained> {
     let mut trained = match first_new {
-        Some(first_new) => update(target, from.unwrap_or(&target.empty()), first_new, budget, par)?,
-        None => train(target, from, budget, par)?,
+        Some(first_new) => update(target, from.unwrap_or(&target.empty()), first_new)?,
+        None => train(target, from)?,
     };
+    let Context { params, budget, .. } = target.context();
     if trained.fit.columns.is_empty() && budget.spent().is_some() {
         let open = Budget::open();
-        let mut run = Run::new(target, &open, par);
+        let mut run = Run { budget: &open, ..Run::new(target) };
         let rows = few_rows(target);
         run.n_tried = rows.len();
         let fit = run.solve_rows(rows)?;
         run.trace(&fit);
         trained = run.finish(fit, StopReason::Time);
     }
-    if target.params().reinsert {
-        trained.fit = reinsert::reinsert(target, trained.fit, budget, par, &mut trained.log.profile)?;
+    if params.reinsert {
+        trained.fit = reinsert::reinsert(target, trained.fit, &mut trained.log.profile)?;
     }
     Ok(trained)
 }
@@ -130,7 +119,8 @@ struct Run<'a, T> {
 }
 
 impl<'a, T: Target> Run<'a, T> {
-    fn new(target: &'a T, budget: &'a Budget, par: &'a Par) -> Self {
+    fn new(target: &'a T) -> Self {
+        let Context { budget, par, .. } = target.context();
         Self { target, budget, par, begun: Instant::now(), log: TrainingLog::default(), n_tried: 0 }
     }
 
@@ -150,17 +140,21 @@ impl<'a, T: Target> Run<'a, T> {
     }
 
     fn solve_candidates(&mut self, candidates: Candidates<'_>) -> Result<SparseFit> {
-        let fit = self.target.solve(candidates, self.budget, self.par, &mut self.log.profile);
-        if self.par.is_stopped() { Err(Error::Interrupted) } else { fit }
+        let fit = self.target.solve(candidates, &mut self.log.profile);
+        self.par.check()?;
+        fit
     }
 
-    fn candidates<'b>(&self, columns: &'b [usize], from: &'b SparseFit, is_last: bool) -> Candidates<'b> {
-        let water_mark = match self.target.params().water_mark {
+    fn candidates<'b>(&self, columns: &'b [usize], from: &'b SparseFit, is_last: bool) -> Candidates<'b>
+    where
+        'a: 'b,
+    {
+        let water_mark = match self.target.context().params.water_mark {
             WaterMark::Current if !is_last => columns.len() / 2,
             WaterMark::Partition if !is_last => self.log.partition_size / 2,
             _ => 0,
         };
-        Candidates { columns, from, water_mark, rows: None, is_last }
+        Candidates { columns, from, water_mark, rows: None, is_last, budget: self.budget, par: self.par }
     }
 
     /// Adds a point to the trace.
@@ -182,7 +176,7 @@ impl<'a, T: Target> Run<'a, T> {
     fn whole(mut self, from: Option<&SparseFit>) -> Result<Trained> {
         let empty = self.target.empty();
         self.log.partition_size = 0;
-        self.n_tried = self.target.design().n_rows();
+        self.n_tried = self.target.context().design.n_rows();
         let fit = self.solve((0..self.n_tried).collect(), from.unwrap_or(&empty), true)?;
         self.trace(&fit);
         Ok(self.finish(fit, StopReason::Done))
@@ -190,12 +184,12 @@ impl<'a, T: Target> Run<'a, T> {
 
     /// How many candidates are added at a time: what the parameters give, or what a probe suggests.
     fn choose_partition(&mut self) -> Result<()> {
-        let params = self.target.params();
+        let Context { design, params, .. } = self.target.context();
         self.log.partition_size = params.partition_size;
         if self.log.partition_size > 0 {
             return Ok(());
         }
-        let (n, d) = self.target.design().x.dim();
+        let (n, d) = design.x.dim();
         let wanted = (libm::ceil(probe_size(n, d)) as usize).clamp(1, n.clamp(1, MOST_PROBED));
         let rows = drawn(self.target, wanted);
         let n_probed = rows.len().max(1);
@@ -216,7 +210,7 @@ impl<'a, T: Target> Run<'a, T> {
 fn drawn<T: Target>(target: &T, wanted: usize) -> Vec<usize> {
     let groups = target.groups();
     let n: usize = groups.iter().map(Vec::len).sum();
-    let mut rng = Rng::new(target.params().seed, Purpose::Sample, 12);
+    let mut rng = Rng::new(target.context().params.seed, Purpose::Sample, 12);
     let mut rows = Vec::new();
     for mut group in groups {
         rng.shuffle(&mut group);
@@ -242,15 +236,16 @@ fn few_rows<T: Target>(target: &T) -> Vec<usize> {
 
 /// Candidates with the bias after them, where there is one.
 fn with_bias<T: Target>(target: &T, mut rows: Vec<usize>) -> Vec<usize> {
-    let bias = target.design().bias();
-    if target.params().bias && rows.last() != Some(&bias) {
+    let Context { design, params, .. } = target.context();
+    let bias = design.bias();
+    if params.bias && rows.last() != Some(&bias) {
         rows.push(bias);
     }
     rows
 }
 
 /// Two lists of columns in one, in order and without repetition.
-fn united(a: &[usize], b: &[usize]) -> Vec<usize> {
+pub(crate) fn united(a: &[usize], b: &[usize]) -> Vec<usize> {
     let mut all: Vec<usize> = a.iter().chain(b).copied().collect();
     all.sort_unstable();
     all.dedup();

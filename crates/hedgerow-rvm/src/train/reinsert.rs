@@ -1,32 +1,34 @@
 //! A second chance for rows that are not relevant, by the gains of Tipping and Faul (2003).
 
-use hedgerow_core::{Budget, Par, Result};
+use hedgerow_core::Result;
 
 use super::{Run, united};
-use crate::evidence::Posterior;
-use crate::target::{Profile, SparseFit, Target};
+use crate::evidence::{Posterior, Precisions};
+use crate::target::{Context, Profile, SparseFit, Target};
 
 /// Rows whose gains are computed together.
 const CHUNK: usize = 256;
 
 /// What each row outside a fit would gain in log evidence if it were taken in; only those that would gain, the best first.
-pub(crate) fn gains<T: Target>(target: &T, fit: &SparseFit, par: &Par) -> Result<Vec<(usize, f64)>> {
-    let n = target.design().n_rows();
+pub(crate) fn gains<T: Target>(target: &T, fit: &SparseFit) -> Result<Vec<(usize, f64)>> {
+    let Context { design, par, .. } = target.context();
+    let n = design.n_rows();
     let outside: Vec<usize> = (0..n).filter(|row| fit.columns.binary_search(row).is_err()).collect();
-    let beta = 1.0 / fit.noise;
+    let at = Precisions { alpha: fit.alpha.clone(), beta: 1.0 / fit.noise };
+    let beta = at.beta;
     let mut found = Vec::new();
     for chunk in outside.chunks(CHUNK) {
         let candidates = united(&fit.columns, chunk);
-        let problem = target.problem(&candidates, fit, par);
+        let problem = target.problem(&candidates, fit);
         let active: Vec<usize> =
             fit.columns.iter().filter_map(|column| candidates.binary_search(column).ok()).collect();
-        let posterior = Posterior::new(&problem, &active, &fit.alpha, beta, par)?;
+        let posterior = Posterior::new(&problem, &active, &at, par)?;
         for row in chunk {
             let Ok(m) = candidates.binary_search(row) else { continue };
             let known: ndarray::Array1<f64> = active.iter().map(|&i| problem.gram[(m, i)]).collect();
             let solved = posterior.factor.forward(known.view());
             let s = beta * problem.gram[(m, m)] - beta * beta * solved.dot(&solved);
-            let q = beta * (problem.moment[m] - known.dot(&posterior.mean));
+            let q = beta * (problem.moment()[m] - known.dot(&posterior.mean));
             if s > 1e-9 * beta * problem.gram[(m, m)] && q * q > s {
                 found.push((*row, 0.5 * ((q * q - s) / s + libm::log(s / (q * q)))));
             }
@@ -37,25 +39,19 @@ pub(crate) fn gains<T: Target>(target: &T, fit: &SparseFit, par: &Par) -> Result
 }
 
 /// The fit with those rows that gain enough offered once more.
-pub(super) fn reinsert<T: Target>(
-    target: &T,
-    fit: SparseFit,
-    budget: &Budget,
-    par: &Par,
-    profile: &mut Profile,
-) -> Result<SparseFit> {
+pub(super) fn reinsert<T: Target>(target: &T, fit: SparseFit, profile: &mut Profile) -> Result<SparseFit> {
+    let Context { params, budget, par, .. } = target.context();
     if budget.spent().is_some() {
         return Ok(fit);
     }
-    let gains = gains(target, &fit, par)?;
+    let gains = gains(target, &fit)?;
     // Rows near each other gain the same thing, so not all of them are needed.
     let most = (2 * fit.columns.len()).max(32);
-    let min_gain = target.params().min_gain;
-    let good: Vec<usize> = gains.iter().filter(|g| g.1 >= min_gain).take(most).map(|g| g.0).collect();
+    let good: Vec<usize> = gains.iter().filter(|g| g.1 >= params.min_gain).take(most).map(|g| g.0).collect();
     if good.is_empty() || par.is_stopped() {
         return Ok(fit);
     }
-    let mut run = Run::new(target, budget, par);
+    let mut run = Run::new(target);
     let better = run.solve(united(&fit.columns, &good), &fit, true);
     profile.add(&run.log.profile);
     if par.is_stopped() {

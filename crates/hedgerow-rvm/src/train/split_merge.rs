@@ -1,10 +1,10 @@
 //! Parts side by side, their relevant rows merged in pairs as merge sort does.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Error, Par, Result, StopReason};
+use hedgerow_core::{Result, StopReason};
 
 use super::{Run, Trained, united, with_bias};
-use crate::target::{Profile, SparseFit, Target};
+use crate::target::{Candidates, Profile, SparseFit, Target};
 
 impl<T: Target> Run<'_, T> {
     pub(super) fn split_merge(mut self) -> Result<Trained> {
@@ -15,10 +15,8 @@ impl<T: Target> Run<'_, T> {
             rows.chunks(self.log.partition_size).map(|part| (united(part, &[]), empty.clone())).collect();
         self.n_tried = rows.len();
         while next.len() > 1 {
-            let solved = self.par.map(next.len(), |i| self.solve_part(&next[i], &self.par.alone()));
-            if self.par.is_stopped() {
-                return Err(Error::Interrupted);
-            }
+            let solved = self.par.map(next.len(), |i| self.solve_part(&next[i]));
+            self.par.check()?;
             fits.clear();
             for result in solved {
                 let (fit, profile, n_candidates) = result?;
@@ -43,21 +41,18 @@ impl<T: Target> Run<'_, T> {
         Ok(self.finish(fit, StopReason::Done))
     }
 
-    fn solve_part(
-        &self,
-        (part, from): &(Vec<usize>, SparseFit),
-        par: &Par,
-    ) -> Result<(SparseFit, Profile, usize)> {
-        let columns = with_bias(self.target, part.clone());
+    /// On one thread.
+    fn solve_part(&self, (part, from): &(Vec<usize>, SparseFit)) -> Result<(SparseFit, Profile, usize)> {
+        let (columns, par) = (with_bias(self.target, part.clone()), self.par.alone());
         let mut profile = Profile::default();
-        let candidates = self.candidates(&columns, from, false);
-        let fit = self.target.solve(candidates, self.budget, par, &mut profile)?;
+        let candidates = Candidates { par: &par, ..self.candidates(&columns, from, false) };
+        let fit = self.target.solve(candidates, &mut profile)?;
         Ok((fit, profile, columns.len()))
     }
 
     /// All rows at random, groups in turn, so that each part has its share of each.
     fn shuffled(&self) -> Vec<usize> {
-        let mut rng = Rng::new(self.target.params().seed, Purpose::Sample, 14);
+        let mut rng = Rng::new(self.target.context().params.seed, Purpose::Sample, 14);
         let mut groups = self.target.groups();
         groups.iter_mut().for_each(|group| rng.shuffle(group));
         let n: usize = groups.iter().map(Vec::len).sum();
@@ -81,6 +76,5 @@ impl<T: Target> Run<'_, T> {
 fn merged(pair: &[SparseFit]) -> (Vec<usize>, SparseFit) {
     let columns = pair.iter().fold(Vec::new(), |all, fit| united(&all, &fit.columns));
     let better = pair.iter().max_by(|a, b| a.log_evidence.total_cmp(&b.log_evidence));
-    let from = better.map_or_else(|| pair[0].clone(), Clone::clone);
-    (columns, from)
+    (columns, better.unwrap_or(&pair[0]).clone())
 }

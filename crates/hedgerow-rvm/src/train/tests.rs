@@ -5,7 +5,21 @@ use super::*;
 use crate::design::Design;
 use crate::options::{RowsUsed, Solver};
 use crate::params::RvmParams;
-use crate::target::{Binary, Regression};
+use crate::target::{Binary, Context, Regression};
+
+/// Rows and a kernel with parameters, within a budget.
+fn context<'a>(
+    x: &'a Array2<f64>,
+    kernel: &'a Kernel,
+    params: &'a RvmParams,
+    (budget, par): &'a (Budget, Par),
+) -> Context<'a> {
+    Context { design: Design { x, kernel }, params, budget, par }
+}
+
+fn open(threads: usize) -> (Budget, Par) {
+    (Budget::open(), Par::new(threads).unwrap())
+}
 
 /// sin(x)/x with noise of deviation 0.1, at evenly spaced places.
 fn sinc(n: usize, seed: u64) -> (Array2<f64>, Vec<f64>) {
@@ -42,10 +56,11 @@ fn every_trainer_fits_sinc_with_few_rows() {
                 continue; // The same path with more candidates, and slow.
             }
             let params = RvmParams { trainer, solver, partition_size: 25, patience: 0, ..params() };
-            let target =
-                Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
-            let one = train(&target, None, &Budget::open(), &Par::sequential()).unwrap();
-            let two = train(&target, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
+            let [one, two] = [1, 2].map(|threads| {
+                let limits = open(threads);
+                let context = context(&x, &kernel, &params, &limits);
+                train(&Regression { context, targets: &t }, None).unwrap()
+            });
             assert_eq!(one.fit, two.fit, "threads change nothing");
             let error = clean_error(&x, &kernel, &one.fit);
             let n = one.fit.columns.len();
@@ -69,8 +84,9 @@ fn rows_can_be_all_a_sample_or_the_candidates() {
             sample_rows: 150,
             ..params()
         };
-        let target = Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
-        clean_error(&x, &kernel, &train(&target, None, &Budget::open(), &Par::sequential()).unwrap().fit)
+        let limits = open(1);
+        let target = Regression { context: context(&x, &kernel, &params, &limits), targets: &t };
+        clean_error(&x, &kernel, &train(&target, None).unwrap().fit)
     };
     let [all, sample, active] = [RowsUsed::All, RowsUsed::Sample, RowsUsed::Active].map(error);
     assert!(all < 0.02 && sample < 0.03, "{all} {sample}");
@@ -83,10 +99,10 @@ fn a_budget_that_is_spent_still_gives_a_model() {
     let kernel = Kernel::rbf(2.0);
     for trainer in [Trainer::Whole, Trainer::WorkingSet, Trainer::Incremental, Trainer::SplitMerge] {
         let params = RvmParams { trainer, partition_size: 30, ..params() };
-        let target = Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
-        let budget = Budget::open();
-        budget.stop.stop();
-        let trained = train(&target, None, &budget, &Par::sequential()).unwrap();
+        let limits = open(1);
+        limits.0.stop.stop();
+        let target = Regression { context: context(&x, &kernel, &params, &limits), targets: &t };
+        let trained = train(&target, None).unwrap();
         assert_eq!(trained.stop, StopReason::Interrupted);
         assert!(trained.fit.scores.iter().all(|v| v.is_finite()));
     }
@@ -114,9 +130,11 @@ fn classifiers_are_sparse_and_near_the_best_possible() {
             }
             let params = RvmParams { trainer, solver, partition_size: 40, ..params() };
             let design = Design { x: &x, kernel: &kernel };
-            let target = Binary { design, is_one: &is_one, offsets: None, params: &params };
-            let trained = train(&target, None, &Budget::open(), &Par::new(2).unwrap()).unwrap();
-            let same = train(&target, None, &Budget::open(), &Par::sequential()).unwrap();
+            let [trained, same] = [2, 1].map(|threads| {
+                let limits = open(threads);
+                let context = context(&x, &kernel, &params, &limits);
+                train(&Binary { context, is_one: &is_one, offsets: None }, None).unwrap()
+            });
             assert_eq!(trained.fit, same.fit, "threads change nothing");
             let centers = design.centers(&trained.fit.columns);
             let y = centers.values(&kernel, fresh.view(), &Par::sequential()).dot(&trained.fit.mean);
@@ -133,8 +151,9 @@ fn the_mode_is_where_the_posterior_is_flat() {
     let kernel = Kernel::rbf(0.4);
     let params = params();
     let design = Design { x: &x, kernel: &kernel };
-    let target = Binary { design, is_one: &is_one, offsets: None, params: &params };
-    let fit = train(&target, None, &Budget::open(), &Par::sequential()).unwrap().fit;
+    let limits = open(1);
+    let context = context(&x, &kernel, &params, &limits);
+    let fit = train(&Binary { context, is_one: &is_one, offsets: None }, None).unwrap().fit;
     let phi = design.centers(&fit.columns).values(&kernel, x.view(), &Par::sequential());
     // ∇J = Aw + Φᵀ(s − t), to be 0 at the mode; Σ⁻¹ = ΦᵀBΦ + A.
     let s = phi.dot(&fit.mean).mapv(|z| 1.0 / (1.0 + (-z).exp()));
@@ -158,7 +177,7 @@ fn the_mode_is_where_the_posterior_is_flat() {
 fn odd_data_do_not_break_it() {
     let params = params();
     let kernel = Kernel::rbf(1.0);
-    let par = Par::sequential();
+    let limits = open(1);
     // Equal rows, equal targets, two rows, huge and tiny numbers.
     for (x, t) in [
         (Array2::ones((30, 2)), vec![1.0; 30]),
@@ -170,14 +189,12 @@ fn odd_data_do_not_break_it() {
         ),
         (Array2::from_shape_fn((50, 1), |(i, _)| i as f64), vec![1e12; 50]),
     ] {
-        let design = Design { x: &x, kernel: &kernel };
-        let target = Regression { design, targets: &t, params: &params };
-        let fit = train(&target, None, &Budget::open(), &par).unwrap().fit;
+        let context = context(&x, &kernel, &params, &limits);
+        let fit = train(&Regression { context, targets: &t }, None).unwrap().fit;
         assert!(fit.scores.iter().all(|v| v.is_finite()) && fit.noise.is_finite());
         let is_one: Vec<bool> = (0..t.len()).map(|i| i % 3 == 0).collect();
         for is_one in [is_one, vec![true; t.len()]] {
-            let target = Binary { design, is_one: &is_one, offsets: None, params: &params };
-            let fit = train(&target, None, &Budget::open(), &par).unwrap().fit;
+            let fit = train(&Binary { context, is_one: &is_one, offsets: None }, None).unwrap().fit;
             assert!(fit.scores.iter().all(|v| v.is_finite()));
         }
     }
@@ -192,9 +209,9 @@ fn a_capped_probe_counts_the_rows_it_probed() {
     let t: Vec<f64> = (0..n).map(|i| f64::from(u8::from(i % 25 < 7))).collect();
     let kernel = Kernel::rbf(1.0);
     let params = RvmParams { noise_variance: 1e-4, noise_every: 0, bias: false, ..params() };
-    let target = Regression { design: Design { x: &x, kernel: &kernel }, targets: &t, params: &params };
-    let (par, budget) = (Par::sequential(), Budget::open());
-    let mut run = Run::new(&target, &budget, &par);
+    let limits = open(1);
+    let target = Regression { context: context(&x, &kernel, &params, &limits), targets: &t };
+    let mut run = Run::new(&target);
     run.choose_partition().unwrap();
     let (size, share) = (run.log.partition_size, run.log.probe_share.unwrap());
     assert!((share - 0.28).abs() < 0.02, "{share}");

@@ -4,7 +4,7 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Result, StopReason};
 
 use super::{Run, Trained, united};
-use crate::target::{SparseFit, Target};
+use crate::target::{Context, SparseFit, Target};
 
 /// What a round must gain for each row, in log evidence, to count as gain.
 const GAIN_PER_ROW: f64 = 1e-4;
@@ -13,11 +13,12 @@ const LEAST_GAIN: f64 = 1.0;
 
 impl<T: Target> Run<'_, T> {
     pub(super) fn working_set(mut self, by_error: bool, from: Option<&SparseFit>) -> Result<Trained> {
-        let (target, params, budget) = (self.target, self.target.params(), self.budget);
+        let (target, budget) = (self.target, self.budget);
+        let Context { design, params, .. } = target.context();
         let mut groups = target.groups();
         let mut rng = Rng::new(params.seed, Purpose::Sample, 13);
         groups.iter_mut().for_each(|group| rng.shuffle(group));
-        let n = target.design().n_rows();
+        let n = design.n_rows();
         let mut fit = from.map_or_else(|| target.empty(), Clone::clone);
         groups.iter_mut().for_each(|group| group.retain(|row| fit.columns.binary_search(row).is_err()));
         let shares: Vec<f64> = groups.iter().map(|group| group.len() as f64 / n.max(1) as f64).collect();

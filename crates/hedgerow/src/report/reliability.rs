@@ -1,7 +1,7 @@
 //! Whether the probabilities are calibrated.
 
-use hedgerow_core::metrics::{ReliabilityBin, ece, reliability};
-use hedgerow_core::{ClassId, Error, Result};
+use hedgerow_core::metrics::{ReliabilityBin, Running};
+use hedgerow_core::{ClassId, Result};
 use ndarray::ArrayView2;
 
 use super::axis::Axis;
@@ -23,13 +23,11 @@ pub struct Reliability {
 impl Reliability {
     /// Groups predictions into 15 equal bins of their top probability.
     pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId]) -> Result<Self> {
-        if proba.nrows() != truth.len() {
-            return Err(Error::Shape { what: "labels", expected: proba.nrows(), got: truth.len() });
-        }
+        let running = Running::of(proba, truth, None)?;
         if proba.is_empty() {
             return Ok(Self::default());
         }
-        Ok(Self { bins: reliability(proba, truth), ece: Some(ece(proba, truth)) })
+        Ok(Self { bins: running.reliability(), ece: Some(running.report().ece) })
     }
 
     pub(super) fn block(&self) -> Block {

@@ -9,7 +9,7 @@ use hedgerow::core::{ColumnKind, Schema};
 const BLOCK: usize = 1 << 16;
 
 /// Writes a header and the next `n_rows` rows, the label in the last column; returns the number of bytes.
-pub(super) fn write(generator: &mut dyn Generator, n_rows: u64, out: &mut dyn Write) -> anyhow::Result<u64> {
+pub(super) fn write(generator: &mut Generator, n_rows: u64, out: &mut dyn Write) -> anyhow::Result<u64> {
     let schema = generator.schema();
     let columns = schema.columns.iter().map(|column| words(&column.kind)).collect::<Result<Vec<_>, _>>()?;
     let labels = schema.labels.names().iter().map(|l| field(l)).collect::<Result<Vec<_>, _>>()?;

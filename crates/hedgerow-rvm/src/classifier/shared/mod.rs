@@ -1,22 +1,22 @@
 //! One sparse regression of all classes: a row is relevant to all of them or to none.
 //!
 //! One-vs-rest classifiers keep few rows each, and their scores are coarse beside each other. Here the labels of all classes, as ±1, are
-//! the targets of one regression with one precision a row ([`MultiTarget`](crate::evidence::MultiTarget)); validation rows decide how many
+//! the targets of one regression with one precision a row ([`Quadratic`](crate::evidence::Quadratic)); validation rows decide how many
 //! rows it keeps, and calibrate its scores ([`train`]).
 
 mod train;
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Calibration, Par};
+use hedgerow_core::{Calibration, Par, Result};
 use hedgerow_gp::refit::Refit;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::combine::Combination;
 use crate::basis::Basis;
-use crate::rvm::is_positive;
+use crate::rvm::{Outcome, is_positive};
 use crate::training_rows::TrainingRows;
-pub(super) use train::{SharedTrained, SharedTrainer};
+pub(super) use train::SharedTrainer;
 
 /// How much longer or shorter a length is that is tried on all rows, and how often.
 const STEP: f64 = 0.82;
@@ -71,26 +71,21 @@ impl Shared {
 
 /// A regression with the length that suits all rows best: those of the search may have been too few to see the differences that all rows
 /// show. Smaller regressions decide about that.
-pub(super) fn train_shared(
-    rows: &TrainingRows<'_>,
-    basis: &Basis,
-    par: &Par,
-) -> hedgerow_core::Result<(Basis, SharedTrained)> {
+pub(super) fn train_shared(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Shared>> {
     let n = rows.targets.len();
     let most = rows.params.most_relevant(n, Combination::new(rows).known.len());
-    let of = |basis: &Basis, most: usize| SharedTrainer::new(rows, basis, most, par).train();
+    let of = |basis: &Basis, most: usize| SharedTrainer::new(rows, basis, most).train();
     let mut best = basis.clone();
     if rows.is_trial {
-        let trained = of(&best, most.min((n / 4).max(MOST_OF_TRIAL)))?;
-        return Ok((best, trained));
+        return Ok(of(&best, most.min((n / 4).max(MOST_OF_TRIAL)))?.0);
     }
     if rows.params.length_scale == 0.0 && !best.name.is_of_products() {
-        let mut least = of(&best, most / PART)?.loss;
+        let (_, mut least) = of(&best, most / PART)?;
         for factor in [STEP, 1.0 / STEP] {
             let from = best.lengths[0];
             for _ in 0..MOST_STEPS {
                 let next = best.of_length(best.lengths[0] * factor);
-                let Ok(SharedTrained { loss, .. }) = of(&next, most / PART) else { break };
+                let Ok((_, loss)) = of(&next, most / PART) else { break };
                 if loss >= least || rows.budget.spent().is_some() {
                     break;
                 }
@@ -101,6 +96,5 @@ pub(super) fn train_shared(
             }
         }
     }
-    let trained = of(&best, most)?;
-    Ok((best, trained))
+    Ok(of(&best, most)?.0)
 }

@@ -4,17 +4,18 @@
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Calibration, ClassId, Error, OutOfSample, Par, Result, Source, StopReason};
+use hedgerow_core::{Calibration, ClassId, Error, OutOfSample, Result, Source, StopReason};
 use hedgerow_gp::refit::{Refit, nearness};
 use ndarray::{Array2, ArrayView1, Axis};
 
 use super::Shared;
 use crate::basis::Basis;
-use crate::design::Design;
 use crate::diagnostics::notes_of_shared;
-use crate::evidence::{MultiTarget, Start};
-use crate::target::{Profile, timed};
-use crate::train::TracePoint;
+use crate::evidence::{Precisions, Quadratic, Rules};
+use crate::params::RvmParams;
+use crate::rvm::Outcome;
+use crate::target::{Context, Profile, timed};
+use crate::train::{TracePoint, united};
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, counts};
 
@@ -28,6 +29,8 @@ const FIRST_ROWS: usize = 8;
 const LEAST_ROWS: usize = 16;
 /// Steps that raise the evidence, when rows were added.
 const STEPS: usize = 12;
+/// A column whose weights explain less than this share of the targets' energy is dropped.
+const LEAST_SHARE: f64 = 1e-6;
 /// More rows must lessen the loss at least to this part of what it was;
 const GAIN: f64 = 0.98;
 /// and after so many times that they did not, no more are tried.
@@ -42,28 +45,18 @@ pub(crate) struct SharedTrainer<'a> {
     basis: &'a Basis,
     /// Relevant rows, at most.
     most: usize,
-    par: &'a Par,
 }
 
-/// A trained regression.
-pub(crate) struct SharedTrained {
-    pub(crate) shared: Shared,
-    /// The rows that are relevant, in order.
-    pub(crate) relevant: Vec<usize>,
-    /// The log-loss of the validation rows, before they were fitted too.
-    pub(crate) loss: f64,
-    /// The log evidence of the other rows.
-    pub(crate) log_evidence: f64,
-    pub(crate) stop: StopReason,
-    pub(crate) log: TrainingLog,
-}
+/// A trained regression with the log evidence of the rows that do not validate, and the log-loss of those that do, before they were fitted
+/// too.
+pub(crate) type SharedTrained = (Outcome<Shared>, f64);
 
 /// One regression on some columns.
 struct Round {
     columns: Vec<usize>,
-    start: Start,
+    at: Precisions,
     /// The sums of these columns over the rows that were fitted.
-    problem: MultiTarget,
+    problem: Quadratic,
     calibration: Calibration,
     loss: f64,
     log_evidence: f64,
@@ -78,21 +71,19 @@ struct Split {
 }
 
 impl<'a> SharedTrainer<'a> {
-    pub(crate) fn new(rows: &'a TrainingRows<'a>, basis: &'a Basis, most: usize, par: &'a Par) -> Self {
+    pub(crate) fn new(rows: &'a TrainingRows<'a>, basis: &'a Basis, most: usize) -> Self {
         let counts = counts(rows.targets, rows.n_classes);
-        Self { rows, labels: rows.labels(), counts, basis, most, par }
+        Self { rows, labels: rows.labels(), counts, basis, most }
     }
 
-    fn design(&self) -> Design<'_> {
-        self.rows.design(&self.basis.kernel)
+    fn context(&self) -> Context<'_> {
+        self.rows.context(&self.basis.kernel)
     }
 
     /// Trains a regression from nothing.
     pub(crate) fn train(&self) -> Result<SharedTrained> {
         let split = self.split(&[]);
-        let alpha = vec![f64::INFINITY; split.first.len()];
-        let start = (split.first.clone(), Start { alpha, beta: 10.0 });
-        self.run(&split, start, PATIENCE)
+        self.run(&split, extended(&[], &[], &split.first, 10.0), PATIENCE)
     }
 
     /// One round with rows that are relevant, with their precisions, and others.
@@ -106,7 +97,7 @@ impl<'a> SharedTrainer<'a> {
         self.run(&self.split(&start.0), start, 0)
     }
 
-    fn run(&self, split: &Split, start: (Vec<usize>, Start), patience: usize) -> Result<SharedTrained> {
+    fn run(&self, split: &Split, start: Extended, patience: usize) -> Result<SharedTrained> {
         let begun = Instant::now();
         let targets = self.targets();
         let of_fitted = targets.select(Axis(0), &split.fitted);
@@ -118,7 +109,7 @@ impl<'a> SharedTrainer<'a> {
         let mut is_cut = false;
         let stop = loop {
             let found = self.round(split, &of_fitted, (&columns, &start), &mut log.profile);
-            if self.par.is_stopped() {
+            if self.rows.par.is_stopped() {
                 break StopReason::Interrupted;
             }
             let (round, errors, error) = found?;
@@ -132,7 +123,7 @@ impl<'a> SharedTrainer<'a> {
             });
             let is_better = best.as_ref().is_none_or(|best| round.loss < GAIN * best.loss);
             n_idle = if is_better { 0 } else { n_idle + 1 };
-            let (old, known) = (round.columns.clone(), round.start.clone());
+            let (old, at) = (round.columns.clone(), round.at.clone());
             if is_better {
                 best = Some(round);
             }
@@ -149,13 +140,13 @@ impl<'a> SharedTrainer<'a> {
                 break StopReason::Done;
             }
             n_tried += added.len();
-            (columns, start) = extended(&old, &known.alpha, &added, known.beta);
+            (columns, start) = extended(&old, &at.alpha, &added, at.beta);
         };
         let Some(best) = best else { return Err(Error::Interrupted) };
         let (loss, log_evidence, relevant) = (best.loss, best.log_evidence, best.columns.clone());
-        let shared = self.finish(best, split, &targets, &mut log.profile)?;
+        let model = self.finish(best, split, &targets, &mut log.profile)?;
         log.notes = notes_of_shared(relevant.len(), self.labels.len(), is_cut);
-        Ok(SharedTrained { shared, relevant, loss, log_evidence, stop, log })
+        Ok((Outcome { model, basis: self.basis.clone(), relevant, log_evidence, stop, log }, loss))
     }
 
     /// Raises the evidence of some columns and validates. Returns also the squared error of each fitted row, and the share of validation
@@ -164,30 +155,31 @@ impl<'a> SharedTrainer<'a> {
         &self,
         split: &Split,
         targets: &Array2<f64>,
-        (columns, start): (&[usize], &Start),
+        (columns, start): (&[usize], &Precisions),
         profile: &mut Profile,
     ) -> Result<(Round, Vec<f64>, f64)> {
-        let design = self.design();
-        let table = timed(&mut profile.sums, || design.table(columns, Some(&split.fitted), self.par));
+        let Context { design, params, budget, par } = self.context();
+        let table = timed(&mut profile.sums, || design.table(columns, Some(&split.fitted), par));
         let problem =
-            timed(&mut profile.sums, || self.problem(table.sums_of(None, targets.view(), self.par), targets));
-        let (alpha_max, limits) = (self.rows.params.alpha_max, (self.rows.budget, self.par));
-        let mut found = timed(&mut profile.solve, || problem.solve(start, STEPS, alpha_max, limits))?;
+            timed(&mut profile.sums, || self.problem(table.sums(None, targets.view(), par), targets));
+        let steps =
+            RvmParams { max_iterations: STEPS, tolerance: 0.0, hyper_priors: [0.0; 4], ..params.clone() };
+        let (noise_every, water_mark, least_share) = (1, 0, LEAST_SHARE);
+        let rules = Rules { params: &steps, noise_every, water_mark, least_share, budget, par };
+        let mut found = timed(&mut profile.solve, || problem.solve(start.clone(), &rules))?;
         if found.active.len() > self.most {
             // Rows that were added to a full set push out those that explain least.
             let places = problem.strongest(&found, self.most);
-            let start = Start::of(&places, &found.active, &found.alpha, found.beta);
+            let start = Precisions::of(&places, &found.active, &found.at.alpha, found.at.beta);
             let part = problem.narrow(&places);
-            found = timed(&mut profile.solve, || part.solve(&start, STEPS, alpha_max, limits))?;
+            found = timed(&mut profile.solve, || part.solve(start, &rules))?;
             found.active = found.active.iter().map(|&i| places[i]).collect();
         }
         let relevant: Vec<usize> = found.active.iter().map(|&place| columns[place]).collect();
         let (fitted, scores) = timed(&mut profile.errors, || {
-            let fitted = table.narrow(&found.active).multiply_all(&found.weights, self.par);
-            (
-                fitted,
-                design.passing(&relevant, Some(&split.validation)).multiply_all(&found.weights, self.par),
-            )
+            let validation = design.passing(&relevant, Some(&split.validation));
+            let fitted = table.narrow(&found.active);
+            (fitted.multiply_all(&found.weights, par), validation.multiply_all(&found.weights, par))
         });
         let mut validation = OutOfSample {
             source: Source::HeldOut,
@@ -196,7 +188,7 @@ impl<'a> SharedTrainer<'a> {
             labels: split.validation.iter().map(|&row| self.labels[row]).collect(),
         };
         validation.mask_unknown(&self.labels);
-        let calibration = Calibration::fit(&validation.values, &validation.labels, self.par);
+        let calibration = Calibration::fit(&validation.values, &validation.labels, par);
         let loss = calibration.loss(&validation.values, &validation.labels);
         let squared = |(y, t): (ArrayView1<'_, f64>, ArrayView1<'_, f64>)| {
             y.iter().zip(t).map(|(a, b)| (a - b) * (a - b)).sum()
@@ -205,7 +197,7 @@ impl<'a> SharedTrainer<'a> {
         let round = Round {
             columns: relevant,
             problem: problem.narrow(&found.active),
-            start: Start { alpha: found.alpha, beta: found.beta },
+            at: found.at,
             calibration,
             loss,
             log_evidence: found.log_evidence,
@@ -221,36 +213,30 @@ impl<'a> SharedTrainer<'a> {
         targets: &Array2<f64>,
         profile: &mut Profile,
     ) -> Result<Shared> {
-        let Round { columns, start: Start { alpha, beta }, mut problem, calibration, .. } = round;
-        let design = self.design();
+        let Round { columns, at, mut problem, calibration, .. } = round;
+        let Context { design, par, .. } = self.context();
         let of_validation = targets.select(Axis(0), &split.validation);
-        let sums = timed(&mut profile.sums, || {
-            let table = design.passing(&columns, Some(&split.validation));
-            table.sums_of(None, of_validation.view(), self.par)
-        });
+        let table = design.passing(&columns, Some(&split.validation));
+        let sums = timed(&mut profile.sums, || table.sums(None, of_validation.view(), par));
         problem.add(&self.problem(sums, &of_validation));
-        let (weights, _) = timed(&mut profile.solve, || problem.weights(&alpha, beta, self.par))?;
+        let (weights, _) = timed(&mut profile.solve, || problem.weights(&at, par))?;
         let near = if self.basis.name.is_of_products() {
             0.0
         } else {
             let [validation, centers] = [&split.validation, &columns].map(|r| self.rows.x.select(Axis(0), r));
-            nearness(&self.basis.kernel, validation.view(), centers.view(), self.par)
+            nearness(design.kernel, validation.view(), centers.view(), par)
         };
         let n = (self.labels.len() + self.rows.n_classes) as f64;
         let shares = self.counts.iter().map(|count| (*count as f64 + 1.0) / n).collect();
-        let scores = Refit { weights, ridge: 1.0 / beta, length: self.basis.lengths[0], near, shares };
-        Ok(Shared { scores, alpha, calibration })
+        let scores = Refit { weights, ridge: 1.0 / at.beta, length: self.basis.lengths[0], near, shares };
+        Ok(Shared { scores, alpha: at.alpha, calibration })
     }
 
-    fn problem(&self, (gram, moments): (Array2<f64>, Array2<f64>), targets: &Array2<f64>) -> MultiTarget {
+    fn problem(&self, (gram, moments): (Array2<f64>, Array2<f64>), targets: &Array2<f64>) -> Quadratic {
         let n_known = self.counts.iter().filter(|n| **n > 0).count();
-        MultiTarget {
-            gram,
-            moments,
-            energy: targets.iter().map(|t| t * t).sum(),
-            n_rows: targets.nrows() as f64,
-            n_targets: n_known.max(1) as f64,
-        }
+        let energy = targets.iter().map(|t| t * t).sum();
+        let (n_rows, n_targets) = (targets.nrows() as f64, n_known.max(1) as f64);
+        Quadratic { gram, moments, energy, n_rows, n_targets }
     }
 
     /// Labels as ±1, a column a class, less their means: far from all rows, class frequencies are predicted.
@@ -285,12 +271,16 @@ impl<'a> SharedTrainer<'a> {
     }
 }
 
-/// Columns with their precisions, and others beside them, in order.
-fn extended(columns: &[usize], alpha: &[f64], others: &[usize], beta: f64) -> (Vec<usize>, Start) {
-    let mut all: Vec<usize> = columns.iter().chain(others).copied().collect();
-    all.sort_unstable();
-    all.dedup();
-    let start = Start::of(&all, columns, alpha, beta);
+/// Columns, in order, and where to start.
+type Extended = (Vec<usize>, Precisions);
+
+/// Columns with their precisions, and others beside them, which have the median of these.
+fn extended(columns: &[usize], alpha: &[f64], others: &[usize], beta: f64) -> Extended {
+    let all = united(columns, others);
+    let mut known = alpha.to_vec();
+    known.sort_by(f64::total_cmp);
+    let usual = known.get(known.len() / 2).copied().unwrap_or(0.1);
+    let start = Precisions::of(&all, columns, alpha, beta).filled(usual);
     (all, start)
 }
 
