@@ -32,7 +32,7 @@ fn main() -> Result<()> {
         GpClassifier::fit(&train, &params, &Training { par: &par, budget: &budget, observer: &Silent })?;
     let trained = start.elapsed().as_secs_f64();
     let start = Instant::now();
-    let p = fitted.classifier.predict_proba(test.features.to_array(0..test.n_rows()).view(), &par)?;
+    let p = fitted.model.predict_proba(test.features.to_array(0..test.n_rows()).view(), &par)?;
     let asked = start.elapsed().as_secs_f64();
     let (mut right, mut loss) = (0, 0.0);
     for ((row, predicted), class) in
@@ -44,7 +44,8 @@ fn main() -> Result<()> {
     let n = test.n_rows() as f64;
     println!("{} rows in {trained:.1} s, {} predictions in {asked:.1} s", train.n_rows(), test.n_rows());
     println!("accuracy {:.2} %, log-loss {:.4}", 100.0 * f64::from(right as u32) / n, loss / n);
-    let names = fitted.kernel.parameter_names().into_iter().zip(fitted.kernel.parameters());
+    let kernel = fitted.model.kernel();
+    let names = kernel.parameter_names().into_iter().zip(kernel.parameters());
     println!("{:?}", names.map(|(name, value)| (name, value.exp())).take(5).collect::<Vec<_>>());
     Ok(())
 }

@@ -6,7 +6,7 @@
 use std::time::Instant;
 
 use hedgerow_core::{Par, Result};
-use hedgerow_gp::{Kernel, Laplace, Likelihood};
+use hedgerow_gp::{BinaryGp, Kernel, Likelihood};
 use ndarray::Array2;
 
 #[allow(clippy::print_stdout)]
@@ -24,7 +24,7 @@ fn main() -> Result<()> {
     for _ in 0..3 {
         let start = Instant::now();
         let kernel = Kernel::rbf(1.0).scaled(4.0);
-        let model = Laplace::fit(kernel, Likelihood::Logistic, x.view(), &y, &par)?;
+        let model = BinaryGp::laplace(kernel, Likelihood::Logistic, x.view(), &y, &par)?;
         let fitted = start.elapsed().as_secs_f64();
         let start = Instant::now();
         let p = model.probability(x.slice(ndarray::s![..200, ..]), &par)?;

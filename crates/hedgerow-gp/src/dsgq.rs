@@ -13,16 +13,14 @@
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::saved::{array, require};
 use hedgerow_core::{Error, Par, Result};
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, dot, mat_mul};
-use crate::regression::check_columns;
+use crate::regression::{checked_cross, unexplained};
 use crate::special::{normal_cdf, normal_quantile};
 
-/// k0 with which Φ(k0 f) is nearest to the logistic function: nowhere is the difference above 0.0095.
-pub const LOGISTIC_K0: f64 = 0.5876;
 /// Draws one coordinate after the other.
 const DRAWS: usize = 512;
 /// Draws of the Gibbs sampler, sweeps before the first, and from one to the next.
@@ -124,11 +122,6 @@ impl Dsgq {
         &self.columns
     }
 
-    /// The kernel.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
-    }
-
     /// The logarithm of the probability of a column's labels; none where there are too many rows to tell.
     pub fn log_evidence(&self, column: usize) -> Option<f64> {
         self.columns.get(column).and_then(|draws| draws.log_evidence)
@@ -136,15 +129,12 @@ impl Dsgq {
 
     /// The probability of +1: a row a row, a column a task.
     pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array2<f64>> {
-        check_columns(self.x.ncols(), x)?;
-        self.kernel.check_rows(x)?;
-        let mut cross = self.kernel.cross(x, self.x.view(), par);
+        let cross = checked_cross(&self.kernel, x, self.x.view(), par)?;
         let means: Vec<Array2<f64>> =
             self.columns.iter().map(|draws| mat_mul(cross.view(), draws.solved.t(), par)).collect();
-        self.factor.forward_rows(&mut cross, par);
         let noise = 1.0 / (self.k0 * self.k0);
-        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
-        let deviation = (self.kernel.diagonal(x) - explained).mapv(|v| libm::sqrt(v.max(0.0) + noise));
+        let variance = unexplained(&self.kernel.diagonal(x), &self.factor, cross, par);
+        let deviation = variance.mapv(|v| libm::sqrt(v + noise));
         Ok(Array2::from_shape_fn((x.nrows(), means.len()), |(i, column)| {
             let means = means[column].row(i);
             let terms = means.iter().zip(&self.columns[column].weights);
@@ -235,29 +225,25 @@ fn primes(n: usize) -> impl Iterator<Item = usize> {
     (2..).filter(is_prime).take(n)
 }
 
-/// log Pr(all signs of ξ as given) for a normal ξ of mean 0: the orthant probability, by the same draws.
-pub fn log_orthant(
-    covariance: &Array2<f64>,
-    signs: ArrayView1<'_, f64>,
-    seed: u64,
-    par: &Par,
-) -> Result<f64> {
-    if covariance.nrows() != signs.len() {
-        return Err(Error::Shape { what: "signs", expected: covariance.nrows(), got: signs.len() });
-    }
-    let factor = Cholesky::robust(covariance, par)?;
-    let draws = Draws::in_turn(&factor, &signs.to_vec(), Rng::new(seed, Purpose::Sample, 1000), par);
-    Ok(draws.log_evidence.unwrap_or(f64::NAN))
-}
-
 #[cfg(test)]
 mod tests {
     use std::f64::consts::PI;
 
-    use ndarray::array;
+    use ndarray::{ArrayView1, Axis, array};
 
     use super::*;
-    use crate::binary::Ep;
+    use crate::binary::BinaryGp;
+
+    /// k0 with which Φ(k0 f) is nearest to the logistic function: nowhere is the difference above 0.0095.
+    const LOGISTIC_K0: f64 = 0.5876;
+
+    /// log Pr(all signs of ξ as given) for a normal ξ of mean 0: the orthant probability, by the same draws.
+    fn log_orthant(covariance: &Array2<f64>, signs: ArrayView1<'_, f64>) -> f64 {
+        let par = Par::sequential();
+        let factor = Cholesky::robust(covariance, &par).unwrap();
+        let rng = Rng::new(0, Purpose::Sample, 1000);
+        Draws::in_turn(&factor, &signs.to_vec(), rng, &par).log_evidence.unwrap()
+    }
 
     /// Reference values: one row of class 0.
     #[test]
@@ -279,13 +265,12 @@ mod tests {
 
     #[test]
     fn orthants_of_three_dimensions_have_a_closed_form() {
-        let par = Par::sequential();
         let c = array![[1.0, 0.6, -0.2], [0.6, 1.0, 0.3], [-0.2, 0.3, 1.0]];
         let all: f64 = 0.125 + (0.6_f64.asin() + 0.3_f64.asin() + (-0.2_f64).asin()) / (4.0 * PI);
-        let got = log_orthant(&c, array![1.0, 1.0, 1.0].view(), 0, &par).unwrap();
+        let got = log_orthant(&c, array![1.0, 1.0, 1.0].view());
         assert!((got.exp() - all).abs() < 1e-3, "{} {all}", got.exp());
         let mixed: f64 = 0.125 + ((-0.6_f64).asin() + 0.3_f64.asin() + 0.2_f64.asin()) / (4.0 * PI);
-        let got = log_orthant(&c, array![-1.0, 1.0, 1.0].view(), 0, &par).unwrap();
+        let got = log_orthant(&c, array![-1.0, 1.0, 1.0].view());
         assert!((got.exp() - mixed).abs() < 1e-3, "{} {mixed}", got.exp());
     }
 
@@ -348,7 +333,7 @@ mod tests {
         let furthest = p[0].iter().zip(&p[1]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(furthest < 0.08, "{furthest}");
         // EP is known to be very near the exact prediction.
-        let ep = Ep::fit(kernel, x.view(), &labels, &par).unwrap();
+        let ep = BinaryGp::ep(kernel, x.view(), &labels, &par).unwrap();
         let q = ep.probability(at.view(), &par).unwrap();
         let mean = p[0].iter().zip(&q).map(|(a, b)| (a - b).abs()).sum::<f64>() / 60.0;
         assert!(mean < 0.03, "{mean}");

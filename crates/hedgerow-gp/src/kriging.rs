@@ -14,53 +14,28 @@ use crate::labels::LabelRegression;
 /// (1 + ½)/½: how much more probable a row's own class is than any other, with half a row imagined for each.
 pub const JEFFREYS_RATIO: f64 = 3.0;
 
-/// Kriging of class indicators.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Kriging(LabelRegression);
-
-impl Kriging {
-    /// Learns classes (numbers below `n_classes`) of rows. The covariance is the kernel's, plus the nugget for a row and itself.
-    pub fn fit(
-        kernel: Kernel,
-        nugget: f64,
-        x: ArrayView2<'_, f64>,
-        classes: &[usize],
-        n_classes: usize,
-        par: &Par,
-    ) -> Result<Self> {
-        if let Some(class) = classes.iter().find(|class| **class >= n_classes) {
-            return Err(Error::param("classes", format!("numbers below {n_classes}"), class));
-        }
-        let y = indicators(classes, n_classes);
-        let mean = ndarray::Array1::from_elem(n_classes, 1.0 / n_classes as f64);
-        LabelRegression::with_offsets(kernel, nugget, x, y.view(), mean, par).map(Self)
-    }
-
-    /// The regression that does the work.
-    pub(crate) fn into_regression(self) -> LabelRegression {
-        self.0
-    }
-
-    /// CIK: a value a class for each row. They sum to 1, but may be below 0 or above 1.
-    pub fn classical(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array2<f64>> {
-        self.0.scores(x, par)
-    }
-
-    /// SIK: a probability a class for each row.
-    pub fn simplicial(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array2<f64>> {
-        let mut values = self.0.scores(x, par)?;
-        for mut row in values.rows_mut() {
-            if let Some(row) = row.as_slice_mut() {
-                to_simplex(row, JEFFREYS_RATIO);
-            }
-        }
-        Ok(values)
-    }
+/// Learns classes (numbers below `n_classes`) of rows. The covariance is the kernel's, plus the nugget for a row and itself. The scores are CIK: a value a class for each
+/// row, which sum to 1, but may be below 0 or above 1.
+pub fn krige(
+    kernel: Kernel,
+    nugget: f64,
+    x: ArrayView2<'_, f64>,
+    classes: &[usize],
+    n_classes: usize,
+    par: &Par,
+) -> Result<LabelRegression> {
+    let y = indicators(classes, n_classes)?;
+    let mean = ndarray::Array1::from_elem(n_classes, 1.0 / n_classes as f64);
+    LabelRegression::with_offsets(kernel, nugget, x, y.view(), mean, par)
 }
 
 /// 1 for a row's own class, 0 for the others.
-pub(crate) fn indicators(classes: &[usize], n_classes: usize) -> Array2<f64> {
-    Array2::from_shape_fn((classes.len(), n_classes), |(r, c)| if classes[r] == c { 1.0 } else { 0.0 })
+pub(crate) fn indicators(classes: &[usize], n_classes: usize) -> Result<Array2<f64>> {
+    if let Some(class) = classes.iter().find(|class| **class >= n_classes) {
+        return Err(Error::param("classes", format!("numbers below {n_classes}"), class));
+    }
+    let value = |(r, c): (usize, usize)| if classes[r] == c { 1.0 } else { 0.0 };
+    Ok(Array2::from_shape_fn((classes.len(), n_classes), value))
 }
 
 /// Kriged indicators of one row become the kriged composition whose training values favored their own class by `ratio`.
@@ -172,7 +147,7 @@ mod tests {
         let par = Par::sequential();
         let (x, classes) = two();
         let kernel = Kernel::matern(0.5, 0.4).scaled(0.17);
-        let kriging = Kriging::fit(kernel.clone(), 0.02, x.view(), &classes, 2, &par).unwrap();
+        let kriging = krige(kernel.clone(), 0.02, x.view(), &classes, 2, &par).unwrap();
         let at = array![[0.3, 0.4], [1.1, 0.8], [1.9, 1.7]];
         let krige = |y: Vec<f64>, mean: f64| {
             let noisy = kernel.clone() + Kernel::white(0.02);
@@ -182,8 +157,11 @@ mod tests {
         let classical = krige(classes.iter().map(|c| *c as f64).collect(), 0.5);
         // φ = ±ln 3, the log-ratio of ¾ and ¼.
         let latent = krige(classes.iter().map(|c| (2.0 * *c as f64 - 1.0) * 3f64.ln()).collect(), 0.0);
-        let (cik, sik) =
-            (kriging.classical(at.view(), &par).unwrap(), kriging.simplicial(at.view(), &par).unwrap());
+        let cik = kriging.scores(at.view(), &par).unwrap();
+        let mut sik = cik.clone();
+        sik.rows_mut()
+            .into_iter()
+            .for_each(|mut row| to_simplex(row.as_slice_mut().unwrap(), JEFFREYS_RATIO));
         for i in 0..3 {
             assert!((cik[(i, 1)] - classical[i]).abs() < 1e-10);
             assert!((sik[(i, 1)] - 1.0 / (1.0 + (-latent[i]).exp())).abs() < 1e-10);
@@ -195,23 +173,20 @@ mod tests {
     fn without_a_nugget_labels_are_met_exactly() {
         let par = Par::sequential();
         let (x, classes) = two();
-        let kriging =
-            Kriging::fit(Kernel::matern(0.5, 0.4).scaled(0.17), 0.0, x.view(), &classes, 2, &par).unwrap();
-        let cik = kriging.classical(x.view(), &par).unwrap();
+        let kernel = Kernel::matern(0.5, 0.4).scaled(0.17);
+        let cik = krige(kernel, 0.0, x.view(), &classes, 2, &par).unwrap().scores(x.view(), &par).unwrap();
         for (row, class) in cik.rows().into_iter().zip(&classes) {
             assert!((row[*class] - 1.0).abs() < 1e-6);
         }
-        assert!(Kriging::fit(Kernel::rbf(1.0), 0.0, x.view(), &classes, 1, &par).is_err());
+        assert!(krige(Kernel::rbf(1.0), 0.0, x.view(), &classes, 1, &par).is_err());
     }
 
     #[test]
     fn a_known_variogram_is_found_again() {
         let mut rng = Rng::new(4, Purpose::Data, 0);
         let x = Array2::from_shape_fn((700, 2), |_| 10.0 * rng.unit());
-        let par = Par::sequential();
-        let field =
-            crate::regression::sample_prior(&Kernel::matern(0.5, 1.5), x.view(), 1, &mut rng, &par).unwrap();
-        let classes: Vec<usize> = field.row(0).iter().map(|v| usize::from(*v > 0.0)).collect();
+        let field = crate::regression::tests::drawn(&Kernel::matern(0.5, 1.5), x.view(), &mut rng);
+        let classes: Vec<usize> = field.iter().map(|v| usize::from(*v > 0.0)).collect();
         let lengths = [0.1, 0.3, 0.6, 1.0, 1.5, 2.5, 5.0, 20.0];
         let found = Variogram::fit(x.view(), &classes, &lengths, |r, l| (-r / l).exp()).unwrap();
         // The sign of such a field has a correlation that falls faster than its own.

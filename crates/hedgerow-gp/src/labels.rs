@@ -11,7 +11,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, mat_mul};
-use crate::regression::{check_columns, check_rows};
+use crate::regression::{check_rows, checked_cross};
 
 /// Scores for any number of classes from one factor.
 #[derive(Debug, Clone, PartialEq)]
@@ -68,11 +68,6 @@ impl LabelRegression {
         Ok(Self { kernel, noise_variance, x: x.to_owned(), offsets, weights, factor, log_evidence })
     }
 
-    /// The kernel, without noise.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
-    }
-
     /// What each column of labels is before anything is known.
     pub fn offsets(&self) -> &Array1<f64> {
         &self.offsets
@@ -107,20 +102,8 @@ impl LabelRegression {
 
     /// A score a class for each row.
     pub fn scores(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array2<f64>> {
-        check_columns(self.x.ncols(), x)?;
-        self.kernel.check_rows(x)?;
-        let cross = self.kernel.cross(x, self.x.view(), par);
+        let cross = checked_cross(&self.kernel, x, self.x.view(), par)?;
         Ok(mat_mul(cross.view(), self.weights.view(), par) + &self.offsets)
-    }
-
-    /// The variance of a label at each row, noise included; the same for all classes.
-    pub fn variance(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
-        check_columns(self.x.ncols(), x)?;
-        self.kernel.check_rows(x)?;
-        let mut cross = self.kernel.cross(x, self.x.view(), par);
-        self.factor.forward_rows(&mut cross, par);
-        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
-        Ok((self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0) + self.noise_variance))
     }
 }
 
@@ -130,7 +113,7 @@ mod tests {
     use ndarray::array;
 
     use super::*;
-    use crate::regression::GpRegression;
+    use crate::kernel::{Metric, Shape};
 
     /// Reference values.
     #[test]
@@ -145,11 +128,6 @@ mod tests {
         let at = array![[0.5]];
         assert!((model.scores(at.view(), &par).unwrap()[(0, 0)] - 1.152_063).abs() < 1e-6);
         assert!((model.log_evidence() + 5.276_796).abs() < 1e-6);
-        let regression =
-            GpRegression::fit(Kernel::rbf(1.0) + Kernel::white(0.1), 0.0, x.view(), y.column(0), &par)
-                .unwrap();
-        let known = regression.predict(at.view(), &par).unwrap();
-        assert!((model.variance(at.view(), &par).unwrap()[0] - known.variance[0] - 0.1).abs() < 1e-12);
     }
 
     fn three_classes(n: usize) -> (Array2<f64>, Array2<f64>) {
@@ -188,12 +166,12 @@ mod tests {
     fn the_gradient_agrees_with_differences() {
         let par = Par::sequential();
         let (x, y) = three_classes(25);
-        let kernel = Kernel::rbf_each(vec![0.8, 1.4]).scaled(1.3);
+        let kernel =
+            Kernel::Stationary { shape: Shape::Rbf, metric: Metric::Each(vec![0.8, 1.4]) }.scaled(1.3);
         let parameters: Vec<f64> = kernel.parameters().into_iter().chain([0.05_f64.ln()]).collect();
         let at = |parameters: &[f64]| {
-            let mut moved = kernel.clone();
             let (noise, own) = parameters.split_last().unwrap();
-            moved.set_parameters(own);
+            let moved = kernel.with_parameters(own);
             LabelRegression::fit(moved, noise.exp(), x.view(), y.view(), &par).unwrap()
         };
         for (i, derivative) in at(&parameters).evidence_gradient(&par).into_iter().enumerate() {

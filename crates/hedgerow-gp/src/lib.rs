@@ -39,14 +39,13 @@ mod regressor;
 pub mod softmax;
 pub mod special;
 
-pub use binary::{Ep, Laplace};
+pub use binary::BinaryGp;
 pub use classifier::{FittedGp, GpClassifier, GpMethod, GpModel, GpParams, KernelName};
 pub use dsgq::Dsgq;
 pub use ivm::{Ivm, IvmClassifier, IvmParams};
 pub use kernel::{Given, Kernel, Metric, Shape};
-pub use kriging::Kriging;
 pub use labels::LabelRegression;
 pub use likelihood::Likelihood;
-pub use regression::{GpRegression, Normal, sample_prior};
-pub use regressor::{FittedGpRegressor, GpRegressor};
+pub use regression::{GpRegression, Normal};
+pub use regressor::GpRegressor;
 pub use softmax::SoftmaxLaplace;

@@ -3,8 +3,10 @@
 use std::collections::VecDeque;
 
 use hedgerow_core::Budget;
+use ndarray::{Array, Dimension};
 
 use crate::kernel::Kernel;
+use crate::linalg::dot;
 
 /// How far parameters, mostly logarithms, may go from 0.
 const MOST: f64 = 15.0;
@@ -14,14 +16,6 @@ const MEMORY: usize = 8;
 /// A function's value and its gradient; none where it cannot be computed.
 pub(crate) type Point = Option<(f64, Vec<f64>)>;
 
-/// Where a search ended.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Found {
-    pub(crate) x: Vec<f64>,
-    pub(crate) value: f64,
-    pub(crate) n_evaluations: usize,
-}
-
 /// Climbs from a start until the gradient or the gain is negligible, `most` evaluations are spent, or the budget is. None if the
 /// function cannot be computed at the start.
 pub(crate) fn climb(
@@ -29,7 +23,7 @@ pub(crate) fn climb(
     most: usize,
     budget: &Budget,
     mut f: impl FnMut(&[f64]) -> Point,
-) -> Option<Found> {
+) -> Option<Vec<f64>> {
     let mut x = start.to_vec();
     let (mut value, mut gradient) = f(&x)?;
     let mut n_evaluations = 1;
@@ -75,7 +69,7 @@ pub(crate) fn climb(
             break;
         }
     }
-    Some(Found { x, value, n_evaluations })
+    Some(x)
 }
 
 /// The kernel with the parameters of the highest value, searched for from those it has; itself if that fails. `f` gives the value of a kernel
@@ -86,13 +80,28 @@ pub(crate) fn climb_kernel(
     budget: &Budget,
     mut f: impl FnMut(&Kernel) -> Point,
 ) -> Kernel {
-    let moved = |parameters: &[f64]| {
-        let mut moved = kernel.clone();
-        moved.set_parameters(parameters);
-        moved
-    };
-    let found = climb(&kernel.parameters(), most, budget, |parameters| f(&moved(parameters)));
-    found.map_or_else(|| kernel.clone(), |found| moved(&found.x))
+    let found =
+        climb(&kernel.parameters(), most, budget, |parameters| f(&kernel.with_parameters(parameters)));
+    found.map_or_else(|| kernel.clone(), |found| kernel.with_parameters(&found))
+}
+
+/// The first of ever shorter steps, each half of the one before, that leads higher than `now`: the new places, and the height there.
+pub(crate) fn halved<D: Dimension>(
+    [a, f]: [&Array<f64, D>; 2],
+    [direction, along]: [&Array<f64, D>; 2],
+    now: f64,
+    height: impl Fn(&Array<f64, D>, &Array<f64, D>) -> f64,
+) -> Option<([Array<f64, D>; 2], f64)> {
+    let mut step = 1.0;
+    while step > 1e-6 {
+        let (next_a, next_f) = (a + &(direction * step), f + &(along * step));
+        let next = height(&next_a, &next_f);
+        if next > now {
+            return Some(([next_a, next_f], next));
+        }
+        step /= 2.0;
+    }
+    None
 }
 
 /// The gradient times an estimate of the inverse curvature from the last steps (the two loops of Nocedal 1980).
@@ -115,10 +124,6 @@ fn newton_like(gradient: &[f64], steps: &VecDeque<(Vec<f64>, Vec<f64>)>) -> Vec<
     q
 }
 
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    crate::linalg::dot(a, b)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -130,19 +135,25 @@ mod tests {
             Some((-(a * a + 100.0 * b * b), vec![2.0 * a + 400.0 * b * x[0], -200.0 * b]))
         };
         let found = climb(&[-1.2, 1.0], 500, &Budget::open(), f).unwrap();
-        assert!((found.x[0] - 1.0).abs() < 1e-4 && (found.x[1] - 1.0).abs() < 1e-4, "{found:?}");
+        assert!((found[0] - 1.0).abs() < 1e-4 && (found[1] - 1.0).abs() < 1e-4, "{found:?}");
     }
 
     #[test]
     fn bounds_gaps_and_limits_are_kept() {
         // Rises without end: the bound is the optimum.
         let found = climb(&[0.0], 200, &Budget::open(), |x| Some((x[0], vec![1.0]))).unwrap();
-        assert!((found.x[0] - MOST).abs() < 1e-9);
+        assert!((found[0] - MOST).abs() < 1e-9);
         // Cannot be computed beyond 1.
         let f = |x: &[f64]| (x[0] < 1.0).then(|| (-(x[0] - 2.0).powi(2), vec![-2.0 * (x[0] - 2.0)]));
         let found = climb(&[0.0], 200, &Budget::open(), f).unwrap();
-        assert!(found.x[0] < 1.0 && found.value >= -4.0);
+        assert!(found[0] < 1.0 && f(&found).unwrap().0 >= -4.0);
         assert!(climb(&[3.0], 200, &Budget::open(), f).is_none());
-        assert_eq!(climb(&[0.0], 1, &Budget::open(), f).unwrap().n_evaluations, 1);
+        let mut n_evaluations = 0;
+        let counted = |x: &[f64]| {
+            n_evaluations += 1;
+            f(x)
+        };
+        climb(&[0.0], 1, &Budget::open(), counted).unwrap();
+        assert_eq!(n_evaluations, 1);
     }
 }

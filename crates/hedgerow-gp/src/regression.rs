@@ -1,6 +1,5 @@
 //! Exact Gaussian-process regression (Rasmussen & Williams, 2006, chapter 2).
 
-use hedgerow_core::rng::Rng;
 use hedgerow_core::saved::array;
 use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
@@ -94,44 +93,6 @@ impl GpRegression {
         let Self { kernel, x, alpha, factor, .. } = self;
         Known { kernel, x: x.view(), alpha, root: None, factor }
     }
-
-    /// Functions drawn from what is known: one a row, at the rows given.
-    pub fn sample(&self, x: ArrayView2<'_, f64>, n: usize, rng: &mut Rng, par: &Par) -> Result<Array2<f64>> {
-        check_columns(self.x.ncols(), x)?;
-        let mut cross = self.kernel.cross(x, self.x.view(), par);
-        let mean = cross.dot(&self.alpha) + self.mean;
-        self.factor.forward_rows(&mut cross, par);
-        let covariance = self.kernel.cross(x, x, par) - cross.dot(&cross.t());
-        draw(&covariance, mean.view(), n, rng, par)
-    }
-}
-
-/// Functions drawn from the prior: one a row, at the rows given.
-pub fn sample_prior(
-    kernel: &Kernel,
-    x: ArrayView2<'_, f64>,
-    n: usize,
-    rng: &mut Rng,
-    par: &Par,
-) -> Result<Array2<f64>> {
-    kernel.check(x.ncols())?;
-    draw(&kernel.matrix(x, par), Array1::zeros(x.nrows()).view(), n, rng, par)
-}
-
-fn draw(
-    covariance: &Array2<f64>,
-    mean: ArrayView1<'_, f64>,
-    n: usize,
-    rng: &mut Rng,
-    par: &Par,
-) -> Result<Array2<f64>> {
-    // What is known for certain has no variance at all; a trace of it keeps the factor possible.
-    let mut covariance = covariance.clone();
-    let trace = covariance.diag().iter().fold(0.0, |most: f64, v| most.max(*v)).max(1e-300);
-    covariance.diag_mut().iter_mut().for_each(|v| *v = v.max(0.0) + 1e-10 * trace);
-    let factor = Cholesky::robust(&covariance, par)?;
-    let z = Array2::from_shape_fn((n, covariance.nrows()), |_| rng.normal());
-    Ok(z.dot(&factor.lower().t()) + mean)
 }
 
 /// Rows must suit the kernel, and there must be some, with as many of what is to be learnt.
@@ -177,31 +138,55 @@ impl Known<'_> {
 
     /// The posterior at other rows.
     pub(crate) fn at(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
-        check_columns(self.x.ncols(), x)?;
-        self.kernel.check_rows(x)?;
-        let mut cross = self.kernel.cross(x, self.x, par);
+        let mut cross = checked_cross(self.kernel, x, self.x, par)?;
         let mean = cross.dot(self.alpha);
         if let Some(root) = self.root {
             cross *= root;
         }
-        self.factor.forward_rows(&mut cross, par);
-        let explained = cross.map_axis(Axis(1), |row| row.dot(&row));
-        let variance = (self.kernel.diagonal(x) - explained).mapv(|v| v.max(0.0));
+        let variance = unexplained(&self.kernel.diagonal(x), self.factor, cross, par);
         Ok(Normal { mean, variance })
     }
 }
 
-pub(crate) fn check_columns(expected: usize, x: ArrayView2<'_, f64>) -> Result<()> {
-    let got = x.ncols();
-    if got == expected { Ok(()) } else { Err(Error::Shape { what: "feature columns", expected, got }) }
+/// The covariances of rows with training rows, if they have as many columns and suit the kernel.
+pub(crate) fn checked_cross(
+    kernel: &Kernel,
+    x: ArrayView2<'_, f64>,
+    rows: ArrayView2<'_, f64>,
+    par: &Par,
+) -> Result<Array2<f64>> {
+    let (expected, got) = (rows.ncols(), x.ncols());
+    if got != expected {
+        return Err(Error::Shape { what: "feature columns", expected, got });
+    }
+    kernel.check_rows(x)?;
+    Ok(kernel.cross(x, rows, par))
+}
+
+/// What is left of the variance of each row, k** − |L⁻¹ k*|², given its covariances k*.
+pub(crate) fn unexplained(
+    own: &Array1<f64>,
+    factor: &Cholesky,
+    mut cross: Array2<f64>,
+    par: &Par,
+) -> Array1<f64> {
+    factor.forward_rows(&mut cross, par);
+    (own - &cross.map_axis(Axis(1), |row| row.dot(&row))).mapv(|v| v.max(0.0))
 }
 
 #[cfg(test)]
-mod tests {
-    use hedgerow_core::rng::Purpose;
+pub(crate) mod tests {
+    use hedgerow_core::rng::Rng;
     use ndarray::array;
 
     use super::*;
+
+    /// A function drawn from the prior, at the rows given.
+    pub(crate) fn drawn(kernel: &Kernel, x: ArrayView2<'_, f64>, rng: &mut Rng) -> Array1<f64> {
+        let factor = Cholesky::robust(&kernel.matrix(x, &Par::sequential()), &Par::sequential()).unwrap();
+        let z = Array1::from_shape_fn(x.nrows(), |_| rng.normal());
+        factor.lower().dot(&z)
+    }
 
     fn three() -> (Array2<f64>, Array1<f64>) {
         (array![[0.0], [1.0], [3.0]], array![0.5, 1.0, -0.2])
@@ -232,26 +217,10 @@ mod tests {
             let at = |h: f64| {
                 let mut parameters = start.parameters();
                 parameters[i] += h;
-                let mut moved = start.clone();
-                moved.set_parameters(&parameters);
+                let moved = start.with_parameters(&parameters);
                 GpRegression::fit(moved, 0.1, x.view(), y.view(), &par).unwrap().log_evidence()
             };
             assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - derivative).abs() < 1e-7);
-        }
-    }
-
-    #[test]
-    fn samples_follow_what_is_known() {
-        let ((x, y), par) = (three(), Par::sequential());
-        let gp = GpRegression::fit(kernel(1.0, 1.0, 0.01), 0.0, x.view(), y.view(), &par).unwrap();
-        let at = array![[2.0], [0.0], [9.0]];
-        let known = gp.predict(at.view(), &par).unwrap();
-        let drawn = gp.sample(at.view(), 4000, &mut Rng::new(1, Purpose::Data, 0), &par).unwrap();
-        for (i, column) in drawn.columns().into_iter().enumerate() {
-            let mean = column.mean().unwrap();
-            let error = (known.variance[i] / 4000.0).sqrt();
-            assert!((mean - known.mean[i]).abs() < 5.0 * error + 1e-4);
-            assert!((column.var(1.0) / known.variance[i] - 1.0).abs() < 0.15);
         }
     }
 

@@ -16,8 +16,10 @@ use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel::Kernel;
+use crate::kriging::indicators;
 use crate::linalg::{Cholesky, mat_mul};
-use crate::regression::{check_columns, check_rows};
+use crate::optimize::halved;
+use crate::regression::{check_rows, checked_cross};
 
 /// Draws that predictions are averaged over.
 const DRAWS: usize = 256;
@@ -52,11 +54,8 @@ impl SoftmaxLaplace {
         par: &Par,
     ) -> Result<Self> {
         check_rows(&kernel, x, "labels", classes.len())?;
-        if let Some(class) = classes.iter().find(|class| **class >= n_classes) {
-            return Err(Error::param("classes", format!("numbers below {n_classes}"), class));
-        }
+        let y = indicators(classes, n_classes)?;
         let k = kernel.matrix(x, par);
-        let y = crate::kriging::indicators(classes, n_classes);
         let (a, f) = climb(&k, &y, par)?;
         let p = softmax(&f);
         let blocks = Blocks::new(&k, &p, par)?;
@@ -81,7 +80,7 @@ impl SoftmaxLaplace {
             row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map_or(0, |(place, _)| place)
         };
         let classes: Vec<usize> = gradient.rows().into_iter().map(own).collect();
-        let p = crate::kriging::indicators(&classes, n_classes) - &*gradient;
+        let p = indicators(&classes, n_classes)? - &*gradient;
         self.blocks = Blocks::new(&kernel.matrix(x.view(), par), &p, par)?;
         self.draws = draws(n_classes, seed);
         (self.kernel, self.log_evidence) = (kernel.clone(), f64::NAN);
@@ -98,11 +97,6 @@ impl SoftmaxLaplace {
         self.x.view()
     }
 
-    /// The kernel.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
-    }
-
     /// The logarithm of the probability of the labels, as far as the Gaussian is right.
     pub fn log_evidence(&self) -> f64 {
         self.log_evidence
@@ -110,10 +104,8 @@ impl SoftmaxLaplace {
 
     /// What is known about the latent values of each row: means (a column a class), and the covariance between classes.
     pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<(Array2<f64>, Vec<Array2<f64>>)> {
-        check_columns(self.x.ncols(), x)?;
-        self.kernel.check_rows(x)?;
         let n_classes = self.gradient.ncols();
-        let cross = self.kernel.cross(x, self.x.view(), par);
+        let cross = checked_cross(&self.kernel, x, self.x.view(), par)?;
         let mean = mat_mul(cross.view(), self.gradient.view(), par);
         let own = self.kernel.diagonal(x);
         // With b_c = E_c k: covariance (c, d) = [c = d] (k** − kᵀb_c) + b_cᵀ S⁻¹ b_d.
@@ -203,17 +195,10 @@ fn climb(k: &Array2<f64>, y: &Array2<f64>, par: &Par) -> Result<(Array2<f64>, Ar
             f += &along;
             break;
         }
-        let (mut step, mut gain) = (1.0, 0.0);
-        while step > 1e-6 {
-            let (next_a, next_f) = (&a + &(&direction * step), &f + &(&along * step));
-            let next = height(&next_a, &next_f, y);
-            if next > now {
-                gain = next - now;
-                (a, f, now) = (next_a, next_f, next);
-                break;
-            }
-            step /= 2.0;
-        }
+        let next = halved([&a, &f], [&direction, &along], now, |a, f| height(a, f, y));
+        let Some(([next_a, next_f], next)) = next else { break };
+        let gain = next - now;
+        (a, f, now) = (next_a, next_f, next);
         if gain < 1e-12 {
             break;
         }
@@ -279,7 +264,7 @@ mod tests {
     use ndarray::array;
 
     use super::*;
-    use crate::binary::Laplace;
+    use crate::binary::BinaryGp;
     use crate::likelihood::Likelihood;
 
     fn rows(n: usize, n_classes: usize) -> (Array2<f64>, Vec<usize>) {
@@ -303,7 +288,8 @@ mod tests {
             (n * m, n * m),
             |(i, j)| if i / n == j / n { k[(i % n, j % n)] } else { 0.0 },
         );
-        let y = crate::kriging::indicators(&classes, m)
+        let y = indicators(&classes, m)
+            .unwrap()
             .t()
             .as_standard_layout()
             .into_owned()
@@ -326,7 +312,7 @@ mod tests {
         let a = big_inverse.dot(&f);
         let shaped = |v: &Array1<f64>| v.clone().into_shape_with_order((m, n)).unwrap().t().to_owned();
         let det = inverse(&big).log_det() + inverse(&(&big_inverse + &w)).log_det();
-        let expected = height(&shaped(&a), &shaped(&f), &crate::kriging::indicators(&classes, m)) - 0.5 * det;
+        let expected = height(&shaped(&a), &shaped(&f), &indicators(&classes, m).unwrap()) - 0.5 * det;
         let model = SoftmaxLaplace::fit(kernel.clone(), x.view(), &classes, m, 0, &par).unwrap();
         assert!((model.log_evidence() - expected).abs() < 1e-8, "{} {expected}", model.log_evidence());
         let at = array![[0.2, -0.4], [1.4, 1.9]];
@@ -365,7 +351,7 @@ mod tests {
         let softmax = SoftmaxLaplace::fit(kernel, x.view(), &classes, 2, 1, &par).unwrap();
         let y: Vec<f64> = classes.iter().map(|c| 2.0 * *c as f64 - 1.0).collect();
         let doubled = Kernel::rbf(1.1).scaled(3.0);
-        let binary = Laplace::fit(doubled, Likelihood::Logistic, x.view(), &y, &par).unwrap();
+        let binary = BinaryGp::laplace(doubled, Likelihood::Logistic, x.view(), &y, &par).unwrap();
         assert!((softmax.log_evidence() - binary.log_evidence()).abs() < 1e-7);
         let at = array![[0.1, 0.2], [1.5, -1.0], [-1.0, 1.0], [30.0, 0.0]];
         let (p, q) =
@@ -392,7 +378,7 @@ mod tests {
         assert!(right > 140, "{right}");
         let mut again =
             SoftmaxLaplace { blocks: Blocks::default(), draws: Array2::default((0, 0)), ..model.clone() };
-        again.complete(model.kernel(), 4, 0, &par).unwrap();
+        again.complete(&model.kernel, 4, 0, &par).unwrap();
         let q = again.probability(x.view(), &par).unwrap();
         assert!(p.iter().zip(&q).all(|(a, b)| (a - b).abs() < 1e-9));
         // A class without rows, twins of different classes, a huge variance.

@@ -19,7 +19,7 @@ use hedgerow::core::{
 use hedgerow::forest::proximity::ForestKernel;
 use hedgerow::forest::{Forest, ForestParams};
 use hedgerow::gp::classifier::GpMethod;
-use hedgerow::gp::{GpParams, IvmParams, Kernel, Laplace, Likelihood};
+use hedgerow::gp::{BinaryGp, GpParams, IvmParams, Kernel, Likelihood};
 use hedgerow::report::{DecisionMap, MapRows};
 use hedgerow::{Model, ModelParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -64,7 +64,7 @@ fn models() -> Vec<(&'static str, &'static str, ModelParams)> {
 /// A Gaussian process in whose eyes rows are alike if they share places in the trees of a forest.
 struct Sharing<'a> {
     kernel: ForestKernel<'a>,
-    process: Laplace,
+    process: BinaryGp,
 }
 
 impl<'a> Sharing<'a> {
@@ -73,7 +73,7 @@ impl<'a> Sharing<'a> {
         let places = kernel.places(data.features.to_array(0..data.n_rows()).view(), par)?.mapv(f64::from);
         let y: Vec<f64> = data.labels().iter().map(|class| 2.0 * class.index() as f64 - 1.0).collect();
         let shares = Kernel::Matches.scaled(10.0) + Kernel::white(0.01);
-        let process = Laplace::fit(shares, Likelihood::Logistic, places.view(), &y, par)?;
+        let process = BinaryGp::laplace(shares, Likelihood::Logistic, places.view(), &y, par)?;
         Ok(Self { kernel, process })
     }
 }

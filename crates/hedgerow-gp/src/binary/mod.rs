@@ -1,10 +1,10 @@
 //! Two classes, exactly: every training row takes part.
 //!
 //! Labels are +1 and −1. The latent function has a Gaussian-process prior; its posterior is not Gaussian, and is replaced by the
-//! Gaussian with the same peak and curvature ([`Laplace`]) or with, as nearly as can be, the same moments ([`Ep`]).
+//! Gaussian with the same peak and curvature (`laplace`) or with, as nearly as can be, the same moments (`ep`).
 
-mod ep;
-mod laplace;
+pub(crate) mod ep;
+pub(crate) mod laplace;
 mod newton;
 
 use hedgerow_core::saved::array;
@@ -12,13 +12,12 @@ use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
-pub use ep::Ep;
 pub(crate) use ep::Sites;
-pub use laplace::Laplace;
 
 use crate::kernel::Kernel;
+use crate::likelihood::Likelihood;
 use crate::linalg::{Cholesky, on_rows};
-use crate::regression::check_rows;
+use crate::regression::{Known, Normal, check_rows};
 
 /// Rows that a thread fills at a time.
 const ROWS: usize = 64;
@@ -34,6 +33,64 @@ pub(crate) struct BinaryPosterior {
     pub(crate) factor: Cholesky,
     #[serde(skip)]
     pub(crate) log_evidence: f64,
+}
+
+/// A classifier of two classes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BinaryGp {
+    kernel: Kernel,
+    likelihood: Likelihood,
+    x: Array2<f64>,
+    posterior: BinaryPosterior,
+}
+
+impl BinaryGp {
+    /// Learns labels (+1 or −1) of rows by Laplace's method.
+    pub fn laplace(
+        kernel: Kernel,
+        likelihood: Likelihood,
+        x: ArrayView2<'_, f64>,
+        y: &[f64],
+        par: &Par,
+    ) -> Result<Self> {
+        check(&kernel, x, y)?;
+        let (posterior, _) = laplace::posterior(likelihood, &kernel.lower(x, par), y, par)?;
+        Ok(Self { kernel, likelihood, x: x.to_owned(), posterior })
+    }
+
+    /// The same by expectation propagation, with the probit likelihood.
+    pub fn ep(kernel: Kernel, x: ArrayView2<'_, f64>, y: &[f64], par: &Par) -> Result<Self> {
+        check(&kernel, x, y)?;
+        let posterior = ep::posterior(&kernel.matrix(x, par), y, par)?;
+        Ok(Self { kernel, likelihood: Likelihood::Probit, x: x.to_owned(), posterior })
+    }
+
+    /// What each row counts: the mean of the latent value at a row is its covariances with them times these.
+    pub fn weights(&self) -> &Array1<f64> {
+        &self.posterior.alpha
+    }
+
+    /// How sharply the likelihood is curved at the peak, or the precision of the site, for each row.
+    pub fn curvatures(&self) -> Array1<f64> {
+        self.posterior.root.mapv(|root| root * root)
+    }
+
+    /// The logarithm of the probability of the labels, as far as the Gaussian is right.
+    pub fn log_evidence(&self) -> f64 {
+        self.posterior.log_evidence
+    }
+
+    /// What is known about the latent values at other rows.
+    pub fn latent(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Normal> {
+        let BinaryPosterior { alpha, root, factor, .. } = &self.posterior;
+        Known { kernel: &self.kernel, x: self.x.view(), alpha, root: Some(root), factor }.at(x, par)
+    }
+
+    /// The probability of +1 for each row.
+    pub fn probability(&self, x: ArrayView2<'_, f64>, par: &Par) -> Result<Array1<f64>> {
+        let Normal { mean, variance } = self.latent(x, par)?;
+        Ok(mean.iter().zip(&variance).map(|(&m, &v)| self.likelihood.probability(m, v)).collect())
+    }
 }
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {

@@ -11,7 +11,8 @@ use ndarray::{Array1, Array2};
 
 use super::factor_of_one_and;
 use crate::likelihood::{Likelihood, Local};
-use crate::linalg::{Cholesky, Rough, mirror, on_rows, rough_vec, symmetric_vec};
+use crate::linalg::{Cholesky, Rough, lower_part, mirror, on_rows, rough_vec, symmetric_vec};
+use crate::optimize::halved;
 
 /// Rows that a thread works on at a time.
 const ROWS: usize = 64;
@@ -132,13 +133,7 @@ impl Search<'_> {
         Rng::new(0, Purpose::Sample, n as u64).shuffle(&mut rows);
         rows.truncate(n / 2);
         rows.sort_unstable();
-        let mut k = Array2::zeros((rows.len(), rows.len()));
-        on_rows(&mut k, ROWS, self.par, |first, mut part| {
-            for (i, mut to) in part.rows_mut().into_iter().enumerate() {
-                let from = self.k.row(rows[first + i]);
-                to.iter_mut().zip(&rows[..=first + i]).for_each(|(to, &column)| *to = from[column]);
-            }
-        });
+        let k = lower_part(self.k, &rows, self.par);
         let y: Vec<f64> = rows.iter().map(|&row| self.y[row]).collect();
         let half = Search { k: &k, likelihood: self.likelihood, y: &y, par: self.par };
         let (found, _) = half.climb(half.start()?, half.solver(), NEAR)?;
@@ -197,17 +192,11 @@ impl Search<'_> {
                 }
                 break;
             }
-            let mut step = 1.0;
             gain = 0.0;
-            while step > 1e-6 {
-                let (next_a, next_f) = (&a + &(&direction * step), &f + &(&along * step));
-                let next = self.height(&next_a, &next_f);
-                if next > now {
-                    gain = next - now;
-                    (a, f, now) = (next_a, next_f, next);
-                    break;
-                }
-                step /= 2.0;
+            let next = halved([&a, &f], [&direction, &along], now, |a, f| self.height(a, f));
+            if let Some(([next_a, next_f], next)) = next {
+                gain = next - now;
+                (a, f, now) = (next_a, next_f, next);
             }
             if gain < 1e-12 {
                 match solver {
@@ -241,17 +230,12 @@ impl Search<'_> {
     fn rough(&self) -> Array2<f32> {
         let n = self.y.len();
         let mut k = Array2::zeros((n, n));
-        if let Some(values) = k.as_slice_mut() {
-            self.par.for_chunks(values, ROWS * n, |chunk, rows| {
-                for (i, to) in rows.chunks_mut(n).enumerate() {
-                    let row = chunk * ROWS + i;
-                    to.iter_mut()
-                        .zip(self.k.row(row))
-                        .take(row + 1)
-                        .for_each(|(to, from)| *to = *from as f32);
-                }
-            });
-        }
+        on_rows(&mut k, ROWS, self.par, |first, mut rows| {
+            for (i, mut to) in rows.rows_mut().into_iter().enumerate() {
+                let below = to.iter_mut().zip(self.k.row(first + i)).take(first + i + 1);
+                below.for_each(|(to, from)| *to = *from as f32);
+            }
+        });
         mirror(&mut k, self.par);
         k
     }

@@ -9,7 +9,6 @@ mod saved;
 pub(crate) mod search;
 
 use std::any::Any;
-use std::borrow::Cow;
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
@@ -23,10 +22,10 @@ use serde::{Deserialize, Serialize};
 pub use params::{GpMethod, GpParams, KernelName};
 use rule::{Reading, Rule};
 
-use crate::binary::{Ep, Laplace};
+use crate::binary::{ep, laplace};
 use crate::dsgq::Dsgq;
 use crate::kernel::Kernel;
-use crate::kriging::Kriging;
+use crate::kriging::krige;
 use crate::labels::LabelRegression;
 use crate::likelihood::Likelihood;
 use crate::prepare::Preparation;
@@ -47,24 +46,30 @@ pub struct GpClassifier {
     rule: Rule,
 }
 
-/// A fitted classifier and how it came about.
+/// A fitted model and how it came about.
 #[derive(Debug, Clone)]
-pub struct FittedGp {
-    /// The classifier.
-    pub classifier: GpClassifier,
-    /// Why fitting ended. A spent budget ends the search for kernel parameters; the fit that follows it is always finished, with fewer
+pub struct FittedGp<M> {
+    /// The model.
+    pub model: M,
+    /// Why fitting ended. A spent budget ends the search for hyper-parameters; the fit that follows it is always finished, with fewer
     /// rows if it was interrupted.
     pub stop: StopReason,
-    /// The kernel, as it was given or found, noise included.
-    pub kernel: Kernel,
-    /// The logarithm of the probability of the labels, summed over classes; none where the method cannot tell.
+    /// The logarithm of the probability of the labels, summed over classes, or of the density of the targets; none where the method cannot tell, and
+    /// if not all rows were learnt.
     pub log_evidence: Option<f64>,
 }
 
+impl<M> FittedGp<M> {
+    fn candidate(self, of: impl FnOnce(M) -> GpModel) -> (Candidate<GpModel>, StopReason) {
+        let Self { model, stop, log_evidence } = self;
+        (Candidate { log_evidence, ..Candidate::new(of(model), None) }, stop)
+    }
+}
+
 /// Rows to learn.
-struct Targets<'a> {
+struct Targets {
     x: Array2<f64>,
-    classes: Cow<'a, [usize]>,
+    classes: Vec<usize>,
     /// Labels as ±1: a column a class, or one for the second of two classes.
     y: Array2<f64>,
     n_classes: usize,
@@ -72,25 +77,30 @@ struct Targets<'a> {
 
 impl GpClassifier {
     /// Fits a Gaussian process to a data set. Row weights are ignored.
-    pub fn fit(data: &Dataset, params: &Checked<GpParams>, training: &Training<'_>) -> Result<FittedGp> {
+    pub fn fit(
+        data: &Dataset,
+        params: &Checked<GpParams>,
+        training: &Training<'_>,
+    ) -> Result<FittedGp<Self>> {
         data.check_trainable(Task::Classification)?;
         let params = params.get();
-        params.check_rows(data.n_rows(), params.method.usual_rows(), "ivm")?;
+        let [usual, hasty] = params.method.usual_and_hasty_rows();
+        params.check_rows(data.n_rows(), usual, "ivm")?;
         let n_classes = data.schema.n_classes();
         check_room(data.n_rows(), params.method.bytes(data.n_rows(), n_classes), training, "ivm")?;
         let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
         let classes: Vec<usize> = data.labels().iter().map(|label| label.index()).collect();
         let x = preparation.map_all(&data.features, training.par);
-        let task = Targets::new(x, &classes, n_classes);
+        let task = Targets::new(x, classes, n_classes);
         // A factor of thousands of rows takes seconds: who interrupts does not wait for it, but gets a model of fewer rows.
         let stop = &training.budget.stop;
         let until_stopped = training.par.until(stop);
         let interruptible = Training { par: &until_stopped, ..*training };
         let chosen = search::choose(&task, params, &interruptible)?;
-        let kernel = chosen.kernel.clone() + Kernel::white(chosen.noise);
+        let kernel = chosen.noisy();
         let learnt = task.learn(&chosen, params, &interruptible);
         let (x, rule, log_evidence) = if stop.is_stopped() {
-            let some = task.some(params.method.rows_in_haste(), params.seed);
+            let some = task.some(hasty, params.seed);
             let (rule, _) = some.learn(&chosen, params, training)?;
             (some.x, rule, None)
         } else {
@@ -99,10 +109,9 @@ impl GpClassifier {
         };
         let has_rows = matches!(rule, Rule::Softmax(_) | Rule::Dsgq(_));
         let x = if has_rows { Array2::zeros((0, 0)) } else { x };
-        let classifier =
-            Self { params: params.clone(), n_classes, preparation, kernel: kernel.clone(), x, rule };
+        let model = Self { params: params.clone(), n_classes, preparation, kernel, x, rule };
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
-        Ok(FittedGp { classifier, stop, kernel, log_evidence })
+        Ok(FittedGp { model, stop, log_evidence })
     }
 
     /// The parameters it was fitted with.
@@ -130,24 +139,21 @@ impl GpClassifier {
     }
 }
 
-impl<'a> Targets<'a> {
-    fn new(x: Array2<f64>, classes: &'a [usize], n_classes: usize) -> Self {
+impl Targets {
+    fn new(x: Array2<f64>, classes: Vec<usize>, n_classes: usize) -> Self {
         let columns: Vec<usize> = if n_classes == 2 { vec![1] } else { (0..n_classes).collect() };
         let y = Array2::from_shape_fn((classes.len(), columns.len()), |(row, column)| {
             if classes[row] == columns[column] { 1.0 } else { -1.0 }
         });
-        Self { x, classes: Cow::Borrowed(classes), y, n_classes }
+        Self { x, classes, y, n_classes }
     }
 
     /// The same task for rows drawn at random, at most so many.
-    fn some(&self, most: usize, seed: u64) -> Targets<'_> {
-        let Some(rows) = some_rows(self.classes.len(), most, seed) else {
-            let (x, y) = (self.x.clone(), self.y.clone());
-            return Targets { x, classes: Cow::Borrowed(&self.classes), y, n_classes: self.n_classes };
-        };
+    fn some(&self, most: usize, seed: u64) -> Self {
+        let rows = some_rows(self.classes.len(), most, seed);
         let classes = rows.iter().map(|&row| self.classes[row]).collect();
         let (x, y) = (self.x.select(Axis(0), &rows), self.y.select(Axis(0), &rows));
-        Targets { x, classes: Cow::Owned(classes), y, n_classes: self.n_classes }
+        Self { x, classes, y, n_classes: self.n_classes }
     }
 
     /// Learns all rows.
@@ -159,7 +165,6 @@ impl<'a> Targets<'a> {
     ) -> Result<(Rule, Option<f64>)> {
         let par = training.par;
         let (kernel, noise) = (chosen.kernel.clone(), chosen.noise);
-        let noisy = || chosen.kernel.clone() + Kernel::white(noise);
         match params.method {
             GpMethod::Labels => {
                 let model = LabelRegression::fit(kernel, noise, self.x.view(), self.y.view(), par)?;
@@ -167,27 +172,21 @@ impl<'a> Targets<'a> {
                 Ok((linear(&model, Reading::Curves(curves)), Some(model.log_evidence())))
             }
             GpMethod::Cik | GpMethod::Sik => {
-                let kriging = Kriging::fit(kernel, noise, self.x.view(), &self.classes, self.n_classes, par)?;
+                let model = krige(kernel, noise, self.x.view(), &self.classes, self.n_classes, par)?;
                 let reading = if params.method == GpMethod::Cik { Reading::Shares } else { Reading::Simplex };
-                let model = kriging.into_regression();
                 Ok((linear(&model, reading), Some(model.log_evidence())))
             }
-            GpMethod::Laplace | GpMethod::Ep => self.each_class(&noisy(), params, training),
+            GpMethod::Laplace | GpMethod::Ep => self.each_class(&chosen.noisy(), params, training),
             GpMethod::Softmax => {
-                let model = SoftmaxLaplace::fit(
-                    noisy(),
-                    self.x.view(),
-                    &self.classes,
-                    self.n_classes,
-                    params.seed,
-                    par,
-                )?;
+                let (kernel, n_classes) = (chosen.noisy(), self.n_classes);
+                let model =
+                    SoftmaxLaplace::fit(kernel, self.x.view(), &self.classes, n_classes, params.seed, par)?;
                 let log_evidence = model.log_evidence();
                 Ok((Rule::Softmax(model), Some(log_evidence)))
             }
             GpMethod::Dsgq => {
                 // The variance found is that of the probit link, Φ(f): k0 is 1.
-                let model = Dsgq::fit(noisy(), 1.0, self.x.view(), self.y.view(), params.seed, par)?;
+                let model = Dsgq::fit(chosen.noisy(), 1.0, self.x.view(), self.y.view(), params.seed, par)?;
                 let log_evidence = (0..self.y.ncols()).map(|column| model.log_evidence(column)).sum();
                 Ok((Rule::Dsgq(model), log_evidence))
             }
@@ -212,9 +211,9 @@ impl<'a> Targets<'a> {
                 return Ok(None);
             }
             let posterior = if is_laplace {
-                Laplace::on_matrix(kernel, likelihood, self.x.view(), &k, &y, par)?.into_posterior()
+                laplace::posterior(likelihood, &k, &y, par)?.0
             } else {
-                Ep::on_matrix(kernel, self.x.view(), &k, &y, par)?.into_posterior()
+                ep::posterior(&k, &y, par)?
             };
             training.observer.progress(Progress { done: column + 1, total: Some(n_columns), accuracy: None });
             Ok(Some(posterior))
@@ -234,16 +233,13 @@ impl<'a> Targets<'a> {
     }
 }
 
-/// Rows drawn at random, in order; none if there are no more than so many.
-pub(crate) fn some_rows(n: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
-    if n <= most {
-        return None;
-    }
+/// Rows drawn at random, at most so many, in order.
+pub(crate) fn some_rows(n: usize, most: usize, seed: u64) -> Vec<usize> {
     let mut rows: Vec<usize> = (0..n).collect();
     Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
     rows.truncate(most);
     rows.sort_unstable();
-    Some(rows)
+    rows
 }
 
 /// Fails if a limit on memory leaves no room for training; `other` is a model that needs less.
@@ -335,17 +331,14 @@ impl ModelKind for GpParams {
     ) -> Result<BoxedRun<GpModel>> {
         let (data, params) = (data.clone(), params.clone());
         Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
-            let (model, stop, log_evidence) = match data.task() {
+            Ok(match data.task() {
                 Task::Classification => {
-                    let fitted = GpClassifier::fit(&data, &params, training)?;
-                    (TaskModel::Classifier(fitted.classifier), fitted.stop, fitted.log_evidence)
+                    GpClassifier::fit(&data, &params, training)?.candidate(TaskModel::Classifier)
                 }
                 Task::Regression => {
-                    let fitted = GpRegressor::fit(&data, &params, training)?;
-                    (TaskModel::Regressor(fitted.regressor), fitted.stop, fitted.log_evidence)
+                    GpRegressor::fit(&data, &params, training)?.candidate(TaskModel::Regressor)
                 }
-            };
-            Ok((Candidate { log_evidence, ..Candidate::new(model, None) }, stop))
+            })
         })))
     }
 

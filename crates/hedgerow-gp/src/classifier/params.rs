@@ -28,22 +28,13 @@ pub enum GpMethod {
 }
 
 impl GpMethod {
-    /// Rows that the method takes unless it is told otherwise.
-    pub fn usual_rows(self) -> usize {
+    /// Rows that the method takes unless it is told otherwise, and rows that it learns in a moment, when it is interrupted.
+    pub(super) fn usual_and_hasty_rows(self) -> [usize; 2] {
         match self {
-            Self::Labels | Self::Cik | Self::Sik => 20_000,
-            Self::Laplace => 5_000,
-            Self::Dsgq => 3_000,
-            Self::Softmax | Self::Ep => 2_000,
-        }
-    }
-
-    /// Rows that are learnt in a moment, for who cannot wait any longer.
-    pub(super) fn rows_in_haste(self) -> usize {
-        match self {
-            Self::Labels | Self::Cik | Self::Sik => 800,
-            Self::Laplace => 400,
-            Self::Ep | Self::Softmax | Self::Dsgq => 150,
+            Self::Labels | Self::Cik | Self::Sik => [20_000, 800],
+            Self::Laplace => [5_000, 400],
+            Self::Dsgq => [3_000, 150],
+            Self::Softmax | Self::Ep => [2_000, 150],
         }
     }
 

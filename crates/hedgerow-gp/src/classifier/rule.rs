@@ -10,6 +10,7 @@ use crate::dsgq::Dsgq;
 use crate::kernel::Kernel;
 use crate::kriging::{JEFFREYS_RATIO, to_shares, to_simplex};
 use crate::likelihood::Likelihood;
+use crate::regression::unexplained;
 use crate::softmax::SoftmaxLaplace;
 
 /// Probabilities below this are raised to it.
@@ -97,12 +98,9 @@ impl Rule {
                 for (class, posterior) in posteriors.iter().enumerate() {
                     let Some(posterior) = posterior else { continue };
                     let mean = cross.dot(&posterior.alpha);
-                    let mut solved = &cross * &posterior.root;
-                    posterior.factor.forward_rows(&mut solved, &par);
-                    let explained = solved.map_axis(Axis(1), |row| row.dot(&row));
-                    for i in 0..x.nrows() {
-                        out[(i, class)] = likelihood.probability(mean[i], (own[i] - explained[i]).max(0.0));
-                    }
+                    let variance = unexplained(&own, &posterior.factor, &cross * &posterior.root, &par);
+                    let pairs = out.column_mut(class).into_iter().zip(mean.iter().zip(&variance));
+                    pairs.for_each(|(to, (m, v))| *to = likelihood.probability(*m, *v));
                 }
                 if n_classes == 2 {
                     out = out.column(1).to_owned().insert_axis(Axis(1));

@@ -7,7 +7,7 @@ use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use super::Targets;
 use super::params::{GpMethod, GpParams};
 use super::rule::{Reading, normalize};
-use crate::binary::Laplace;
+use crate::binary::laplace;
 use crate::kernel::{Kernel, Metric};
 use crate::kriging::Variogram;
 use crate::labels::LabelRegression;
@@ -26,8 +26,15 @@ pub(crate) struct Chosen {
     pub(crate) noise: f64,
 }
 
+impl Chosen {
+    /// The kernel with its noise.
+    pub(crate) fn noisy(&self) -> Kernel {
+        self.kernel.clone() + Kernel::white(self.noise)
+    }
+}
+
 /// The kernel that the parameters give, with what they leave open found on some of the rows.
-pub(super) fn choose(task: &Targets<'_>, params: &GpParams, training: &Training<'_>) -> Result<Chosen> {
+pub(super) fn choose(task: &Targets, params: &GpParams, training: &Training<'_>) -> Result<Chosen> {
     let search = Search { params, training, typical: typical(task.x.view(), params.seed) };
     match params.method {
         GpMethod::Labels => search.by_leaving_out(&task.some(2000, params.seed)),
@@ -111,7 +118,7 @@ impl Search<'_> {
 
     /// Label regression: lengths first, then noise, then lengths nearby; what is compared is the log-loss of calibrated
     /// leave-one-out predictions.
-    fn by_leaving_out(&self, task: &Targets<'_>) -> Result<Chosen> {
+    fn by_leaving_out(&self, task: &Targets) -> Result<Chosen> {
         let params = self.params;
         let first = if params.length_scale > 0.0 { params.length_scale } else { 0.5 * self.typical.distance };
         let mut metric = self.lengths(task.x.ncols(), first);
@@ -120,10 +127,18 @@ impl Search<'_> {
         if params.ard && open.0 {
             metric = self.relevance(&task.some(700, params.seed), &metric, noise);
         }
+        let lengths = |factors: &[f64]| factors.iter().map(|factor| (*factor, 1.0)).collect::<Vec<_>>();
+        let noises = |factors: &[f64]| factors.iter().map(|factor| (1.0, *factor)).collect::<Vec<_>>();
+        let rounds = [
+            (open.0, lengths(&[0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.5, 6.0])),
+            (open.1, noises(&[0.03, 0.2, 1.0, 5.0, 30.0, 150.0])),
+            (open.1, noises(&[0.5, 2.0])),
+            (open.0, lengths(&[0.8, 0.9, 1.12, 1.25])),
+        ];
         let (mut best, mut done) = (f64::INFINITY, 0);
-        let mut consider = |metric: &mut Metric, noise: &mut f64, tries: Vec<(f64, f64)>| -> Result<()> {
-            let (base, base_noise) = (metric.clone(), *noise);
-            for (factor, noise_factor) in tries {
+        for (_, factors) in rounds.into_iter().filter(|(is_open, _)| *is_open) {
+            let (base, base_noise) = (metric.clone(), noise);
+            for (factor, noise_factor) in factors {
                 if self.training.budget.spent().is_some() {
                     break;
                 }
@@ -134,37 +149,23 @@ impl Search<'_> {
                 }
                 let loss = loss?;
                 if loss < best {
-                    (best, *metric, *noise) = (loss, scaled, tried);
+                    (best, metric, noise) = (loss, scaled, tried);
                 }
                 done += 1;
                 self.tell(done, None);
             }
-            Ok(())
-        };
-        if open.0 {
-            let factors = [0.3, 0.45, 0.7, 1.0, 1.5, 2.2, 3.5, 6.0];
-            consider(&mut metric, &mut noise, factors.map(|f| (f, 1.0)).to_vec())?;
-        }
-        if open.1 {
-            consider(&mut metric, &mut noise, [0.03, 0.2, 1.0, 5.0, 30.0, 150.0].map(|f| (1.0, f)).to_vec())?;
-            consider(&mut metric, &mut noise, [0.5, 2.0].map(|f| (1.0, f)).to_vec())?;
-        }
-        if open.0 {
-            consider(&mut metric, &mut noise, [0.8, 0.9, 1.12, 1.25].map(|f| (f, 1.0)).to_vec())?;
         }
         Ok(Chosen { kernel: self.kernel(&metric), noise })
     }
 
     /// A length for each column by the evidence of label regression.
-    fn relevance(&self, task: &Targets<'_>, start: &Metric, noise: f64) -> Metric {
+    fn relevance(&self, task: &Targets, start: &Metric, noise: f64) -> Metric {
         let kernel = self.params.plain(start.clone(), 1.0);
         let par = self.training.par;
         let mut done = 0;
         let at = |parameters: &[f64]| {
             let (own_noise, own) = parameters.split_last()?;
-            let mut moved = kernel.clone();
-            moved.set_parameters(own);
-            let noise = libm::exp(*own_noise);
+            let (moved, noise) = (kernel.with_parameters(own), libm::exp(*own_noise));
             let model = LabelRegression::fit(moved, noise, task.x.view(), task.y.view(), par).ok()?;
             done += 1;
             self.tell(done, None);
@@ -174,13 +175,14 @@ impl Search<'_> {
         let Some(found) = climb(&start_at, MOST_EVALUATIONS, self.training.budget, at) else {
             return start.clone();
         };
-        let mut moved = kernel.clone();
-        moved.set_parameters(&found.x[..found.x.len() - 1]);
-        if let Kernel::Stationary { metric, .. } = moved { metric } else { start.clone() }
+        match kernel.with_parameters(&found) {
+            Kernel::Stationary { metric, .. } => metric,
+            _ => start.clone(),
+        }
     }
 
     /// Kriging: a variogram fitted to the classes.
-    fn by_variogram(&self, task: &Targets<'_>) -> Chosen {
+    fn by_variogram(&self, task: &Targets) -> Chosen {
         let params = self.params;
         let given = |value: f64, found: f64| if value > 0.0 { value } else { found };
         let Some(shape) = params.kernel.shape() else {
@@ -290,11 +292,10 @@ fn scaled(metric: &Metric, factor: f64) -> Metric {
     match metric {
         Metric::Each(lengths) => Metric::Each(lengths.iter().map(|l| l * factor).collect()),
         Metric::One(length) => Metric::One(length * factor),
-        other @ Metric::Factors { .. } => other.clone(),
     }
 }
 
-impl Targets<'_> {
+impl Targets {
     /// A curve a column from scores to probabilities.
     pub(super) fn curves(&self, scores: &Array2<f64>, training: &Training<'_>) -> Vec<Platt> {
         training.par.map(scores.ncols(), |column| {
@@ -336,9 +337,9 @@ impl Targets<'_> {
             if y.iter().all(|y| *y < 0.0) {
                 continue;
             }
-            let model = Laplace::on_matrix(kernel, likelihood, self.x.view(), &k, &y, par)?;
-            sum += model.log_evidence();
-            weights += &model.evidence_weights(&k, &y, par);
+            let found = laplace::posterior(likelihood, &k, &y, par)?;
+            sum += found.0.log_evidence;
+            weights += &laplace::evidence_weights(&found, likelihood, &k, &y, par);
         }
         Ok((sum, kernel.gradient(self.x.view(), &weights, par)))
     }

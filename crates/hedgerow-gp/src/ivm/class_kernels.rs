@@ -7,7 +7,6 @@ use hedgerow_core::calibration::Platt;
 use hedgerow_core::{Result, Training};
 
 use super::one_vs_rest::OneVsRest;
-use super::params::IvmParams;
 use super::rows::TrainingRows;
 
 /// Parts of the shared length and of the shared variance that are tried.
@@ -19,13 +18,8 @@ const ERRORS: f64 = 2.0;
 const LEAST_ROWS: usize = 50;
 
 /// Length scale and variance of each class; none if all keep the shared pair.
-pub(super) fn find(
-    rows: &TrainingRows,
-    params: &IvmParams,
-    shared: [f64; 2],
-    training: &Training<'_>,
-) -> Result<Vec<[f64; 2]>> {
-    let [length, variance] = shared;
+pub(super) fn find(rows: &TrainingRows, shared: [f64; 2], training: &Training<'_>) -> Result<Vec<[f64; 2]>> {
+    let (params, [length, variance]) = (&rows.params, shared);
     let lengths = LENGTHS.iter().filter(|_| params.length_scale == 0.0).map(|part| [part * length, variance]);
     let variances =
         VARIANCES.iter().filter(|_| params.signal_variance == 0.0).map(|part| [length, part * variance]);
@@ -43,10 +37,9 @@ pub(super) fn find(
             return Ok(Vec::new());
         }
         let other = small.train_all(&all(kernel), training)?;
-        for (class, pair) in base.iter().zip(&other).enumerate() {
-            let (Some(one), Some(two)) = pair else { continue };
-            if let Some(gain) = gain(&small, one, two).filter(|gain| *gain > gains[class]) {
-                (gains[class], found[class]) = (gain, kernel);
+        for (one, two) in base.iter().zip(&other) {
+            if let Some(gain) = gain(&small, one, two).filter(|gain| *gain > gains[one.class]) {
+                (gains[one.class], found[one.class]) = (gain, kernel);
             }
         }
     }
@@ -93,7 +86,7 @@ mod tests {
     use ndarray::Array2;
 
     use super::*;
-    use crate::ivm::IvmOptions;
+    use crate::ivm::IvmParams;
 
     #[test]
     fn a_class_in_fine_stripes_wants_a_shorter_length_than_one_with_a_plain_border() {
@@ -104,20 +97,19 @@ mod tests {
             if row[0] < 2.0 { 0 } else { 1 + ((row[1] * 2.0).floor() as u32) % 2 }
         };
         let labels: Vec<ClassId> = x.rows().into_iter().map(|row| ClassId(class(row))).collect();
-        let rows = TrainingRows {
+        let mut rows = TrainingRows {
             x,
             squares: None,
             labels,
             n_classes: 3,
-            options: IvmOptions { n_active: 60, ..IvmOptions::default() },
-            noise: 1e-3,
+            params: IvmParams { n_active: 60, ..IvmParams::default() },
         };
         let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
-        let found = find(&rows, &IvmParams::default(), [1.0, 8.0], &training).unwrap();
+        let found = find(&rows, [1.0, 8.0], &training).unwrap();
         assert_eq!(found.len(), 3);
         assert!(found[1][0] < 1.0 && found[2][0] < 1.0, "{found:?}");
         assert!(found[0][0] >= found[1][0], "{found:?}");
-        let given = IvmParams { length_scale: 1.0, signal_variance: 8.0, ..IvmParams::default() };
-        assert!(find(&rows, &given, [1.0, 8.0], &training).unwrap().is_empty(), "what is given stays");
+        (rows.params.length_scale, rows.params.signal_variance) = (1.0, 8.0);
+        assert!(find(&rows, [1.0, 8.0], &training).unwrap().is_empty(), "what is given stays");
     }
 }

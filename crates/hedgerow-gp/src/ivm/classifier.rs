@@ -7,10 +7,10 @@ use hedgerow_core::{
 use ndarray::{ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
+use super::IvmParams;
 use super::learnt::Learnt;
 use super::retained::RetainedRows;
 use super::run::IvmRun;
-use super::{Ivm, IvmParams};
 use crate::prepare::Preparation;
 
 /// A classifier of any number of classes.
@@ -32,8 +32,6 @@ pub struct FittedIvm {
     pub classifier: IvmClassifier,
     /// Why fitting ended.
     pub stop: StopReason,
-    /// Length scale and variance of the kernel.
-    pub kernel: [f64; 2],
     /// Out-of-sample probabilities of training rows.
     pub validation: OutOfSample,
 }
@@ -41,7 +39,7 @@ pub struct FittedIvm {
 impl IvmClassifier {
     /// Fits a classifier to a data set. Row weights are not used.
     pub fn fit(data: &Dataset, params: &Checked<IvmParams>, training: &Training<'_>) -> Result<FittedIvm> {
-        FittedIvm::of(IvmRun::new(data, params, training.par.threads(), training)?, training)
+        FittedIvm::of(IvmRun::new(data, params, None, training.par.threads(), training)?, training)
     }
 
     /// A classifier that knows nothing yet, and learns what it is given.
@@ -63,21 +61,9 @@ impl IvmClassifier {
         &self.params
     }
 
-    /// The binary classifier of a class against the rest; none for a class without rows, and for the first of two classes.
-    pub fn one_vs_rest(&self, class: usize, par: &Par) -> Result<Option<Ivm>> {
-        self.learnt
-            .as_ref()
-            .map_or(Ok(None), |learnt| learnt.posterior(class, self.params.noise_variance, par))
-    }
-
     /// Length scale and variance of the kernel; none before anything was learnt.
     pub fn kernel(&self) -> Option<[f64; 2]> {
         self.learnt.as_ref().map(|learnt| learnt.kernel)
-    }
-
-    /// Length scale and variance of each class, where classes have their own; otherwise none.
-    pub fn class_kernels(&self) -> &[[f64; 2]] {
-        self.learnt.as_ref().map_or(&[], |learnt| &learnt.class_kernels)
     }
 
     /// Rows in any active set, or chosen by the regression.
@@ -110,12 +96,11 @@ impl FittedIvm {
     /// Drives a run to its end.
     pub fn of(mut run: IvmRun, training: &Training<'_>) -> Result<Self> {
         let stop = drive(&mut run, training)?;
-        let kernel = run.kernel().unwrap_or_default();
         let make = run.model().ok_or(Error::Interrupted)?;
         drop(run);
         let Candidate { model, validation, .. } = make.run(training)?;
         let validation = validation.ok_or(Error::Interrupted)?;
-        Ok(Self { classifier: model, stop, kernel, validation })
+        Ok(Self { classifier: model, stop, validation })
     }
 }
 
@@ -168,10 +153,7 @@ impl ModelKind for IvmParams {
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<BoxedRun<IvmClassifier>> {
-        Ok(Box::new(match previous {
-            Some(previous) => IvmRun::after(previous, data, params, lanes, training)?,
-            None => IvmRun::new(data, params, lanes, training)?,
-        }))
+        Ok(Box::new(IvmRun::new(data, params, previous, lanes, training)?))
     }
 
     fn of_model(model: &IvmClassifier) -> &Self {
@@ -226,7 +208,8 @@ mod tests {
     fn two_classes_have_one_machine() {
         let data = blobs(200, 2, 2, 3);
         let model = fit(&data, IvmParams { n_active: 20, refit: false, ..Default::default() }, 1);
-        let has_machine = |class| model.one_vs_rest(class, &Par::sequential()).unwrap().is_some();
+        let learnt = model.learnt.as_ref().unwrap();
+        let has_machine = |class| learnt.posterior(class, 1e-3, &Par::sequential()).unwrap().is_some();
         assert!(!has_machine(0) && has_machine(1));
         assert!(model.n_active() <= 20);
         check_distributions(&model, data.features.to_array(0..200).view());

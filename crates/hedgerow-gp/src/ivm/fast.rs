@@ -1,20 +1,5 @@
 //! Loops in single precision that compilers turn into vector instructions.
 
-/// The product of two vectors.
-pub(super) fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let mut sums = [0.0_f32; LANES];
-    let (a, b) = (&a[..a.len().min(b.len())], &b[..a.len().min(b.len())]);
-    let (parts_a, parts_b) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
-    let rest: f32 = parts_a.remainder().iter().zip(parts_b.remainder()).map(|(a, b)| a * b).sum();
-    for (a, b) in parts_a.zip(parts_b) {
-        for lane in 0..LANES {
-            sums[lane] += a[lane] * b[lane];
-        }
-    }
-    sums.iter().sum::<f32>() + rest
-}
-
 /// The squared distance of two vectors, summed in double precision.
 pub(super) fn square_distance(a: &[f32], b: &[f32]) -> f64 {
     const LANES: usize = 8;
@@ -60,6 +45,7 @@ fn exp_of_negative(t: f32) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::linalg::narrow_dot as dot;
 
     #[test]
     fn exponentials_are_those_of_the_library() {

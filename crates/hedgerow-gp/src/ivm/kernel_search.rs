@@ -8,7 +8,7 @@ use ndarray::Array2;
 
 use super::one_vs_rest::OneVsRest;
 use super::params::{IvmParams, Objective, SearchKind};
-use super::rows::{TrainingRows, union};
+use super::rows::{MOST_SAMPLE, TrainingRows, union};
 use crate::cma::{Limits, evolve};
 use crate::optimize::climb_kernel;
 use crate::prepare::typical_distance;
@@ -20,6 +20,8 @@ use crate::special::normal_cdf;
 const LENGTHS: [f64; 7] = [0.45, 0.65, 0.32, 1.0, 0.22, 1.5, 0.15];
 /// Neighbors of the best length scale are within this factor.
 const NEIGHBOR: f64 = 1.6;
+/// Length scales that are tried in any case, where there are so many rows that the loss is smooth.
+const FIRST_LENGTHS: usize = 4;
 const VARIANCES: [f64; 4] = [30.0, 8.0, 100.0, 2.0];
 /// Evaluations of the log marginal likelihood before active sets are chosen anew; and the part of a length scale or variance that counts as no change.
 const STEPS: usize = 10;
@@ -41,7 +43,6 @@ pub(super) struct Tried {
 pub(super) struct KernelSearch {
     /// The sample.
     rows: TrainingRows,
-    params: IvmParams,
     /// Length scales and variances; one alone where it is given.
     lengths: Vec<f64>,
     variances: Vec<f64>,
@@ -70,36 +71,40 @@ impl KernelSearch {
             rows: if lengths.len() * variances.len() > 1 {
                 rows.sample(params.seed, par)
             } else {
-                rows.select(&[], rows.options.clone())
+                rows.select(&[], rows.params.clone())
             },
             lengths,
             variances,
-            params: params.clone(),
         }
     }
 
     /// The kernels that can be tried by now; `tried` has the objective of each, as far as it is known. One alone is not worth a trial.
     ///
     /// In a grid, all length scales come with the first variance, then the best of them and its neighbors with the others, then what lies between the best
-    /// kernel and its neighbors. With gradients, the best length scale is where they are followed from. Of a population, those of a generation are known when all before them have been tried.
+    /// kernel and its neighbors. With many rows, only the likeliest length scales come first, others as long as the best is the longest or the shortest so far,
+    /// and only the best has other variances. With gradients, the best length scale is where they are followed from. Of a population, those of a generation are known when all before them have been tried.
     pub(super) fn kernels(&self, tried: &[Option<Tried>]) -> Vec<[f64; 2]> {
-        let first = self.variances[0];
-        let mut kernels: Vec<[f64; 2]> = self.lengths.iter().map(|&length| [length, first]).collect();
-        if self.is_given() {
-            return kernels;
-        }
-        if self.params.search == SearchKind::Cma {
+        if self.rows.params.search == SearchKind::Cma && !self.is_given() {
             return self.evolve(tried).0;
         }
+        let has_many = self.rows.n_rows() >= MOST_SAMPLE;
+        let (n_first, reach) = if has_many { (FIRST_LENGTHS, 1.0) } else { (LENGTHS.len(), NEIGHBOR) };
+        let first = self.variances[0];
+        let likeliest = self.lengths.iter().take(n_first);
+        let mut kernels: Vec<[f64; 2]> = likeliest.map(|&length| [length, first]).collect();
         let best = |kernels: &[[f64; 2]]| {
             let known = tried.get(..kernels.len()).filter(|known| !known.contains(&None))?;
             least(kernels, known)
         };
-        let Some([nearest, _]) = best(&kernels) else { return kernels };
-        if self.params.search == SearchKind::Gradient {
+        let nearest = loop {
+            let Some([nearest, _]) = best(&kernels) else { return kernels };
+            let Some(next) = self.beyond(nearest, &kernels) else { break nearest };
+            kernels.push([next, first]);
+        };
+        if self.rows.params.search == SearchKind::Gradient {
             return self.follow([nearest, first], kernels, tried);
         }
-        let is_near = |length: &&f64| (1.0 / NEIGHBOR..NEIGHBOR).contains(&(*length / nearest));
+        let is_near = |length: &&f64| (1.0 / reach..=reach).contains(&(*length / nearest));
         for &variance in &self.variances[1..] {
             kernels.extend(self.lengths.iter().filter(is_near).map(|&length| [length, variance]));
         }
@@ -108,10 +113,19 @@ impl KernelSearch {
         kernels
     }
 
+    /// The next length scale in the direction of the best, where the best is the longest or the shortest that was tried.
+    fn beyond(&self, best: f64, tried: &[[f64; 2]]) -> Option<f64> {
+        let is_farther = |length: &f64| {
+            tried.iter().all(|[tried, _]| tried <= &best && best < *length)
+                || tried.iter().all(|[tried, _]| tried >= &best && best > *length)
+        };
+        self.lengths.iter().copied().find(is_farther)
+    }
+
     /// The kernels that were tried, and where the gradient leads from the best of them, a few steps at a time. Active sets are chosen anew in between.
     fn follow(&self, start: [f64; 2], mut kernels: Vec<[f64; 2]>, tried: &[Option<Tried>]) -> Vec<[f64; 2]> {
         let mut at = kernels.iter().position(|kernel| *kernel == start).unwrap_or(0);
-        while kernels.len() < self.params.n_trials
+        while kernels.len() < self.rows.params.n_trials
             && let Some(Some(Tried { next, .. })) = tried.get(at)
             && kernels[at].iter().zip(next).any(|(now, next)| (next / now - 1.0).abs() > SETTLED)
         {
@@ -135,7 +149,7 @@ impl KernelSearch {
     /// The kernel that the search has come to: of a grid the best that was tried, of a population its mean. The first if none was tried.
     pub(super) fn best(&self, tried: &[Option<Tried>]) -> [f64; 2] {
         let is_tried = tried.iter().any(Option::is_some);
-        if self.params.search == SearchKind::Cma && !self.is_given() && is_tried {
+        if self.rows.params.search == SearchKind::Cma && !self.is_given() && is_tried {
             let [length, variance] = self.evolve(tried).1;
             return [libm::exp(length), libm::exp(variance)];
         }
@@ -145,8 +159,8 @@ impl KernelSearch {
 
     /// Lets the population evolve again, as far as values are known. Returns all points that were asked for, and the mean it has come to.
     fn evolve(&self, tried: &[Option<Tried>]) -> (Vec<[f64; 2]>, [f64; 2]) {
-        let limits = Limits { n_values: self.params.n_trials, n_restarts: 4 };
-        let mut rng = Rng::new(self.params.seed, Purpose::Sample, 3);
+        let limits = Limits { n_values: self.rows.params.n_trials, n_restarts: 4 };
+        let mut rng = Rng::new(self.rows.params.seed, Purpose::Sample, 3);
         let mut asked: Vec<[f64; 2]> = Vec::new();
         let mean = evolve(&self.bounds, &limits, &mut rng, |points| {
             let first = asked.len();
@@ -173,8 +187,8 @@ impl KernelSearch {
     fn try_kernel(&self, kernel: [f64; 2], training: &Training<'_>) -> Result<Tried> {
         let rows = &self.rows;
         let found = rows.train_all(&vec![kernel; rows.n_classes], training)?;
-        let value = match self.params.objective {
-            Objective::Loss if self.params.refit => {
+        let value = match self.rows.params.objective {
+            Objective::Loss if self.rows.params.refit => {
                 let fitter = rows.fitter(training);
                 let start = union(&found);
                 let mut search =
@@ -188,11 +202,11 @@ impl KernelSearch {
             }
             Objective::Evidence => mean_of(&found, |one| -self.log_evidence(kernel, one)),
             Objective::Error => mean_of(&found, |one| {
-                let error = weighted_error(rows, one, self.params.error_weight);
+                let error = weighted_error(rows, one, self.rows.params.error_weight);
                 100.0 * error - self.log_evidence(kernel, one)
             }),
         };
-        let next = match self.params.search {
+        let next = match self.rows.params.search {
             SearchKind::Gradient => self.climbed(kernel, &found, training),
             _ => kernel,
         };
@@ -207,10 +221,10 @@ impl KernelSearch {
     }
 
     /// Climbs the log marginal likelihood of all active sets, which are held, for a few steps.
-    fn climbed(&self, kernel: [f64; 2], found: &[Option<OneVsRest>], training: &Training<'_>) -> [f64; 2] {
-        let sets = found.iter().flatten().map(|one| (one, self.rows.wide(&one.active)));
+    fn climbed(&self, kernel: [f64; 2], found: &[OneVsRest], training: &Training<'_>) -> [f64; 2] {
+        let sets = found.iter().map(|one| (one, self.rows.wide(&one.active)));
         let sets: Vec<(&OneVsRest, Array2<f64>)> = sets.collect();
-        let is_free = [self.params.signal_variance == 0.0, self.params.length_scale == 0.0, false];
+        let is_free = [self.rows.params.signal_variance == 0.0, self.rows.params.length_scale == 0.0, false];
         let best = climb_kernel(&self.rows.kernel(kernel), STEPS, training.budget, |kernel| {
             let (mut value, mut gradient) = (0.0, [0.0; 3]);
             for (one, active) in &sets {
@@ -249,8 +263,8 @@ fn least(kernels: &[[f64; 2]], tried: &[Option<Tried>]) -> Option<[f64; 2]> {
 }
 
 /// The mean over classifiers of something about each.
-fn mean_of(found: &[Option<OneVsRest>], of: impl Fn(&OneVsRest) -> f64) -> f64 {
-    let values: Vec<f64> = found.iter().flatten().map(of).collect();
+fn mean_of(found: &[OneVsRest], of: impl Fn(&OneVsRest) -> f64) -> f64 {
+    let values: Vec<f64> = found.iter().map(of).collect();
     values.iter().sum::<f64>() / values.len().max(1) as f64
 }
 
@@ -275,15 +289,14 @@ mod tests {
     use super::*;
     use crate::kernel::Kernel;
 
-    fn search(params: &IvmParams) -> KernelSearch {
-        let data = blobs(240, 2, 2, 4);
+    fn search(params: &IvmParams, n: usize) -> KernelSearch {
+        let data = blobs(n, 2, 2, 4);
         let rows = TrainingRows {
-            x: data.features.to_array(0..240),
+            x: data.features.to_array(0..n),
             squares: None,
             labels: data.labels().to_vec(),
             n_classes: 2,
-            options: params.options(),
-            noise: params.noise_variance,
+            params: params.clone(),
         };
         KernelSearch::new(&rows, params, &Par::sequential())
     }
@@ -302,7 +315,7 @@ mod tests {
     #[test]
     fn variances_are_tried_near_the_best_length_scale_only() {
         let params = IvmParams { n_active: 10, ..IvmParams::default() };
-        let all = tried(&search(&params));
+        let all = tried(&search(&params, 240));
         let (lengths, rest) = all.split_at(LENGTHS.len());
         let best = lengths.iter().min_by(|a, b| a.1.value.total_cmp(&b.1.value)).unwrap().0[0];
         assert!(lengths.iter().all(|([_, variance], _)| *variance == VARIANCES[0]));
@@ -310,9 +323,26 @@ mod tests {
         let is_near = |length: f64| (0.5..2.0).contains(&(length / best));
         assert!(rest[..rest.len() - 2].iter().all(|([length, _], _)| is_near(*length)));
         // What is given is not searched for.
-        let given = tried(&search(&IvmParams { length_scale: 0.7, ..params.clone() }));
+        let given = tried(&search(&IvmParams { length_scale: 0.7, ..params.clone() }, 240));
         assert_eq!(given.iter().map(|(kernel, _)| *kernel).collect::<Vec<_>>(), VARIANCES.map(|v| [0.7, v]));
-        assert!(search(&IvmParams { length_scale: 0.7, signal_variance: 2.0, ..params }).is_done(&[]));
+        assert!(search(&IvmParams { length_scale: 0.7, signal_variance: 2.0, ..params }, 240).is_done(&[]));
+    }
+
+    #[test]
+    fn with_many_rows_the_least_loss_is_found_by_fewer_trials() {
+        let search = search(&IvmParams { n_active: 10, ..IvmParams::default() }, MOST_SAMPLE);
+        for (at, n_lengths) in [(0, 4), (1, 4), (2, 5), (3, 5), (4, 6), (5, 5), (6, 6)] {
+            let off = |[length, variance]: [f64; 2]| {
+                libm::log(length / search.lengths[at]).abs() + libm::log(variance / 8.0).abs()
+            };
+            let mut tried = Vec::new();
+            while !search.is_done(&tried) {
+                let kernel = search.kernels(&tried)[tried.len()];
+                tried.push(Some(Tried { value: off(kernel), next: kernel }));
+            }
+            assert_eq!(search.best(&tried), [search.lengths[at], 8.0]);
+            assert_eq!(tried.len(), n_lengths + VARIANCES.len() - 1 + BETWEEN.len());
+        }
     }
 
     #[test]
@@ -336,9 +366,7 @@ mod tests {
             let moved = |h: f64| {
                 let mut parameters = kernel.parameters();
                 parameters[i] += h;
-                let mut moved = kernel.clone();
-                moved.set_parameters(&parameters);
-                at(moved).log_evidence()
+                at(kernel.with_parameters(&parameters)).log_evidence()
             };
             assert!(((moved(1e-5) - moved(-1e-5)) / 2e-5 - derivative).abs() < 1e-7, "{i}");
         }
@@ -349,7 +377,7 @@ mod tests {
         let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
         let kind = SearchKind::Gradient;
         let params = IvmParams { n_active: 15, n_trials: 12, search: kind, ..IvmParams::default() };
-        let search_open = search(&params);
+        let search_open = search(&params, 240);
         let start = search_open.kernels(&[])[0];
         let found = search_open.rows.train_all(&[start; 2], &training).unwrap();
         let next = search_open.climbed(start, &found, &training);
@@ -362,7 +390,7 @@ mod tests {
         assert!(!path.is_empty() && all.len() <= 12);
         let before = std::iter::once(best).chain(path);
         assert!(before.zip(path).all(|((_, before), (kernel, _))| before.next == *kernel));
-        let held = tried(&search(&IvmParams { signal_variance: 5.0, ..params }));
+        let held = tried(&search(&IvmParams { signal_variance: 5.0, ..params }, 240));
         assert!(held.iter().all(|([_, variance], _)| (variance - 5.0).abs() < 1e-9), "what is given stays");
     }
 
@@ -373,8 +401,7 @@ mod tests {
             squares: None,
             labels: [1, 1, 0, 0].map(ClassId).to_vec(),
             n_classes: 2,
-            options: IvmParams::default().options(),
-            noise: 1e-3,
+            params: IvmParams::default(),
         };
         let one = OneVsRest {
             class: 1,

@@ -97,7 +97,7 @@ impl Learnt {
         rows: &TrainingRows,
         kernel: [f64; 2],
         class_kernels: &[[f64; 2]],
-        found: &[Option<impl AsRef<OneVsRest>>],
+        found: &[impl AsRef<OneVsRest>],
         scores: Scores,
         training: &Training<'_>,
     ) -> Result<Outcome> {
@@ -105,7 +105,7 @@ impl Learnt {
         let place = |row: &usize| union.binary_search(row).unwrap_or(0);
         let mut sites: Vec<Option<Sites>> = vec![None; rows.n_classes];
         let (mut gains, mut ratings) = (vec![0.0_f64; rows.n_rows()], vec![0.0_f64; rows.n_rows()]);
-        for one in found.iter().flatten().map(AsRef::as_ref) {
+        for one in found.iter().map(AsRef::as_ref) {
             sites[one.class] = Some(Sites {
                 active: one.active.iter().map(place).collect(),
                 means: one.means.clone(),
@@ -138,7 +138,7 @@ impl Learnt {
             refit,
             calibration,
         };
-        learnt.build_posteriors(rows.noise, training.par)?;
+        learnt.build_posteriors(rows.params.noise_variance, training.par)?;
         Ok(Outcome { learnt, gains, ratings, validation })
     }
 

@@ -29,4 +29,4 @@ pub use classifier::{FittedIvm, IvmClassifier};
 pub use model::Ivm;
 pub use params::{Forget, IvmParams, Objective, SearchKind};
 pub use run::IvmRun;
-pub use train::{IvmOptions, SecondPass, Trained, train};
+pub use train::{SecondPass, Trained, train};

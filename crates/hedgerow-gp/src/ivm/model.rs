@@ -42,16 +42,6 @@ impl Ivm {
         Ok(Self { kernel, bias, x, means, precisions, factor, alpha })
     }
 
-    /// The kernel.
-    pub fn kernel(&self) -> &Kernel {
-        &self.kernel
-    }
-
-    /// The active rows, in the order in which they joined.
-    pub fn active_rows(&self) -> ArrayView2<'_, f64> {
-        self.x.view()
-    }
-
     /// The bias.
     pub fn bias(&self) -> f64 {
         self.bias

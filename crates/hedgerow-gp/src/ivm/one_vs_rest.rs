@@ -145,10 +145,11 @@ impl ActiveSet {
         let (columns, y) = (rows.columns(self.kernel), rows.signs(self.class));
         let state = self.state.take().unwrap_or_else(|| {
             let n_own = y.iter().filter(|y| **y > 0.0).count() as f64;
-            let bias = bias_for(n_own / y.len().max(1) as f64, self.kernel[1] + rows.noise);
-            State::new(&columns.diagonal(), rows.noise, bias, &rows.options, false)
+            let bias = bias_for(n_own / y.len().max(1) as f64, self.kernel[1] + rows.params.noise_variance);
+            State::new(&columns.diagonal(), rows.params.noise_variance, bias, &rows.params, false)
         });
-        let mut search = Search::resume(&columns, &y, rows.noise, &rows.options, state, most.max(1));
+        let mut search =
+            Search::resume(&columns, &y, rows.params.noise_variance, &rows.params, state, most.max(1));
         let before = search.state.picks.len();
         match search.choose_ahead(par, &Budget::open()) {
             Some(ahead) => {
@@ -162,7 +163,7 @@ impl ActiveSet {
         self.is_done |= state.picks.len() >= state.width || state.picks.len() == before;
         let found = OneVsRest::of(self.class, &state);
         if self.is_done {
-            let (kernel, kind) = (rows.kernel(self.kernel), rows.options.second_pass);
+            let (kernel, kind) = (rows.kernel(self.kernel), rows.params.second_pass);
             return found.with_second_pass(kind, &kernel, &|places| rows.wide(places), &y);
         }
         self.state = Some(state);
@@ -182,11 +183,11 @@ pub(super) fn fold_scores(
     [kept, left]: &[Vec<usize>; 2],
     training: &Training<'_>,
 ) -> Result<Array2<f64>> {
-    let small = rows.select(kept, rows.options.clone());
+    let small = rows.select(kept, rows.params.clone());
     let found = small.train_all(kernels, training)?;
     let x = rows.wide(left);
     let mut scores = Array2::from_elem((left.len(), rows.n_classes), f64::NEG_INFINITY);
-    for one in found.iter().flatten() {
+    for one in &found {
         let kernel = small.kernel(kernels[one.class]);
         let ivm = one.ivm(kernel, small.wide(&one.active), training.par)?;
         scores.column_mut(one.class).assign(&ivm.scores(x.view(), training.par)?);
@@ -199,7 +200,7 @@ mod tests {
     use hedgerow_core::Silent;
     use hedgerow_core::testing::blobs;
 
-    use super::super::IvmOptions;
+    use super::super::IvmParams;
     use super::*;
     use crate::linalg::Cholesky;
 
@@ -207,10 +208,10 @@ mod tests {
     #[test]
     fn ratings_are_differences_of_entropies() {
         let data = blobs(40, 2, 3, 2);
-        let options = IvmOptions { n_active: 12, ..IvmOptions::default() };
+        let params = IvmParams { n_active: 12, noise_variance: 0.05, ..IvmParams::default() };
         let x = data.features.to_array(0..40);
         let labels = data.labels().to_vec();
-        let rows = TrainingRows { x, squares: None, labels, n_classes: 3, options, noise: 0.05 };
+        let rows = TrainingRows { x, squares: None, labels, n_classes: 3, params };
         let (par, kernel) = (Par::sequential(), [0.8, 3.0]);
         let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
         let all: Vec<usize> = (0..40).collect();
@@ -221,7 +222,7 @@ mod tests {
             of_posterior.diag_mut().iter_mut().zip(precisions).for_each(|(v, precision)| *v += precision);
             -0.5 * Cholesky::new(of_posterior, &par).unwrap().log_det()
         };
-        for one in rows.train_all(&[kernel; 3], &training).unwrap().into_iter().flatten() {
+        for one in rows.train_all(&[kernel; 3], &training).unwrap() {
             let mut precisions = vec![0.0; 40];
             one.active.iter().zip(&one.precisions).for_each(|(&row, precision)| precisions[row] = *precision);
             for (row, rating) in one.ratings(&rows.labels).into_iter().enumerate() {

@@ -4,7 +4,7 @@ use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{IvmOptions, SecondPass};
+use super::SecondPass;
 
 /// How the Informative Vector Machine is trained.
 #[expect(clippy::struct_excessive_bools, reason = "switches that a user sets one by one")]
@@ -117,18 +117,6 @@ impl IvmParams {
     /// Rows that a model which goes on learning retains.
     pub fn pool_rows(&self) -> usize {
         if self.max_rows > 0 { self.max_rows } else { 2000.max(20 * self.n_active) }
-    }
-
-    /// The options of each IVM.
-    pub(super) fn options(&self) -> IvmOptions {
-        IvmOptions {
-            n_active: self.n_active,
-            n_candidates: self.n_candidates,
-            suppress: self.suppress,
-            balance: self.balance,
-            second_pass: self.second_pass,
-            seed: self.seed,
-        }
     }
 }
 

@@ -1,18 +1,18 @@
 //! The training rows of an IVM classifier, and what can be learnt from them with a given kernel.
 
-use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{ClassId, OutOfSample, Par, Result, Source, Training};
 use ndarray::{Array2, Axis};
 
-use super::IvmOptions;
+use super::IvmParams;
 use super::columns::{Base, Columns, squares};
 use super::one_vs_rest::OneVsRest;
 use super::train::Shared;
-use crate::kernel::{Kernel, Shape};
+use crate::classifier::some_rows;
+use crate::kernel::Kernel;
 use crate::refit::{Fitter, MOST_VALIDATION};
 
 /// Rows of a sample that stands for all, and active rows of a classifier in it, at most.
-const MOST_SAMPLE: usize = 3000;
+pub(super) const MOST_SAMPLE: usize = 3000;
 const MOST_SAMPLE_ACTIVE: usize = 100;
 
 /// Prepared rows with their classes, and how binary classifiers are trained on them.
@@ -22,8 +22,7 @@ pub(super) struct TrainingRows {
     pub(super) squares: Option<Array2<f32>>,
     pub(super) labels: Vec<ClassId>,
     pub(super) n_classes: usize,
-    pub(super) options: IvmOptions,
-    pub(super) noise: f64,
+    pub(super) params: IvmParams,
 }
 
 impl TrainingRows {
@@ -32,7 +31,7 @@ impl TrainingRows {
     }
 
     pub(super) fn kernel(&self, [length, variance]: [f64; 2]) -> Kernel {
-        Kernel::rbf(length).scaled(variance) + Kernel::white(self.noise)
+        Kernel::rbf(length).scaled(variance) + Kernel::white(self.params.noise_variance)
     }
 
     /// Some rows, in double precision.
@@ -48,7 +47,7 @@ impl TrainingRows {
     /// Covariances between the rows.
     pub(super) fn columns(&self, [length, variance]: [f64; 2]) -> Columns<'_> {
         let base = self.squares.as_ref().map_or_else(|| Base::rows(self.x.view()), Base::Squares);
-        Columns::new(base, Shape::Rbf, length, variance)
+        Columns::rbf(base, length, variance)
     }
 
     /// Classes that get a binary classifier: those that have rows, but of two only the second.
@@ -79,7 +78,7 @@ impl TrainingRows {
                 columns: &self.columns(kernel),
                 kernel: &self.kernel(kernel),
                 rows: &|places| self.wide(places),
-                options: &self.options,
+                params: &self.params,
                 par: training.par,
                 budget: training.budget,
             };
@@ -91,44 +90,31 @@ impl TrainingRows {
     }
 
     /// Trains a classifier of every class that has one.
-    pub(super) fn train_all(
-        &self,
-        kernels: &[[f64; 2]],
-        training: &Training<'_>,
-    ) -> Result<Vec<Option<OneVsRest>>> {
+    pub(super) fn train_all(&self, kernels: &[[f64; 2]], training: &Training<'_>) -> Result<Vec<OneVsRest>> {
         let is_trained = self.is_trained();
         let classes: Vec<usize> = (0..self.n_classes).filter(|class| is_trained[*class]).collect();
-        let mut all: Vec<Option<OneVsRest>> = (0..self.n_classes).map(|_| None).collect();
-        for one in self.train_each(&classes, kernels, training)? {
-            let class = one.class;
-            all[class] = Some(one);
-        }
-        Ok(all)
+        self.train_each(&classes, kernels, training)
     }
 
     /// Some of the rows, drawn at random, with the squared distances at hand and fewer active rows: as dense as the whole will be, within reason, and
     /// so that rows are left for validation.
     pub(super) fn sample(&self, seed: u64, par: &Par) -> Self {
-        let mut rows: Vec<usize> = (0..self.n_rows()).collect();
-        Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
-        rows.truncate(MOST_SAMPLE);
-        rows.sort_unstable();
+        let rows = some_rows(self.n_rows(), MOST_SAMPLE, seed);
         let most = MOST_SAMPLE_ACTIVE.min(rows.len() / (3 * self.n_classes.max(2)));
-        let n_active = self.options.n_active.min(most).max(1);
-        let options = IvmOptions { n_active, n_candidates: 0, ..self.options.clone() };
-        let small = self.select(&rows, options);
+        let n_active = self.params.n_active.min(most).max(1);
+        let params = IvmParams { n_active, n_candidates: 0, ..self.params.clone() };
+        let small = self.select(&rows, params);
         Self { squares: Some(squares(small.x.view(), par)), ..small }
     }
 
     /// The chosen rows.
-    pub(super) fn select(&self, rows: &[usize], options: IvmOptions) -> Self {
+    pub(super) fn select(&self, rows: &[usize], params: IvmParams) -> Self {
         Self {
             x: self.x.select(Axis(0), rows),
             squares: None,
             labels: rows.iter().map(|&row| self.labels[row]).collect(),
             n_classes: self.n_classes,
-            options,
-            noise: self.noise,
+            params,
         }
     }
 
@@ -145,10 +131,10 @@ impl TrainingRows {
 
     /// The posterior's scores of rows outside all active sets, or of some of them; of all rows where those are too few. Rows are active because
     /// their labels surprise, so the others are easier than new rows will be.
-    pub(super) fn inactive_scores(&self, classifiers: &[Option<impl AsRef<OneVsRest>>]) -> OutOfSample {
+    pub(super) fn inactive_scores(&self, classifiers: &[impl AsRef<OneVsRest>]) -> OutOfSample {
         let n = self.n_rows();
         let mut is_active = vec![false; n];
-        for found in classifiers.iter().flatten() {
+        for found in classifiers {
             found.as_ref().active.iter().for_each(|&row| is_active[row] = true);
         }
         let mut rows: Vec<usize> = (0..n).filter(|row| !is_active[*row]).collect();
@@ -158,7 +144,7 @@ impl TrainingRows {
         let step = rows.len().div_ceil(MOST_VALIDATION).max(1);
         let rows: Vec<usize> = rows.into_iter().step_by(step).collect();
         let mut values = Array2::from_elem((rows.len(), self.n_classes), f64::NEG_INFINITY);
-        for found in classifiers.iter().flatten().map(AsRef::as_ref) {
+        for found in classifiers.iter().map(AsRef::as_ref) {
             let column = values.column_mut(found.class);
             column.into_iter().zip(&rows).for_each(|(to, &row)| *to = found.score(row));
         }
@@ -168,8 +154,8 @@ impl TrainingRows {
 }
 
 /// The rows that are active anywhere, in rising order.
-pub(super) fn union(classifiers: &[Option<impl AsRef<OneVsRest>>]) -> Vec<usize> {
-    let all = classifiers.iter().flatten().flat_map(|found| found.as_ref().active.iter().copied());
+pub(super) fn union(classifiers: &[impl AsRef<OneVsRest>]) -> Vec<usize> {
+    let all = classifiers.iter().flat_map(|found| found.as_ref().active.iter().copied());
     let mut union: Vec<usize> = all.collect();
     union.sort_unstable();
     union.dedup();

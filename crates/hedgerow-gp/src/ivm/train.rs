@@ -5,11 +5,11 @@ use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Ivm;
-use super::columns::{Base, Column, Columns};
+use super::columns::{Column, Columns};
 use super::one_vs_rest::OneVsRest;
 use super::search::{Ahead, Search};
-use crate::kernel::{Kernel, Metric, Shape};
+use super::{Ivm, IvmParams};
+use crate::kernel::Kernel;
 use crate::special::normal_quantile;
 
 /// Bytes that IVMs trained in lock-step may take together.
@@ -26,24 +26,6 @@ pub enum SecondPass {
     Reversed,
     /// Expectation propagation: sites are matched again and again until they agree with each other.
     Ep,
-}
-
-/// How an IVM is trained.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub struct IvmOptions {
-    /// Most active rows.
-    pub n_active: usize,
-    /// Rows drawn at random that compete for each place; 0 lets all rows compete.
-    pub n_candidates: usize,
-    /// Rows like active ones of their class are chosen less readily.
-    pub suppress: bool,
-    /// Active rows have both classes in nearly equal numbers.
-    pub balance: bool,
-    /// What is done with the sites once all active rows are chosen.
-    pub second_pass: SecondPass,
-    /// Seed of all random choices.
-    pub seed: u64,
 }
 
 /// An IVM, and its posterior at its training rows.
@@ -69,21 +51,14 @@ pub fn train(
     kernel: &Kernel,
     x: ArrayView2<'_, f64>,
     y: &[f64],
-    options: &IvmOptions,
+    params: &IvmParams,
     par: &Par,
     budget: &Budget,
 ) -> Result<Trained> {
     kernel.check(x.ncols())?;
-    let narrow;
-    let columns = match stationary(kernel) {
-        Some((shape, metric, variance)) => {
-            narrow = metric.map(x).mapv(|v| v as f32);
-            Columns::new(Base::rows(narrow.view()), shape, 1.0, variance)
-        }
-        None => Columns::any(kernel, x.to_owned()),
-    };
+    let columns = Columns::any(kernel, x.to_owned());
     let rows = |active: &[usize]| x.select(Axis(0), active);
-    let shared = Shared { columns: &columns, kernel, rows: &rows, options, par, budget };
+    let shared = Shared { columns: &columns, kernel, rows: &rows, params, par, budget };
     let one = shared.train(&[y.to_vec()])?.pop().ok_or(Error::NoRows)?;
     let ivm = one.ivm(kernel.clone(), rows(&one.active), &Par::sequential())?;
     let OneVsRest { active, gains, mean, variance, log_evidence, .. } = one;
@@ -96,7 +71,7 @@ pub(super) struct Shared<'a, 'x> {
     pub(super) kernel: &'a Kernel,
     /// Finds rows by their numbers.
     pub(super) rows: &'a (dyn Fn(&[usize]) -> Array2<f64> + Sync),
-    pub(super) options: &'a IvmOptions,
+    pub(super) params: &'a IvmParams,
     pub(super) par: &'a Par,
     pub(super) budget: &'a Budget,
 }
@@ -117,10 +92,10 @@ impl Shared<'_, '_> {
         if n == 0 {
             return Err(Error::NoRows);
         }
-        if self.options.n_active == 0 {
+        if self.params.n_active == 0 {
             return Err(Error::param("n_active", "1 or more", 0));
         }
-        let of_one = size_of::<f32>() * n * self.options.n_active.min(n);
+        let of_one = size_of::<f32>() * n * self.params.n_active.min(n);
         let size = (MOST_BYTES / of_one).max(self.par.threads());
         let mut trained = Vec::with_capacity(labels.len());
         for group in labels.chunks(size) {
@@ -132,7 +107,7 @@ impl Shared<'_, '_> {
     fn train_group(&self, labels: &[Vec<f64>]) -> Result<Vec<OneVsRest>> {
         let noise = kernel_noise(self.kernel);
         let diagonal = self.columns.diagonal();
-        let search = |y| Search::new(self.columns, y, noise, prior_bias(y, &diagonal, noise), self.options);
+        let search = |y| Search::new(self.columns, y, noise, prior_bias(y, &diagonal, noise), self.params);
         let mut searches: Vec<(Search<'_, '_>, Option<Ahead>)> =
             labels.iter().map(|y| (search(y), None)).collect();
         // Classifiers side by side, if there are as many as threads; otherwise threads share the work on each.
@@ -153,7 +128,7 @@ impl Shared<'_, '_> {
             }
             rows.sort_unstable();
             rows.dedup();
-            let has_few = searches[0].0.has_few();
+            let has_few = searches[0].0.has_few;
             let columns = if has_few { Vec::new() } else { self.columns.of(&rows, self.par) };
             self.par.for_chunks(&mut searches, 1, |_, each| {
                 for (search, ahead) in each {
@@ -168,26 +143,9 @@ impl Shared<'_, '_> {
         let searches: Vec<Search<'_, '_>> = searches.into_iter().map(|(search, _)| search).collect();
         let finish = |i: usize| {
             let found = OneVsRest::of(i, &searches[i].state);
-            found.with_second_pass(self.options.second_pass, self.kernel, self.rows, &labels[i])
+            found.with_second_pass(self.params.second_pass, self.kernel, self.rows, &labels[i])
         };
         self.par.map(labels.len(), finish).into_iter().collect()
-    }
-}
-
-/// A kernel that is a function of the distance times a variance, beside its noise.
-fn stationary(kernel: &Kernel) -> Option<(Shape, &Metric, f64)> {
-    match kernel {
-        Kernel::Stationary { shape, metric } => Some((*shape, metric, 1.0)),
-        Kernel::Scaled { variance, kernel } => {
-            let (shape, metric, inner) = stationary(kernel)?;
-            Some((shape, metric, variance * inner))
-        }
-        Kernel::Sum(kernels) => {
-            let mut others = kernels.iter().filter(|kernel| kernel.as_noise().is_none());
-            let only = others.next()?;
-            others.next().is_none().then(|| stationary(only))?
-        }
-        _ => None,
     }
 }
 
@@ -225,7 +183,7 @@ mod tests {
     }
 
     fn trained(x: &Array2<f64>, y: &[f64], kernel: &Kernel, n_active: usize) -> Trained {
-        let options = IvmOptions { n_active, ..IvmOptions::default() };
+        let options = IvmParams { n_active, ..IvmParams::default() };
         train(kernel, x.view(), y, &options, &Par::new(2).unwrap(), &Budget::open()).unwrap()
     }
 
@@ -276,13 +234,13 @@ mod tests {
     fn candidates_seeds_budgets_and_repeats_behave() {
         let (x, y, kernel) = four();
         let par = Par::sequential();
-        let some = IvmOptions { n_active: 3, n_candidates: 2, seed: 5, ..IvmOptions::default() };
+        let some = IvmParams { n_active: 3, n_candidates: 2, seed: 5, ..IvmParams::default() };
         let run = || train(&kernel, x.view(), &y, &some, &par, &Budget::open()).unwrap();
         assert_eq!(run(), run());
         let budget = Budget::open();
         budget.stop.stop();
         let stopped =
-            train(&kernel, x.view(), &y, &IvmOptions { n_active: 4, ..IvmOptions::default() }, &par, &budget)
+            train(&kernel, x.view(), &y, &IvmParams { n_active: 4, ..IvmParams::default() }, &par, &budget)
                 .unwrap();
         assert_eq!(stopped.active.len(), 1, "there is always an IVM");
         // More places than rows, rows that are alike, one class only.
@@ -294,7 +252,7 @@ mod tests {
             assert!(p.probability(twins.view(), &par).unwrap().iter().all(|p| (0.0..=1.0).contains(p)));
         }
         let wrong = |y: &[f64], n_active| {
-            let options = IvmOptions { n_active, ..IvmOptions::default() };
+            let options = IvmParams { n_active, ..IvmParams::default() };
             train(&kernel, x.view(), y, &options, &par, &Budget::open()).unwrap_err().to_string()
         };
         assert!(wrong(&[1.0], 3).contains("labels") && wrong(&[0.5; 4], 3).contains("+1 or -1"));

@@ -4,11 +4,9 @@ use std::sync::Arc;
 
 use hedgerow_core::{Error, Result};
 use ndarray::{Array2, ArrayView2};
-use serde::{Deserialize, Serialize};
 
 /// A symmetric matrix of covariances. Rows have one column: their number in the matrix.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(try_from = "Vec<Vec<f64>>", into = "Vec<Vec<f64>>")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Given(Arc<Array2<f64>>);
 
 impl Given {
@@ -54,23 +52,5 @@ impl Given {
     /// The covariance of two rows; 0 for a number outside the matrix.
     pub(super) fn value(&self, a: f64, b: f64) -> f64 {
         self.place(a).zip(self.place(b)).map_or(0.0, |place| self.0[place])
-    }
-}
-
-impl TryFrom<Vec<Vec<f64>>> for Given {
-    type Error = Error;
-
-    fn try_from(rows: Vec<Vec<f64>>) -> Result<Self> {
-        let n = rows.len();
-        if let Some(row) = rows.iter().find(|row| row.len() != n) {
-            return Err(Error::Shape { what: "columns of the kernel's matrix", expected: n, got: row.len() });
-        }
-        Self::new(Array2::from_shape_fn((n, n), |(i, j)| rows[i][j]))
-    }
-}
-
-impl From<Given> for Vec<Vec<f64>> {
-    fn from(given: Given) -> Self {
-        given.0.rows().into_iter().map(|row| row.to_vec()).collect()
     }
 }

@@ -1,8 +1,8 @@
 //! Kernels: how alike two rows are, as an expression of simple ones.
 //!
 //! [`Kernel`] is a tree: leaves are similarities ([`Shape`] over a [`Metric`], or functions of the inner product), inner nodes
-//! add, multiply, scale, or look at some columns only. Parameters are one flat list, positive ones as logarithms, so that any
-//! optimizer can move them freely; derivatives come as contractions with a weight matrix, never as one matrix a parameter.
+//! add, multiply and scale. Parameters are one flat list of logarithms, so that any optimizer can move them freely; derivatives come as
+//! contractions with a weight matrix, never as one matrix a parameter.
 
 mod given;
 mod matches;
@@ -55,7 +55,8 @@ pub enum Kernel {
     /// The share of columns in which two rows are equal. With a node number for each tree as columns, this is the kernel of a
     /// random forest.
     Matches,
-    /// A kernel given as a matrix; rows have one column, their number in it.
+    /// A kernel given as a matrix; rows have one column, their number in it. It is not saved.
+    #[serde(skip)]
     Given(Given),
     /// A kernel times a variance.
     Scaled {
@@ -68,13 +69,6 @@ pub enum Kernel {
     Sum(Vec<Kernel>),
     /// The product of kernels.
     Product(Vec<Kernel>),
-    /// A kernel that sees these columns only.
-    OnColumns {
-        /// The columns.
-        columns: Vec<usize>,
-        /// The kernel.
-        kernel: Box<Kernel>,
-    },
 }
 
 impl Kernel {
@@ -90,11 +84,6 @@ impl Kernel {
     /// exp(−r²/2l²), one length for all columns.
     pub fn rbf(length: f64) -> Self {
         Self::Stationary { shape: Shape::Rbf, metric: Metric::One(length) }
-    }
-
-    /// The same with a length for each column.
-    pub fn rbf_each(lengths: Vec<f64>) -> Self {
-        Self::Stationary { shape: Shape::Rbf, metric: Metric::Each(lengths) }
     }
 
     /// A Matérn kernel.
@@ -116,12 +105,6 @@ impl Kernel {
     #[must_use]
     pub fn scaled(self, variance: f64) -> Self {
         Self::Scaled { variance, kernel: Box::new(self) }
-    }
-
-    /// The kernel on some columns only.
-    #[must_use]
-    pub fn on_columns(self, columns: Vec<usize>) -> Self {
-        Self::OnColumns { columns, kernel: Box::new(self) }
     }
 
     /// Fails unless all numbers are possible ones and the kernel can see rows of so many columns.
@@ -169,12 +152,6 @@ impl Kernel {
                 }
                 kernels.iter().try_for_each(|kernel| kernel.check(n_columns))
             }
-            Self::OnColumns { columns, kernel } => {
-                if let Some(column) = columns.iter().find(|column| **column >= n_columns) {
-                    return Err(Error::param("columns", format!("numbers below {n_columns}"), column));
-                }
-                kernel.check(columns.len())
-            }
         }
     }
 
@@ -191,7 +168,6 @@ impl Kernel {
             Self::Sum(kernels) | Self::Product(kernels) => {
                 kernels.iter().try_for_each(|kernel| kernel.check_values(x))
             }
-            Self::OnColumns { columns, kernel } => kernel.check_values(x.select(Axis(1), columns).view()),
             _ => Ok(()),
         }
     }
@@ -222,77 +198,40 @@ impl Kernel {
             Self::Scaled { variance, kernel } => kernel.diagonal(x) * *variance,
             Self::Sum(kernels) => kernels.iter().fold(Array1::zeros(x.nrows()), |sum, k| sum + k.diagonal(x)),
             Self::Product(kernels) => kernels.iter().fold(Array1::ones(x.nrows()), |p, k| p * k.diagonal(x)),
-            Self::OnColumns { columns, kernel } => kernel.diagonal(x.select(Axis(1), columns).view()),
         }
     }
 
-    /// The parameters, positive ones as logarithms.
-    pub fn parameters(&self) -> Vec<f64> {
+    /// The parameters with their names.
+    fn named(&mut self) -> Vec<(String, &mut f64)> {
         match self {
-            Self::Stationary { shape, metric } => {
-                metric.parameters().into_iter().chain(shape.parameter()).collect()
-            }
-            Self::Polynomial { offset, .. } => vec![libm::log(*offset)],
-            Self::Sigmoid { slope, offset } => vec![libm::log(*slope), libm::log(*offset)],
+            Self::Stationary { shape, metric } => metric.named().into_iter().chain(shape.named()).collect(),
+            Self::Polynomial { offset, .. } => vec![("offset".into(), offset)],
+            Self::Sigmoid { slope, offset } => vec![("slope".into(), slope), ("offset".into(), offset)],
             Self::Constant | Self::White | Self::Matches | Self::Given(_) => Vec::new(),
             Self::Scaled { variance, kernel } => {
-                std::iter::once(libm::log(*variance)).chain(kernel.parameters()).collect()
+                let own = if matches!(**kernel, Self::White) { "noise_variance" } else { "signal_variance" };
+                std::iter::once((own.into(), variance)).chain(kernel.named()).collect()
             }
-            Self::Sum(kernels) | Self::Product(kernels) => {
-                kernels.iter().flat_map(Self::parameters).collect()
-            }
-            Self::OnColumns { kernel, .. } => kernel.parameters(),
+            Self::Sum(kernels) | Self::Product(kernels) => kernels.iter_mut().flat_map(Self::named).collect(),
         }
+    }
+
+    /// The logarithms of the parameters.
+    pub fn parameters(&self) -> Vec<f64> {
+        self.clone().named().into_iter().map(|(_, value)| libm::log(*value)).collect()
     }
 
     /// What the parameters are called.
     pub fn parameter_names(&self) -> Vec<String> {
-        match self {
-            Self::Stationary { shape, metric } => {
-                metric.names().into_iter().chain(shape.parameter().map(|_| "alpha".into())).collect()
-            }
-            Self::Polynomial { .. } => vec!["offset".into()],
-            Self::Sigmoid { .. } => vec!["slope".into(), "offset".into()],
-            Self::Constant | Self::White | Self::Matches | Self::Given(_) => Vec::new(),
-            Self::Scaled { kernel, .. } => {
-                let own = if matches!(**kernel, Self::White) { "noise_variance" } else { "signal_variance" };
-                std::iter::once(own.into()).chain(kernel.parameter_names()).collect()
-            }
-            Self::Sum(kernels) | Self::Product(kernels) => {
-                kernels.iter().flat_map(Self::parameter_names).collect()
-            }
-            Self::OnColumns { kernel, .. } => kernel.parameter_names(),
-        }
+        self.clone().named().into_iter().map(|(name, _)| name).collect()
     }
 
-    /// Takes parameters as [`Kernel::parameters`] gives them. Panics if there are too few.
-    pub fn set_parameters(&mut self, values: &[f64]) {
-        match self {
-            Self::Stationary { shape, metric } => {
-                metric.set_parameters(values);
-                if shape.parameter().is_some() {
-                    shape.set_parameter(values[values.len() - 1]);
-                }
-            }
-            Self::Polynomial { offset, .. } => *offset = libm::exp(values[0]),
-            Self::Sigmoid { slope, offset } => {
-                (*slope, *offset) = (libm::exp(values[0]), libm::exp(values[1]));
-            }
-            Self::Constant | Self::White | Self::Matches | Self::Given(_) => {}
-            Self::Scaled { variance, kernel } => {
-                *variance = libm::exp(values[0]);
-                kernel.set_parameters(&values[1..]);
-            }
-            Self::Sum(kernels) | Self::Product(kernels) => {
-                let mut rest = values;
-                for kernel in kernels {
-                    let (own, others) = rest.split_at(kernel.parameters().len());
-                    kernel.set_parameters(own);
-                    rest = others;
-                }
-            }
-            Self::OnColumns { kernel, .. } => kernel.set_parameters(values),
-        }
+    /// The same kernel with other parameters, as [`Kernel::parameters`] gives them.
+    #[must_use]
+    pub fn with_parameters(&self, logarithms: &[f64]) -> Self {
+        let mut kernel = self.clone();
+        kernel.named().into_iter().zip(logarithms).for_each(|((_, to), log)| *to = libm::exp(*log));
+        kernel
     }
 
     /// For each parameter θ, Σ `w_ij` ∂`k(x_i, x_j)`/∂θ over all pairs of training rows; `weights` must be symmetric.
@@ -304,10 +243,8 @@ impl Kernel {
                 let mut v = weights.clone();
                 v.zip_mut_with(&r2, |v, &r2| *v *= if r2 > 0.0 { shape.slope(r2) / r2 } else { 0.0 });
                 let mut gradient = metric.gradient(x, &v);
-                if shape.parameter().is_some() {
-                    let terms = weights.iter().zip(&r2).filter_map(|(w, &r2)| Some(w * shape.own_slope(r2)?));
-                    gradient.push(terms.sum());
-                }
+                let terms = weights.iter().zip(&r2).map(|(w, &r2)| Some(w * shape.own_slope(r2)?));
+                gradient.extend(terms.sum::<Option<f64>>());
                 gradient
             }
             Self::Polynomial { .. } | Self::Sigmoid { .. } => self.gradient_of_product(x, weights),
@@ -328,9 +265,6 @@ impl Kernel {
                     kernel.gradient(x, &weights, par)
                 };
                 kernels.iter().enumerate().flat_map(of).collect()
-            }
-            Self::OnColumns { columns, kernel } => {
-                kernel.gradient(x.select(Axis(1), columns).view(), weights, par)
             }
         }
     }

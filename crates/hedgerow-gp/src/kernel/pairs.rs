@@ -70,10 +70,6 @@ impl Pairs<'_> {
                     product
                 })
             }
-            Kernel::OnColumns { columns, kernel } => {
-                let (a, b) = (self.a.select(Axis(1), columns), self.b.select(Axis(1), columns));
-                Pairs { a: a.view(), b: b.view(), ..self }.of(kernel, factor)
-            }
         }
     }
 

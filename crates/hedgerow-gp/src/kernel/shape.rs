@@ -106,16 +106,10 @@ impl Shape {
         Some(alpha * log_slope * libm::pow(base, -alpha))
     }
 
-    /// The logarithm of the parameter that is learnt.
-    pub(super) fn parameter(self) -> Option<f64> {
+    /// The parameter that is learnt, with its name.
+    pub(super) fn named(&mut self) -> Option<(String, &mut f64)> {
         let Self::RationalQuadratic { alpha } = self else { return None };
-        Some(libm::log(alpha))
-    }
-
-    pub(super) fn set_parameter(&mut self, log_value: f64) {
-        if let Self::RationalQuadratic { alpha } = self {
-            *alpha = libm::exp(log_value);
-        }
+        Some(("alpha".into(), alpha))
     }
 
     pub(super) fn is_valid(self) -> bool {

@@ -6,6 +6,8 @@ use hedgerow_core::Par;
 use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis, NdFloat, s};
 
+use super::on_rows;
+
 /// Rows and columns of a tile.
 pub(super) const TILE: usize = 256;
 /// Rows and columns of a block of a tile.
@@ -15,14 +17,10 @@ const ROWS: usize = 128;
 
 /// Puts the factor of a matrix, of which only the lower half is read, in its place; false if it is not positive definite.
 pub(super) fn factor<T: NdFloat>(matrix: &mut Array2<T>, par: &Par) -> bool {
-    let n = matrix.nrows();
-    for (first, last) in tiles(n) {
+    for (first, last) in tiles(matrix.nrows()) {
         // What the columns to the left take from these, some rows at a time.
         let left = matrix.slice(s![first..last, ..first]).to_owned();
-        let Some(values) = matrix.as_slice_mut() else { return false };
-        par.for_chunks(&mut values[first * n..], ROWS * n, |_, values| {
-            let n_rows = values.len() / n;
-            let Ok(mut rows) = ArrayViewMut2::from_shape((n_rows, n), values) else { return };
+        on_rows(&mut matrix.slice_mut(s![first.., ..]), ROWS, par, |_, mut rows| {
             let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
             take(&done.view(), &left.t(), &mut now);
         });
@@ -30,10 +28,7 @@ pub(super) fn factor<T: NdFloat>(matrix: &mut Array2<T>, par: &Par) -> bool {
             return false;
         }
         let tile = matrix.slice(s![first..last, first..last]).to_owned();
-        let Some(values) = matrix.as_slice_mut() else { return false };
-        par.for_chunks(&mut values[last * n..], ROWS * n, |_, values| {
-            let n_rows = values.len() / n;
-            let Ok(mut rows) = ArrayViewMut2::from_shape((n_rows, n), values) else { return };
+        on_rows(&mut matrix.slice_mut(s![last.., ..]), ROWS, par, |_, mut rows| {
             solve_tile(tile.view(), rows.slice_mut(s![.., first..last]));
         });
     }

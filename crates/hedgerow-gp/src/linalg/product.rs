@@ -2,7 +2,7 @@
 
 use hedgerow_core::Par;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, s};
+use ndarray::{Array1, Array2, ArrayRef2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, s};
 
 use super::dot;
 
@@ -32,12 +32,24 @@ pub(crate) fn mat_mul(a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>, par: &Par)
     out
 }
 
+/// The same rows and columns of a matrix, in rising order, up to the diagonal; above it there are zeros.
+pub(crate) fn lower_part(matrix: &Array2<f64>, places: &[usize], par: &Par) -> Array2<f64> {
+    let mut part = Array2::zeros((places.len(), places.len()));
+    on_rows(&mut part, ROWS, par, |first, mut rows| {
+        for (i, mut to) in rows.rows_mut().into_iter().enumerate() {
+            let from = matrix.row(places[first + i]);
+            to.iter_mut().zip(&places[..=first + i]).for_each(|(to, &column)| *to = from[column]);
+        }
+    });
+    part
+}
+
 /// Hands a matrix out, some rows at a time, with the number of the first.
-pub(crate) fn on_rows(
-    matrix: &mut Array2<f64>,
+pub(crate) fn on_rows<T: Send>(
+    matrix: &mut ArrayRef2<T>,
     n_rows: usize,
     par: &Par,
-    work: impl Fn(usize, ArrayViewMut2<'_, f64>) + Send + Sync,
+    work: impl Fn(usize, ArrayViewMut2<'_, T>) + Send + Sync,
 ) {
     let width = matrix.ncols();
     if width == 0 {

@@ -4,6 +4,7 @@ use hedgerow_core::Par;
 use ndarray::{Array1, Array2, ArrayView1};
 
 use super::factor::{factor, tiles};
+use super::narrow_dot as dot;
 
 /// Rows that a thread works on at a time.
 const ROWS: usize = 64;
@@ -96,20 +97,6 @@ pub(crate) fn rough_vec(a: &Array2<f32>, v: ArrayView1<'_, f64>, par: &Par) -> A
         }
     });
     Array1::from(out)
-}
-
-/// The product of two vectors, summed in sixteen lanes.
-fn dot(a: &[f32], b: &[f32]) -> f32 {
-    const LANES: usize = 16;
-    let n = a.len().min(b.len());
-    let (a, b) = (&a[..n], &b[..n]);
-    let whole = n - n % LANES;
-    let mut lanes = [0.0; LANES];
-    for (a, b) in a[..whole].chunks_exact(LANES).zip(b[..whole].chunks_exact(LANES)) {
-        lanes.iter_mut().zip(a.iter().zip(b)).for_each(|(lane, (a, b))| *lane += a * b);
-    }
-    let rest: f32 = a[whole..].iter().zip(&b[whole..]).map(|(a, b)| a * b).sum();
-    lanes.iter().sum::<f32>() + rest
 }
 
 #[cfg(test)]

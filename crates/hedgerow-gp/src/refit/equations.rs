@@ -5,7 +5,7 @@ use ndarray::linalg::general_mat_mul;
 use ndarray::{Array2, ArrayView2, Axis, s};
 
 use crate::kernel::Kernel;
-use crate::linalg::{Cholesky, on_rows};
+use crate::linalg::{Cholesky, lower_part, mat_mul, on_rows};
 
 /// What is added to the diagonal of `K_uu`: basis rows may be alike.
 const JITTER: f64 = 1e-6;
@@ -40,33 +40,23 @@ impl NormalEquations {
         self.kernel.cross(x.mapv(f64::from).view(), self.basis.view(), par)
     }
 
-    /// Adds rows, by their covariances, and what is to be fitted there.
-    pub(super) fn add(&mut self, covariances: &Array2<f64>, y: ArrayView2<'_, f64>, par: &Par) {
-        self.add_scaled(1.0, covariances, y, par);
-    }
-
-    /// Takes rows away that were added before.
-    pub(super) fn remove(&mut self, covariances: &Array2<f64>, y: ArrayView2<'_, f64>, par: &Par) {
-        self.add_scaled(-1.0, covariances, y, par);
-    }
-
-    fn add_scaled(&mut self, sign: f64, covariances: &Array2<f64>, y: ArrayView2<'_, f64>, par: &Par) {
+    /// Adds rows, by their covariances, and what is to be fitted there; with a sign of −1 they are taken away again.
+    pub(super) fn add(&mut self, sign: f64, covariances: &Array2<f64>, y: ArrayView2<'_, f64>, par: &Par) {
         on_rows(&mut self.gram, STRIPE, par, |first, mut rows| {
             let end = first + rows.nrows();
             let (left, right) = (covariances.slice(s![.., first..end]), covariances.slice(s![.., ..end]));
             general_mat_mul(sign, &left.t(), &right, 1.0, &mut rows.slice_mut(s![.., ..end]));
         });
-        self.targets.scaled_add(sign, &covariances.t().dot(&y));
+        self.targets.scaled_add(sign, &mat_mul(covariances.t(), y, par));
     }
 
     /// The same equations of fewer basis rows, by their places, which rise.
-    pub(super) fn part(&self, places: &[usize]) -> Self {
-        let both = |table: &Array2<f64>| table.select(Axis(0), places).select(Axis(1), places);
+    pub(super) fn part(&self, places: &[usize], par: &Par) -> Self {
         Self {
             kernel: self.kernel.clone(),
             basis: self.basis.select(Axis(0), places),
-            own: both(&self.own),
-            gram: both(&self.gram),
+            own: lower_part(&self.own, places, par),
+            gram: lower_part(&self.gram, places, par),
             targets: self.targets.select(Axis(0), places),
         }
     }

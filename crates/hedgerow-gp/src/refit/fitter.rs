@@ -1,7 +1,7 @@
 //! One regression of all rows on chosen ones, scored without each row's own label.
 
 use hedgerow_core::{Budget, Calibration, ClassId, Error, Par, Result, Source};
-use ndarray::{Array2, ArrayView2, Axis, s};
+use ndarray::{Array2, ArrayView2, Axis};
 
 use super::equations::NormalEquations;
 use super::{BLOCK, Refit, nearness, shares};
@@ -53,6 +53,31 @@ pub(super) struct Trial {
     pub(super) weights: Option<Array2<f64>>,
 }
 
+/// The places of the validation rows that are among some rows, which rise.
+pub(super) fn places(validation: &Validation, rows: &[usize]) -> Vec<usize> {
+    (0..validation.rows.len()).filter(|&at| rows.binary_search(&validation.rows[at]).is_ok()).collect()
+}
+
+/// The place of the least of some numbers that fall and then rise, found from the middle on: the others need not be computed.
+pub(super) fn least_from_middle(n: usize, mut number: impl FnMut(usize) -> Result<f64>) -> Result<usize> {
+    let middle = n.saturating_sub(1) / 2;
+    let (mut best, mut least) = (middle, number(middle)?);
+    for step in [1, -1] {
+        while let Some(next) = best.checked_add_signed(step).filter(|next| *next < n) {
+            let value = number(next)?;
+            if value < least {
+                (best, least) = (next, value);
+            } else {
+                break;
+            }
+        }
+        if best != middle {
+            break;
+        }
+    }
+    Ok(best)
+}
+
 impl Fitter<'_> {
     /// Rows that regressions on at most so many rows are compared by: spread over all, and the same for all that is tried.
     pub(super) fn validation(&self, n_chosen: usize) -> Validation {
@@ -93,24 +118,38 @@ impl Fitter<'_> {
         self.loss(&scores.select(Axis(0), places), &labels)
     }
 
-    /// The equations of some rows, for basis rows. None if the budget is spent before all are in.
-    pub(super) fn equations(
+    /// Adds rows to equations, or takes them away again with a sign of −1. The covariances of those that are validation rows go into `kept`, as far as
+    /// there is room. None if the budget is spent before all rows are in.
+    pub(super) fn add(
         &self,
-        chosen: &[usize],
+        sign: f64,
         rows: &[usize],
-        signs: &Array2<f64>,
-        length: f64,
-    ) -> Option<NormalEquations> {
-        let basis = self.x.select(Axis(0), chosen);
-        let mut equations = NormalEquations::new(length, &basis, self.n_classes, self.par);
+        validation: &Validation,
+        equations: &mut NormalEquations,
+        kept: &mut Array2<f64>,
+    ) -> Option<()> {
+        let mut kept = kept.rows_mut().into_iter();
         for part in rows.chunks(BLOCK) {
             if self.budget.spent().is_some() {
                 return None;
             }
-            let covariances = equations.covariances(self.x.select(Axis(0), part).view(), self.par);
-            equations.add(&covariances, signs.select(Axis(0), part).view(), self.par);
+            let covariances = self.covariances(part, equations);
+            equations.add(sign, &covariances, validation.signs.select(Axis(0), part).view(), self.par);
+            let is_kept = |(row, _): &(&usize, _)| validation.rows.binary_search(row).is_ok();
+            let from = part.iter().zip(covariances.rows()).filter(is_kept);
+            from.zip(&mut kept).for_each(|((_, from), mut to)| to.assign(&from));
         }
-        Some(equations)
+        Some(())
+    }
+
+    /// Covariances of rows with the basis rows of equations.
+    pub(super) fn covariances(&self, rows: &[usize], equations: &NormalEquations) -> Array2<f64> {
+        equations.covariances(self.x.select(Axis(0), rows).view(), self.par)
+    }
+
+    /// Equations for basis rows, of no rows yet.
+    pub(super) fn equations(&self, chosen: &[usize], length: f64) -> NormalEquations {
+        NormalEquations::new(length, &self.x.select(Axis(0), chosen), self.n_classes, self.par)
     }
 
     /// The regression that a trial has found; its weights are fitted again if they are not known.
@@ -119,10 +158,7 @@ impl Fitter<'_> {
         let weights = if let Some(weights) = weights {
             weights.clone()
         } else {
-            let all: Vec<usize> = (0..self.labels.len()).collect();
-            let open = Fitter { budget: &Budget::open(), ..*self };
-            let equations = open.equations(chosen, &all, &validation.signs, *length);
-            equations.ok_or(Error::Interrupted)?.solve(*ridge, self.par)?.1
+            self.of_all_rows(chosen, *length, validation)?.0.solve(*ridge, self.par)?.1
         };
         let (x, basis) = (self.x.select(Axis(0), &validation.rows), self.x.select(Axis(0), chosen));
         let near = nearness(&Kernel::rbf(*length), x.view(), basis.mapv(f64::from).view(), self.par);
@@ -138,55 +174,51 @@ impl Fitter<'_> {
         length: f64,
         ridges: &[f64],
     ) -> Result<Trial> {
-        let (rows, n) = (&validation.rows, self.labels.len());
-        let basis = self.x.select(Axis(0), &chosen);
-        let mut equations = NormalEquations::new(length, &basis, self.n_classes, self.par);
-        // What is known about validation rows is kept, so that it need not be computed again.
-        let mut kept = Array2::zeros((rows.len(), chosen.len()));
-        let mut places = 0..rows.len();
-        for first in (0..n).step_by(BLOCK) {
-            let end = (first + BLOCK).min(n);
-            let covariances = equations.covariances(self.x.slice(s![first..end, ..]), self.par);
-            equations.add(&covariances, validation.signs.slice(s![first..end, ..]), self.par);
-            while places.start < places.end && rows[places.start] < end {
-                kept.row_mut(places.start).assign(&covariances.row(rows[places.start] - first));
-                places.start += 1;
-            }
-        }
+        let (equations, kept) = self.of_all_rows(&chosen, length, validation)?;
         let ridge = match ridges {
             [only] => *only,
-            _ => self.best_ridge(validation, &equations, &kept, ridges)?,
+            _ => ridges[self.best_ridge(validation, &equations, &kept, ridges)?],
         };
         let (factor, weights) = equations.solve(ridge, self.par)?;
         drop(equations);
-        let scores = self.scores_without_each(validation, rows, kept, &factor, &weights);
+        let scores = self.scores_without_each(validation, &validation.rows, kept, &factor, &weights);
         let (loss, source) = (self.loss(&scores, &validation.labels), Source::LeaveOneOut);
         Ok(Trial { chosen, length, ridge, scores, loss, source, places: None, weights: Some(weights) })
     }
 
-    /// The ridge of the least loss on some of the validation rows, whose covariances are given.
+    /// The equations of all rows, whatever the budget, and the covariances of the validation rows.
+    fn of_all_rows(
+        &self,
+        chosen: &[usize],
+        length: f64,
+        validation: &Validation,
+    ) -> Result<(NormalEquations, Array2<f64>)> {
+        let all: Vec<usize> = (0..self.labels.len()).collect();
+        let mut equations = self.equations(chosen, length);
+        let mut kept = Array2::zeros((validation.rows.len(), chosen.len()));
+        let open = Fitter { budget: &Budget::open(), ..*self };
+        open.add(1.0, &all, validation, &mut equations, &mut kept).ok_or(Error::Interrupted)?;
+        Ok((equations, kept))
+    }
+
+    /// The place of the ridge of the least loss on some of the validation rows, whose covariances are given.
     fn best_ridge(
         &self,
         validation: &Validation,
         equations: &NormalEquations,
         covariances: &Array2<f64>,
         ridges: &[f64],
-    ) -> Result<f64> {
+    ) -> Result<usize> {
         let n = validation.rows.len();
         let places: Vec<usize> = (0..n).step_by(n.div_ceil(ENOUGH_ROWS).max(1)).collect();
         let rows: Vec<usize> = places.iter().map(|&at| validation.rows[at]).collect();
         let labels: Vec<ClassId> = places.iter().map(|&at| validation.labels[at]).collect();
         let some = covariances.select(Axis(0), &places);
-        let mut best = None;
-        for &ridge in ridges {
-            let (factor, weights) = equations.solve(ridge, self.par)?;
+        least_from_middle(ridges.len(), |at| {
+            let (factor, weights) = equations.solve(ridges[at], self.par)?;
             let scores = self.scores_without_each(validation, &rows, some.clone(), &factor, &weights);
-            let loss = self.loss(&scores, &labels);
-            if best.is_none_or(|(_, least)| loss < least) {
-                best = Some((ridge, loss));
-            }
-        }
-        best.map(|(ridge, _)| ridge).ok_or_else(|| Error::param("ridges", "one at least", 0))
+            Ok(self.loss(&scores, &labels))
+        })
     }
 
     /// Leave-one-out scores of rows with these covariances: `(f_i − h_i y_i)/(1 − h_i)`, `h_i = k_iᵀ (K_un K_nu + s² K_uu)⁻¹ k_i`.

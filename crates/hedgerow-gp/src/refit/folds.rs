@@ -9,11 +9,11 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Folds, Result, Source};
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 
-use super::BLOCK;
 use super::equations::NormalEquations;
-use super::fitter::{ENOUGH_ROWS, Fitter, Trial, Validation};
+use super::fitter::{ENOUGH_ROWS, Fitter, Trial, Validation, least_from_middle, places};
+use crate::linalg::mat_mul;
 
 /// Folds.
 const FOLDS: usize = 4;
@@ -59,24 +59,33 @@ impl FoldTrial {
         let basis: Vec<usize> = (0..self.chosen.len()).filter(is_kept).collect();
         let places = places(validation, &left);
         if !basis.is_empty() && !places.is_empty() {
-            let Some(equations) = self.equations(&basis, &kept, &left, fitter, validation) else {
+            let Some((equations, covariances)) = self.equations(&basis, &kept, &left, fitter, validation)
+            else {
                 return Ok(());
             };
-            let rows: Vec<usize> = places.iter().map(|&at| validation.rows[at]).collect();
-            let covariances = equations.covariances(fitter.x.select(Axis(0), &rows).view(), fitter.par);
-            for (scores, &ridge) in self.scores.iter_mut().zip(&self.ridges) {
-                let found = covariances.dot(&equations.solve(ridge, fitter.par)?.1);
+            let (n, ridges) = (self.ridges.len(), &self.ridges);
+            let score = |at: usize, scores: &mut Array2<f64>| -> Result<()> {
+                let weights = equations.solve(ridges[at], fitter.par)?.1;
+                let found = mat_mul(covariances.view(), weights.view(), fitter.par);
                 places.iter().zip(found.rows()).for_each(|(&at, from)| scores.row_mut(at).assign(&from));
+                fitter.mask(scores);
+                Ok(())
+            };
+            if n > 1 && (self.n_folds == 1 || places.len() >= ENOUGH_ROWS) {
+                let best = least_from_middle(n, |at| {
+                    score(at, &mut self.scores[at])?;
+                    Ok(fitter.loss_at(&self.scores[at], validation, &places))
+                })?;
+                self.keep_ridge(best);
+            } else {
+                self.scores.iter_mut().enumerate().try_for_each(|(at, scores)| score(at, scores))?;
             }
         }
         self.n_done += 1;
-        if self.n_done == 1 && self.n_folds > 1 && self.ridges.len() > 1 && places.len() >= ENOUGH_ROWS {
-            self.keep_best_ridge(fitter, validation, &places);
-        }
         Ok(())
     }
 
-    /// The equations without a fold, for basis rows given by their places. None if the budget is spent before that.
+    /// The equations without a fold, for basis rows given by their places, and the covariances of its validation rows. None if the budget is spent before that.
     fn equations(
         &mut self,
         basis: &[usize],
@@ -84,36 +93,32 @@ impl FoldTrial {
         left: &[usize],
         fitter: &Fitter<'_>,
         validation: &Validation,
-    ) -> Option<NormalEquations> {
-        let signs = &validation.signs;
+    ) -> Option<(NormalEquations, Array2<f64>)> {
+        let mut none = Array2::zeros((0, 0));
         if self.n_folds == 1 {
             let basis: Vec<usize> = basis.iter().map(|&place| self.chosen[place]).collect();
-            return fitter.equations(&basis, kept, signs, self.length);
+            let mut equations = fitter.equations(&basis, self.length);
+            fitter.add(1.0, kept, validation, &mut equations, &mut none)?;
+            let rows: Vec<usize> = places(validation, left).iter().map(|&at| validation.rows[at]).collect();
+            let covariances = fitter.covariances(&rows, &equations);
+            return Some((equations, covariances));
         }
         if self.whole.is_none() {
             let all: Vec<usize> = (0..fitter.labels.len()).collect();
-            self.whole = fitter.equations(&self.chosen, &all, signs, self.length);
+            let mut whole = fitter.equations(&self.chosen, self.length);
+            fitter.add(1.0, &all, validation, &mut whole, &mut none)?;
+            self.whole = Some(whole);
         }
-        let mut equations = self.whole.as_ref()?.part(basis);
-        for rows in left.chunks(BLOCK) {
-            if fitter.budget.spent().is_some() {
-                return None;
-            }
-            let covariances = equations.covariances(fitter.x.select(Axis(0), rows).view(), fitter.par);
-            equations.remove(&covariances, signs.select(Axis(0), rows).view(), fitter.par);
-        }
-        Some(equations)
+        let mut equations = self.whole.as_ref()?.part(basis, fitter.par);
+        let mut covariances = Array2::zeros((places(validation, left).len(), basis.len()));
+        fitter.add(-1.0, left, validation, &mut equations, &mut covariances)?;
+        Some((equations, covariances))
     }
 
-    /// Goes on with the ridge that has the least loss on the validation rows at some places. Returns that loss.
-    fn keep_best_ridge(&mut self, fitter: &Fitter<'_>, validation: &Validation, places: &[usize]) -> f64 {
-        let loss = |scores: &Array2<f64>| fitter.loss_at(scores, validation, places);
-        self.scores.iter_mut().for_each(|scores| fitter.mask(scores));
-        let losses: Vec<f64> = self.scores.iter().map(loss).collect();
-        let best = (0..losses.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b])).unwrap_or(0);
-        self.scores = vec![self.scores.swap_remove(best)];
-        self.ridges = vec![self.ridges[best]];
-        losses[best]
+    /// Goes on with one ridge only.
+    fn keep_ridge(&mut self, at: usize) {
+        self.scores = vec![self.scores.swap_remove(at)];
+        self.ridges = vec![self.ridges[at]];
     }
 
     /// The regression with the best of the ridges, once all folds are scored.
@@ -121,7 +126,11 @@ impl FoldTrial {
         let scored = (self.n_folds < FOLDS).then(|| first_places(fitter, validation));
         let all = || (0..validation.rows.len()).collect();
         let places = scored.clone().unwrap_or_else(all);
-        let loss = self.keep_best_ridge(fitter, validation, &places);
+        let losses: Vec<f64> =
+            self.scores.iter().map(|scores| fitter.loss_at(scores, validation, &places)).collect();
+        let best = (0..losses.len()).min_by(|a, b| losses[*a].total_cmp(&losses[*b])).unwrap_or(0);
+        let loss = losses[best];
+        self.keep_ridge(best);
         let Self { chosen, length, ridges, mut scores, whole, .. } = self;
         let (ridge, scores) = (ridges[0], scores.swap_remove(0));
         let weights = match whole {
@@ -136,11 +145,6 @@ fn folds(fitter: &Fitter<'_>) -> Folds {
     Folds::new(fitter.labels.len(), FOLDS, Rng::new(0, Purpose::Validation, 3))
 }
 
-/// The places of the validation rows that are among some rows, which rise.
-fn places(validation: &Validation, rows: &[usize]) -> Vec<usize> {
-    (0..validation.rows.len()).filter(|&at| rows.binary_search(&validation.rows[at]).is_ok()).collect()
-}
-
 /// The places of the validation rows of the first fold.
 fn first_places(fitter: &Fitter<'_>, validation: &Validation) -> Vec<usize> {
     let [_, left] = folds(fitter).cut(0);
@@ -150,6 +154,7 @@ fn first_places(fitter: &Fitter<'_>, validation: &Validation) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::{Budget, ClassId, Par};
+    use ndarray::Axis;
 
     use super::*;
     use crate::kernel::Kernel;

@@ -41,30 +41,30 @@ pub(crate) struct RegressionSearch {
     freedom: Freedom,
     validation: Arc<Validation>,
     stage: Stage,
-    folds: Option<FoldTrial>,
+    /// What is to be done next; none at the end.
+    work: Option<Work>,
     best: Option<Arc<Trial>>,
     /// Trials that are done.
     pub(crate) n_tried: usize,
 }
 
-/// What is being done.
-#[derive(Clone, PartialEq)]
+/// What is being tried.
+#[derive(Clone, Copy)]
 enum Stage {
     /// The given rows and length scale.
-    Given {
-        chosen: Vec<usize>,
-        length: f64,
-    },
+    Given,
     /// More rows.
     Grow,
     /// Another length scale.
-    Move {
-        factor: f64,
-        has_moved: bool,
-    },
+    Move { factor: f64, has_moved: bool },
     /// Out-of-fold scores of the best.
     Folds,
-    Done,
+}
+
+/// How it is tried.
+enum Work {
+    LeaveOneOut { chosen: Vec<usize>, length: f64, ridges: Vec<f64> },
+    Folds(Box<FoldTrial>),
 }
 
 impl RegressionSearch {
@@ -83,15 +83,15 @@ impl RegressionSearch {
             ridges: ridges.to_vec(),
             freedom: Freedom { n_rows, ..freedom },
             validation: Arc::new(fitter.validation(n_rows.max(chosen.len()))),
-            stage: Stage::Given { chosen, length },
-            folds: None,
+            stage: Stage::Given,
+            work: Some(Work::LeaveOneOut { chosen, length, ridges: ridges.to_vec() }),
             best: None,
             n_tried: 0,
         }
     }
 
     pub(crate) fn is_done(&self) -> bool {
-        self.stage == Stage::Done
+        self.work.is_none()
     }
 
     /// The calibrated log-loss of the best so far; infinite before there is one.
@@ -101,70 +101,53 @@ impl RegressionSearch {
 
     /// Does the next piece of work. Once there is something to show for it, a spent budget ends the search.
     pub(crate) fn advance(&mut self, fitter: &Fitter<'_>) -> Result<()> {
-        if let Some(folds) = &mut self.folds {
-            folds.score_fold(fitter, &self.validation)?;
-            if fitter.budget.spent().is_some() && !folds.is_done() {
-                (self.folds, self.stage) = (None, Stage::Done);
-            } else if let Some(folds) = self.folds.take_if(|folds| folds.is_done()) {
-                let trial = folds.finish(fitter, &self.validation)?;
-                self.consider(fitter, trial);
+        let trial = match self.work.take() {
+            None => return Ok(()),
+            Some(Work::LeaveOneOut { chosen, length, ridges }) => {
+                fitter.leave_one_out(&self.validation, chosen, length, &ridges)?
             }
-            return Ok(());
-        }
-        match &self.stage {
-            Stage::Given { chosen, length } => {
-                let trial = fitter.leave_one_out(&self.validation, chosen.clone(), *length, &self.ridges)?;
-                self.consider(fitter, trial);
-            }
-            Stage::Move { factor, .. } => {
-                if let Some(best) = self.best.clone() {
-                    let ridges = around(&self.ridges, best.ridge).to_vec();
-                    let trial = fitter.leave_one_out(
-                        &self.validation,
-                        best.chosen.clone(),
-                        best.length * factor,
-                        &ridges,
-                    )?;
-                    self.consider(fitter, trial);
+            Some(Work::Folds(mut folds)) => {
+                folds.score_fold(fitter, &self.validation)?;
+                if !folds.is_done() {
+                    self.work = fitter.budget.spent().is_none().then_some(Work::Folds(folds));
+                    return Ok(());
                 }
+                folds.finish(fitter, &self.validation)?
             }
-            Stage::Grow | Stage::Folds | Stage::Done => self.stage = Stage::Done,
-        }
+        };
+        self.n_tried += 1;
+        let next = self.consider(fitter, trial).filter(|_| fitter.budget.spent().is_none());
+        self.work = next.and_then(|stage| {
+            self.stage = stage;
+            self.next_work(fitter)
+        });
         Ok(())
     }
 
-    /// Takes in a trial and decides what is next.
-    fn consider(&mut self, fitter: &Fitter<'_>, trial: Trial) {
-        self.n_tried += 1;
+    /// Takes in a trial and decides what is next; none at the end.
+    fn consider(&mut self, fitter: &Fitter<'_>, trial: Trial) -> Option<Stage> {
         let is_better =
             self.best.as_ref().is_none_or(|best| trial.loss < self.loss_beside(fitter, best, &trial));
-        let next = match self.stage.clone() {
-            Stage::Given { .. } if self.freedom.n_rows > 0 => {
-                self.best = Some(Arc::new(trial));
-                Stage::Grow
-            }
-            Stage::Given { .. } | Stage::Grow => {
+        let next = match self.stage {
+            Stage::Given if self.freedom.n_rows > 0 => Stage::Grow,
+            Stage::Given | Stage::Grow => {
                 let is_open = self.freedom.may_move && is_affordable(fitter, trial.chosen.len());
-                self.best = Some(Arc::new(trial));
                 if is_open { Stage::Move { factor: STEP, has_moved: false } } else { Stage::Folds }
             }
-            Stage::Move { factor, .. } if is_better => {
-                self.best = Some(Arc::new(trial));
-                Stage::Move { factor, has_moved: true }
-            }
+            Stage::Move { factor, .. } if is_better => Stage::Move { factor, has_moved: true },
             // To longer length scales only if shorter ones were never better.
             Stage::Move { factor, has_moved: false } if factor < 1.0 => {
-                Stage::Move { factor: 1.0 / factor, has_moved: false }
+                return Some(Stage::Move { factor: 1.0 / factor, has_moved: false });
             }
-            Stage::Move { .. } => Stage::Folds,
-            Stage::Folds | Stage::Done => {
+            Stage::Move { .. } => return Some(Stage::Folds),
+            Stage::Folds => {
                 let known = self.best.as_ref().and_then(|best| best.weights.clone());
                 self.best = Some(Arc::new(Trial { weights: known.or(trial.weights), ..trial }));
-                Stage::Done
+                return None;
             }
         };
-        self.stage = next;
-        self.start_folds(fitter);
+        self.best = Some(Arc::new(trial));
+        Some(next)
     }
 
     /// The loss of the best on the rows by which another trial was scored.
@@ -175,33 +158,31 @@ impl RegressionSearch {
         }
     }
 
-    /// Begins to score folds where the next stage needs them.
-    fn start_folds(&mut self, fitter: &Fitter<'_>) {
-        let Some(best) = self.best.clone() else { return };
-        if fitter.budget.spent().is_some() {
-            self.stage = Stage::Done;
-            return;
-        }
+    /// What the present stage needs, if anything.
+    fn next_work(&self, fitter: &Fitter<'_>) -> Option<Work> {
+        let best = self.best.as_ref()?;
         let is_out_of_fold = best.source == Source::OutOfFold;
-        self.folds = match &self.stage {
+        let (chosen, length) = (best.chosen.clone(), best.length);
+        match self.stage {
+            Stage::Given => None,
             Stage::Grow => {
-                let chosen = with_worst(fitter, &self.validation, &best, self.freedom.n_rows);
-                Some(FoldTrial::new(chosen, best.length, &self.ridges))
+                let chosen = with_worst(fitter, &self.validation, best, self.freedom.n_rows);
+                Some(Work::Folds(Box::new(FoldTrial::new(chosen, length, &self.ridges))))
             }
-            Stage::Move { factor, .. } if is_out_of_fold => {
-                let ridges = around(&self.ridges, best.ridge);
-                // One fold is enough to tell length scales apart; the last one is scored in full.
-                Some(FoldTrial::new(best.chosen.clone(), best.length * factor, ridges).first_fold())
-            }
-            Stage::Folds if best.places.is_some() || (self.freedom.wants_folds && !is_out_of_fold) => {
-                Some(FoldTrial::new(best.chosen.clone(), best.length, &[best.ridge]))
+            Stage::Move { factor, .. } => {
+                let (length, ridges) = (length * factor, around(&self.ridges, best.ridge));
+                Some(if is_out_of_fold {
+                    // One fold is enough to tell length scales apart; the last one is scored in full.
+                    Work::Folds(Box::new(FoldTrial::new(chosen, length, ridges).first_fold()))
+                } else {
+                    Work::LeaveOneOut { chosen, length, ridges: ridges.to_vec() }
+                })
             }
             Stage::Folds => {
-                self.stage = Stage::Done;
-                None
+                let is_needed = best.places.is_some() || (self.freedom.wants_folds && !is_out_of_fold);
+                is_needed.then(|| Work::Folds(Box::new(FoldTrial::new(chosen, length, &[best.ridge]))))
             }
-            Stage::Given { .. } | Stage::Move { .. } | Stage::Done => None,
-        };
+        }
     }
 
     /// The making of the best regression so far; none before there is one.

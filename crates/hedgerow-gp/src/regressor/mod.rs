@@ -10,17 +10,15 @@ use hedgerow_core::{
     Checked, Dataset, Error, Normals, OnlineModel, Par, Predictor, Regressor, Result, Schema, StopReason,
     Summary, Task, Training,
 };
-use ndarray::{Array1, Array2, ArrayView2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::classifier::search::choose_for_values;
-use crate::classifier::{GpMethod, GpParams, check_room, some_rows, summary};
+use crate::classifier::{FittedGp, GpMethod, GpParams, check_room, some_rows, summary};
 use crate::kernel::Kernel;
 use crate::prepare::Preparation;
-use crate::regression::GpRegression;
+use crate::regression::{GpRegression, Normal};
 
-/// Rows that are predicted together.
-const BLOCK: usize = 256;
 /// Rows at most, unless parameters say otherwise.
 const USUAL_ROWS: usize = 5_000;
 /// Rows that hyper-parameters are searched on, at most.
@@ -49,25 +47,13 @@ struct Settings {
     scale: f64,
 }
 
-/// A fitted regression model and how it came about.
-#[derive(Debug, Clone)]
-pub struct FittedGpRegressor {
-    /// The model.
-    pub regressor: GpRegressor,
-    /// Why fitting ended. A spent budget ends the search for hyper-parameters; the fit that follows it is always finished, with fewer
-    /// rows if it was interrupted.
-    pub stop: StopReason,
-    /// The logarithm of the density of the targets; none if not all of them were learnt.
-    pub log_evidence: Option<f64>,
-}
-
 impl GpRegressor {
     /// Fits a Gaussian process to a data set of numbers. Row weights are ignored.
     pub fn fit(
         data: &Dataset,
         params: &Checked<GpParams>,
         training: &Training<'_>,
-    ) -> Result<FittedGpRegressor> {
+    ) -> Result<FittedGp<Self>> {
         data.check_trainable(Task::Regression)?;
         let params = params.get();
         if params.method != GpMethod::Labels {
@@ -88,7 +74,7 @@ impl GpRegressor {
         let interruptible = Training { par: &until_stopped, ..*training };
         let (some, of_some) = selected(&x, &y, SEARCH_ROWS, params.seed);
         let chosen = choose_for_values(some.view(), of_some.view(), params, &interruptible);
-        let noisy = chosen.kernel.clone() + Kernel::white(chosen.noise);
+        let noisy = chosen.noisy();
         let learnt = GpRegression::fit(noisy.clone(), 0.0, x.view(), y.view(), interruptible.par);
         let posterior = if stop.is_stopped() {
             let (some, of_some) = selected(&x, &y, ROWS_IN_HASTE, params.seed);
@@ -101,7 +87,7 @@ impl GpRegressor {
         let (kernel, noise) = (chosen.kernel, chosen.noise);
         let settings = Settings { params: params.clone(), preparation, kernel, noise, center, scale };
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
-        Ok(FittedGpRegressor { regressor: Self { settings, posterior }, stop, log_evidence })
+        Ok(FittedGp { model: Self { settings, posterior }, stop, log_evidence })
     }
 
     /// The parameters it was fitted with.
@@ -132,23 +118,18 @@ impl Regressor for GpRegressor {
 
     fn predict_values_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Normals {
         let Settings { kernel, noise, center, scale, preparation, .. } = &self.settings;
-        let n = x.nrows();
-        let blocks = par.map(n.div_ceil(BLOCK), |block| {
-            let rows = s![block * BLOCK..((block + 1) * BLOCK).min(n), ..];
-            let prepared = preparation.map(x.slice(rows));
-            let known = self.posterior.predict(prepared.view(), &Par::sequential());
+        let mut out = Array2::zeros((x.nrows(), 2));
+        preparation.predict_in_blocks(x, par, out.view_mut(), |x| {
             // The prior, for rows that no kernel can see.
-            known.map_or_else(
-                |_| (Array1::zeros(prepared.nrows()), kernel.diagonal(prepared.view())),
-                |known| (known.mean, known.variance),
-            )
+            let prior = |_| Normal { mean: Array1::zeros(x.nrows()), variance: kernel.diagonal(x) };
+            let Normal { mean, variance } =
+                self.posterior.predict(x, &Par::sequential()).unwrap_or_else(prior);
+            Array2::from_shape_fn((x.nrows(), 2), |(i, column)| [mean[i], variance[i]][column])
         });
-        let mut predictions = Normals::default();
-        for (mean, variance) in blocks {
-            predictions.mean.extend(mean.iter().map(|m| center + scale * m));
-            predictions.variance.extend(variance.iter().map(|v| scale * scale * (v + noise)));
+        Normals {
+            mean: out.column(0).iter().map(|m| center + scale * m).collect(),
+            variance: out.column(1).iter().map(|v| scale * scale * (v + noise)).collect(),
         }
-        predictions
     }
 }
 
@@ -208,10 +189,8 @@ fn standard(values: &Array1<f64>) -> (f64, f64) {
 
 /// Rows and targets drawn at random, at most so many.
 fn selected(x: &Array2<f64>, y: &Array1<f64>, most: usize, seed: u64) -> (Array2<f64>, Array1<f64>) {
-    match some_rows(y.len(), most, seed) {
-        Some(rows) => (x.select(Axis(0), &rows), y.select(Axis(0), &rows)),
-        None => (x.clone(), y.clone()),
-    }
+    let rows = some_rows(y.len(), most, seed);
+    (x.select(Axis(0), &rows), y.select(Axis(0), &rows))
 }
 
 #[cfg(test)]

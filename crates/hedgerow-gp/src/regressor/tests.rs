@@ -4,7 +4,7 @@ use hedgerow_core::{Budget, Column, ColumnKind, Features, Params as _, Silent};
 
 use super::*;
 use crate::classifier::KernelName;
-use crate::regression::sample_prior;
+use crate::regression::tests::drawn;
 
 fn wave(n: usize, noise: f64, seed: u64) -> Dataset {
     let mut rng = Rng::new(seed, Purpose::Data, 0);
@@ -17,12 +17,17 @@ fn clean(x: f32) -> f64 {
     100.0 + 5.0 * libm::sin(f64::from(x))
 }
 
-fn fit_with(data: &Dataset, params: GpParams, budget: &Budget, threads: usize) -> Result<FittedGpRegressor> {
+fn fit_with(
+    data: &Dataset,
+    params: GpParams,
+    budget: &Budget,
+    threads: usize,
+) -> Result<FittedGp<GpRegressor>> {
     let par = Par::new(threads).unwrap();
     GpRegressor::fit(data, &params.check()?, &Training { par: &par, budget, observer: &Silent })
 }
 
-fn fit(data: &Dataset, params: GpParams) -> FittedGpRegressor {
+fn fit(data: &Dataset, params: GpParams) -> FittedGp<GpRegressor> {
     fit_with(data, params, &Budget::open(), 1).unwrap()
 }
 
@@ -32,11 +37,11 @@ fn parameters_are_found_again() {
     let mut rng = Rng::new(2, Purpose::Data, 0);
     let at = Array2::from_shape_fn((150, 1), |(i, _)| i as f64 / 10.0);
     let truth = Kernel::rbf(0.7).scaled(2.0) + Kernel::white(0.02);
-    let values = sample_prior(&truth, at.view(), 1, &mut rng, &par).unwrap().row(0).to_vec();
+    let values = drawn(&truth, at.view(), &mut rng).to_vec();
     let x = at.mapv(|v| v as f32);
     let data = Dataset::new(Schema::unnamed(1), Features::from_view(x.view()), values, None).unwrap();
     let fitted = fit(&data, GpParams::default());
-    let model = &fitted.regressor;
+    let model = &fitted.model;
     assert!((model.noise_deviation() / 0.02_f64.sqrt() - 1.0).abs() < 0.2, "{}", model.noise_deviation());
     // Columns are divided by their deviation, targets by theirs.
     let (spread, scale) = ((150.0_f64 * 150.0 - 1.0) / 1200.0, model.settings.scale);
@@ -56,7 +61,7 @@ fn predictions_are_those_of_the_plain_posterior() {
     let data = wave(60, 0.5, 1);
     let params =
         GpParams { length_scale: 0.2, signal_variance: 1.5, noise_variance: 0.01, ..Default::default() };
-    let model = fit(&data, params).regressor;
+    let model = fit(&data, params).model;
     let (par, x) = (Par::sequential(), data.features.to_array(0..60));
     let mean = data.values().iter().sum::<f64>() / 60.0;
     let scale2 = data.values().iter().map(|v| (v - mean).powi(2)).sum::<f64>() / 60.0;
@@ -75,7 +80,7 @@ fn predictions_are_those_of_the_plain_posterior() {
 #[test]
 fn ninety_percent_intervals_hold_what_they_ought_to() {
     let (train, test) = (wave(400, 0.8, 3), wave(2000, 0.8, 4));
-    let model = fit(&train, GpParams::default()).regressor;
+    let model = fit(&train, GpParams::default()).model;
     assert!((model.noise_deviation() - 0.8).abs() < 0.1, "{}", model.noise_deviation());
     let predictions =
         model.predict_values(test.features.to_array(0..2000).view(), &Par::sequential()).unwrap();
@@ -108,7 +113,7 @@ fn categories_gaps_and_columns_that_do_not_matter() {
         GpParams { ard: true, ..Default::default() },
         GpParams { kernel: KernelName::Matern52, ..Default::default() },
     ] {
-        let model = fit(&train, params).regressor;
+        let model = fit(&train, params).model;
         let x = test.features.to_array(0..60);
         check_regressor(&model, x.view());
         let predictions = model.predict_values(x.view(), &Par::sequential()).unwrap();
@@ -120,8 +125,8 @@ fn categories_gaps_and_columns_that_do_not_matter() {
 #[test]
 fn threads_and_files_change_nothing() {
     let data = wave(300, 0.3, 6);
-    let one = fit(&data, GpParams::default()).regressor;
-    let three = fit_with(&data, GpParams::default(), &Budget::open(), 3).unwrap().regressor;
+    let one = fit(&data, GpParams::default()).model;
+    let three = fit_with(&data, GpParams::default(), &Budget::open(), 3).unwrap().model;
     assert_eq!(one, three);
     assert_eq!(saved_copy(&one, &data.schema).unwrap(), one);
     check_damaged_arrays(&one, &data.schema, |_, _, _| false);
@@ -136,9 +141,9 @@ fn budgets_and_limits() {
     let budget = Budget::open();
     budget.stop.stop();
     let hasty = fit_with(&data, GpParams::default(), &budget, 1).unwrap();
-    assert_eq!((hasty.stop, hasty.regressor.n_rows()), (StopReason::Interrupted, ROWS_IN_HASTE));
+    assert_eq!((hasty.stop, hasty.model.n_rows()), (StopReason::Interrupted, ROWS_IN_HASTE));
     assert!(hasty.log_evidence.is_none());
-    check_regressor(&hasty.regressor, data.features.to_array(0..50).view());
+    check_regressor(&hasty.model, data.features.to_array(0..50).view());
     let message =
         |params: GpParams, budget: &Budget| fit_with(&data, params, budget, 1).unwrap_err().to_string();
     assert!(message(GpParams::default(), &Budget::open().with_bytes(1000)).contains("rvm"));
@@ -153,7 +158,7 @@ fn targets_that_do_not_vary() {
         let x = Array2::from_shape_fn((20, 1), |(i, _)| i as f32);
         let data = Dataset::new(Schema::unnamed(1), Features::from_view(x.view()), vec![constant; 20], None)
             .unwrap();
-        let model = fit(&data, GpParams::default()).regressor;
+        let model = fit(&data, GpParams::default()).model;
         check_regressor(&model, x.view());
         let predictions = model.predict_values(x.view(), &Par::sequential()).unwrap();
         assert!(predictions.mean.iter().all(|mean| (mean - constant).abs() < 1e-6));

@@ -197,7 +197,7 @@ fn ivm_run(
     if data.check_trainable(Task::Classification).is_err() {
         return Ok(None);
     }
-    IvmRun::new(data, &params.check()?, lanes, training).map(|run| Some(run.with_folds()))
+    IvmRun::new(data, &params.check()?, None, lanes, training).map(|run| Some(run.with_folds()))
 }
 
 impl TrainingRun for ForestIvmRun {

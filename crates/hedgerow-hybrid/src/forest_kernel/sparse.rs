@@ -8,7 +8,7 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{ClassId, Error, Result, Training};
-use hedgerow_gp::ivm::{IvmOptions, train};
+use hedgerow_gp::ivm::{IvmParams, train};
 use hedgerow_gp::linalg::Cholesky;
 use hedgerow_gp::{Given, Kernel};
 use ndarray::linalg::general_mat_mul;
@@ -43,7 +43,7 @@ pub(super) fn choose(
     }
     let kernel = Kernel::Given(Given::new(matrix)?).scaled(VARIANCE) + Kernel::white(NOISE);
     let numbers = Array2::from_shape_fn((rows.len(), 1), |(row, _)| row as f64);
-    let options = IvmOptions { n_active: n_active.min(rows.len()), seed, ..IvmOptions::default() };
+    let options = IvmParams { n_active: n_active.min(rows.len()), seed, ..IvmParams::default() };
     let n_classes = labels.iter().map(|label| label.index() + 1).max().unwrap_or(0);
     // Two classes need one binary classifier.
     let first = usize::from(n_classes == 2);

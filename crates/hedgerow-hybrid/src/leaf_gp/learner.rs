@@ -11,9 +11,9 @@
 //! ```
 
 use hedgerow_core::{Budget, Par, Result};
-use hedgerow_gp::ivm::{IvmOptions, train};
+use hedgerow_gp::ivm::{IvmParams, train};
 use hedgerow_gp::linalg::Cholesky;
-use hedgerow_gp::{Given, Kernel, Laplace, Likelihood};
+use hedgerow_gp::{BinaryGp, Given, Kernel, Likelihood};
 use hedgerow_rvm::BinaryRvm;
 use ndarray::{Array1, Array2, Axis};
 
@@ -44,7 +44,7 @@ impl LeafLearner {
             Self::Labels => by_regression(k, noise, y),
             Self::Laplace => each_class(y, &|y| by_laplace(&k, noise, y)),
             Self::Ivm => {
-                let options = IvmOptions { n_active, seed, ..IvmOptions::default() };
+                let options = IvmParams { n_active, seed, ..IvmParams::default() };
                 each_class(y, &|y| by_ivm(&k, noise, y, &options))
             }
             Self::Rvm => each_class(y, &|y| by_rvm(&k, y, seed)),
@@ -116,7 +116,7 @@ fn given(k: &Array2<f64>, noise: f64) -> Result<(Kernel, Array2<f64>)> {
 fn by_laplace(k: &Array2<f64>, noise: f64, y: &[f64]) -> Result<OneClass> {
     let par = Par::sequential();
     let (kernel, rows) = given(k, noise)?;
-    let model = Laplace::fit(kernel, Likelihood::Logistic, rows.view(), y, &par)?;
+    let model = BinaryGp::laplace(kernel, Likelihood::Logistic, rows.view(), y, &par)?;
     let latent = model.latent(rows.view(), &par)?;
     let (weights, curvatures) = (model.weights().clone(), model.curvatures());
     let without = (0..y.len()).map(|i| {
@@ -127,7 +127,7 @@ fn by_laplace(k: &Array2<f64>, noise: f64, y: &[f64]) -> Result<OneClass> {
     Ok((weights, 0.0, without))
 }
 
-fn by_ivm(k: &Array2<f64>, noise: f64, y: &[f64], options: &IvmOptions) -> Result<OneClass> {
+fn by_ivm(k: &Array2<f64>, noise: f64, y: &[f64], options: &IvmParams) -> Result<OneClass> {
     let par = Par::sequential();
     let (kernel, rows) = given(k, noise)?;
     let trained = train(&kernel, rows.view(), y, options, &par, &Budget::open())?;

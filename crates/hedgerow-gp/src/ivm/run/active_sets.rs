@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hedgerow_core::{Effort, JobStatus, Result, Step, Training};
 
-use super::super::one_vs_rest::{ActiveSet, bytes_needed};
+use super::super::one_vs_rest::{ActiveSet, OneVsRest, bytes_needed};
 use super::{IvmRun, limited, state};
 
 /// Active rows that a slice adds.
@@ -15,6 +15,11 @@ impl IvmRun {
         let kernels = self.kernels();
         let set = |class: usize| (!self.is_set_done[class]).then(|| ActiveSet::new(class, kernels[class]));
         self.sets = (0..kernels.len()).map(set).collect();
+    }
+
+    /// The classifiers so far.
+    pub(super) fn found(&self) -> Vec<Arc<OneVsRest>> {
+        self.found.iter().flatten().cloned().collect()
     }
 
     pub(super) fn are_sets_done(&self) -> bool {
@@ -63,7 +68,7 @@ impl IvmRun {
     pub(super) fn set_status(&self, class: usize, is_open: bool) -> JobStatus {
         let name = self.data.schema.labels.names().get(class).cloned().unwrap_or_default();
         let found = self.found[class].as_ref();
-        let n_active = self.rows.options.n_active;
+        let n_active = self.rows.params.n_active;
         JobStatus {
             kind: "active set",
             name,

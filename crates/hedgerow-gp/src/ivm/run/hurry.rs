@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hedgerow_core::{Par, TrainingRun as _};
 
-use super::super::IvmOptions;
+use super::super::IvmParams;
 use super::super::rows::TrainingRows;
 use super::IvmRun;
 use super::scores::Last;
@@ -36,8 +36,7 @@ impl IvmRun {
         let rows: Vec<usize> =
             (0..n).step_by(n.div_ceil(ROWS_IN_HURRY[usize::from(is_interrupted)]).max(1)).collect();
         let most = ACTIVE_IN_HURRY.min(rows.len() / (2 * self.rows.n_classes.max(1))).max(1);
-        let options =
-            IvmOptions { n_active: self.rows.options.n_active.min(most), ..self.rows.options.clone() };
+        let options = IvmParams { n_active: self.rows.params.n_active.min(most), ..self.rows.params.clone() };
         // Rows may not have been prepared to the end.
         let x = self.preparation.map_all_narrow(&self.data.features.select(&rows), &Par::sequential());
         self.rows = Arc::new(TrainingRows { x, ..self.rows.select(&rows, options) });

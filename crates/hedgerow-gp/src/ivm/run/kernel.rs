@@ -69,12 +69,11 @@ impl IvmRun {
     }
 
     pub(super) fn begin_class_kernels(&self) -> Step {
-        let (rows, params) = (Arc::clone(&self.rows), self.params.clone());
+        let rows = Arc::clone(&self.rows);
         let (Some(kernel), end) = (self.known.kernel, self.search_end) else { return nothing() };
         Step::new(move |training: &Training<'_>| {
             let budget = Budget { deadline: end, ..training.budget.clone() };
-            let found =
-                class_kernels::find(&rows, &params, kernel, &Training { budget: &budget, ..*training });
+            let found = class_kernels::find(&rows, kernel, &Training { budget: &budget, ..*training });
             move |run: &mut Self| {
                 run.has_class_kernels = true;
                 run.known.class_kernels = found?;

@@ -25,7 +25,7 @@ use hedgerow_core::{
 use super::IvmParams;
 use super::classifier::{IvmClassifier, check_room};
 use super::kernel_search::{KernelSearch, Tried, half_of_time};
-use super::learnt::Outcome;
+use super::learnt::{Learnt, Outcome};
 use super::one_vs_rest::{ActiveSet, OneVsRest};
 use super::retained::RetainedRows;
 use super::rows::TrainingRows;
@@ -81,35 +81,28 @@ enum Job {
 }
 
 impl IvmRun {
-    /// Prepares columns. `lanes` kernels may be tried side by side. Row weights are not used.
+    /// Prepares columns, or does so as an earlier classifier of rows of the same columns did, and takes its kernel. `lanes` kernels may be tried side by side.
+    /// Row weights are not used.
     pub fn new(
         data: &Dataset,
         params: &Checked<IvmParams>,
+        earlier: Option<&IvmClassifier>,
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<Self> {
         data.check_trainable(Task::Classification)?;
         let params = params.get().clone();
         check_room(data, &params, training)?;
-        let preparation = Preparation::until(&training.budget.stop, &data.schema, &data.features);
-        Ok(Self::on_prepared(data, params, preparation, Known::default(), lanes, training))
-    }
-
-    /// The same for rows of the same columns with the kernel of an earlier classifier, if it has one.
-    pub fn after(
-        earlier: &IvmClassifier,
-        data: &Dataset,
-        params: &Checked<IvmParams>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<Self> {
-        let Some(learnt) = &earlier.learnt else { return Self::new(data, params, lanes, training) };
-        data.check_trainable(Task::Classification)?;
-        check_room(data, params.get(), training)?;
-        let known =
-            Known { kernel: Some(learnt.kernel), class_kernels: learnt.class_kernels.clone(), refit: None };
-        let preparation = earlier.preparation.clone();
-        Ok(Self::on_prepared(data, params.get().clone(), preparation, known, lanes, training))
+        let stop = &training.budget.stop;
+        let (preparation, known) = if let Some(earlier) = earlier
+            && let Some(Learnt { kernel, class_kernels, .. }) = &earlier.learnt
+        {
+            let class_kernels = class_kernels.clone();
+            (earlier.preparation.clone(), Known { kernel: Some(*kernel), class_kernels, refit: None })
+        } else {
+            (Preparation::until(stop, &data.schema, &data.features), Known::default())
+        };
+        Ok(Self::on_prepared(data, params, preparation, known, lanes, training))
     }
 
     /// The same with columns prepared already, and what is known from before.
@@ -127,8 +120,7 @@ impl IvmRun {
             squares: None,
             labels: data.labels().to_vec(),
             n_classes,
-            options: params.options(),
-            noise: params.noise_variance,
+            params: params.clone(),
         };
         let search =
             known.kernel.is_none().then(|| Arc::new(KernelSearch::new(&rows, &params, training.par)));

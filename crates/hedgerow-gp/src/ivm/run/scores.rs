@@ -37,7 +37,7 @@ impl IvmRun {
         let freedom = if self.is_hurried {
             Freedom::default()
         } else {
-            let n_rows = n_trained * self.rows.options.n_active;
+            let n_rows = n_trained * self.rows.params.n_active;
             let may_move = self.params.length_scale == 0.0;
             Freedom { n_rows, may_move, wants_folds: self.wants_folds }
         };
@@ -49,7 +49,7 @@ impl IvmRun {
         let search = search.take();
         let rows = Arc::clone(&self.rows);
         let (length, ridges, freedom) = self.freedom();
-        let (start, is_hurried) = (union(&self.found), self.is_hurried);
+        let (start, is_hurried) = (union(&self.found()), self.is_hurried);
         Step::new(move |training: &Training<'_>| {
             let (outcome, is_lost) = limited(is_hurried, training, |until| {
                 let fitter = rows.fitter(until);
@@ -125,7 +125,7 @@ impl IvmRun {
             return None;
         }
         let kernel = self.known.kernel?;
-        let (rows, found) = (Arc::clone(&self.rows), self.found.clone());
+        let (rows, found) = (Arc::clone(&self.rows), self.found());
         let (class_kernels, origin) = (self.known.class_kernels.clone(), self.origin.clone());
         let (folds, n) = (self.fold_scores(), self.data.n_rows());
         let regression = match &self.last {

@@ -34,10 +34,10 @@ fn slices_give_the_classifier_of_a_fit() {
     for params in each {
         let checked = params.clone().check().unwrap();
         let fitted = IvmClassifier::fit(&data, &checked, &training).unwrap();
-        let mut run = IvmRun::new(&data, &checked, 3, &training).unwrap();
+        let mut run = IvmRun::new(&data, &checked, None, 3, &training).unwrap();
         assert!(run.model().is_none() && !run.has_model());
         in_slices(&mut run, &training);
-        assert_eq!(run.kernel(), Some(fitted.kernel), "{params:?}");
+        assert_eq!(run.kernel(), fitted.classifier.kernel(), "{params:?}");
         let made = run.model().unwrap().run(&training).unwrap();
         let x = data.features.to_array(0..600);
         let [a, b] = [&made.model, &fitted.classifier].map(|m| m.predict_proba(x.view(), &par).unwrap());
@@ -53,7 +53,7 @@ fn classes_are_jobs_and_one_that_is_dropped_stays_unknown() {
     let data = blobs(400, 3, 3, 1);
     let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
     let params = IvmParams { n_active: 30, length_scale: 1.0, signal_variance: 8.0, ..Default::default() };
-    let mut run = IvmRun::new(&data, &params.check().unwrap(), 1, &training).unwrap();
+    let mut run = IvmRun::new(&data, &params.check().unwrap(), None, 1, &training).unwrap();
     let sets: Vec<usize> =
         (0..run.jobs().len()).filter(|job| run.jobs()[*job].kind == "active set").collect();
     assert_eq!(sets.len(), 3);
@@ -77,7 +77,7 @@ fn out_of_fold_validation_is_there_where_it_is_wanted() {
         (false, false, Source::OutOfFold),
     ] {
         let params = IvmParams { refit, ..params.clone() }.check().unwrap();
-        let run = IvmRun::new(&data, &params, 1, &training).unwrap();
+        let run = IvmRun::new(&data, &params, None, 1, &training).unwrap();
         let run = if wants { run.with_folds() } else { run };
         let fitted = super::super::FittedIvm::of(run, &training).unwrap();
         assert_eq!(fitted.validation.source, source);

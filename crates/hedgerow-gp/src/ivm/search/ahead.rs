@@ -2,10 +2,10 @@
 
 use hedgerow_core::{Budget, Par};
 
-use super::super::fast::dot;
 use super::super::screen::TOLERANCE;
 use super::super::site::Site;
 use super::{Ahead, Few, Pick, Search};
+use crate::linalg::{dot, narrow_dot};
 
 /// A row with a smaller information gain does not become active.
 const LEAST_ENTROPY: f64 = 1e-6;
@@ -19,7 +19,7 @@ impl Search<'_, '_> {
         }
         let n = self.y.len();
         let n_steps = self.state.n_ahead.min(self.state.width - k);
-        let mut few = self.contenders(if self.has_few() { n } else { self.state.n_contenders }, n_steps, par);
+        let mut few = self.contenders(if self.has_few { n } else { self.state.n_contenders }, n_steps, par);
         let mut chosen = self.choose(&mut few, n_steps, budget);
         if chosen.is_empty() && self.options.n_candidates > 0 {
             // None of the rows drawn has any gain; others may.
@@ -49,7 +49,7 @@ impl Search<'_, '_> {
             let (gain, root) = (pick.site.gain as f32, libm::sqrt(pick.site.shrink) as f32);
             for (i, m) in few.m.chunks_mut(few.width).enumerate() {
                 let noise = if i == place { self.noise as f32 } else { 0.0 };
-                let covariance = covariances[i] + noise - dot(&m[..k], &own);
+                let covariance = covariances[i] + noise - narrow_dot(&m[..k], &own);
                 m[k] = root * covariance;
                 few.mean[i] += gain * covariance;
                 few.variance[i] = (few.variance[i] - m[k] * m[k]).max(0.0);
@@ -105,7 +105,7 @@ impl Search<'_, '_> {
         let (mut mean, mut variance) = (0.0, self.diagonal[row] + self.noise);
         for (pick, covariance) in before.into_iter().zip(covariances) {
             let root = libm::sqrt(pick.site.shrink);
-            let value = root * (covariance - crate::linalg::dot(&own, &pick.own));
+            let value = root * (covariance - dot(&own, &pick.own));
             mean += pick.site.gain / root * value;
             variance -= value * value;
             own.push(value);

@@ -18,7 +18,7 @@ impl Search<'_, '_> {
     /// All rows catch up with rows chosen ahead, whose columns are given unless there are few rows.
     pub(in super::super) fn take(&mut self, ahead: Ahead, columns: &[Column], par: &Par) {
         let Ahead { mut chosen, few } = ahead;
-        if self.has_few() {
+        if self.has_few {
             for (place, &row) in few.gathered.rows.iter().enumerate() {
                 (self.state.mean[row], self.state.variance[row]) = (few.mean[place], few.variance[place]);
                 self.state.penalty[row] = few.penalty[place];

@@ -15,7 +15,7 @@ mod contenders;
 
 use hedgerow_core::rng::{Purpose, Rng};
 
-use super::IvmOptions;
+use super::IvmParams;
 use super::columns::{Columns, Gathered};
 use super::screen::Screen;
 use super::site::Site;
@@ -44,12 +44,12 @@ pub(super) struct Search<'a, 'x> {
     y: &'a [f64],
     diagonal: Vec<f64>,
     noise: f64,
-    options: &'a IvmOptions,
+    options: &'a IvmParams,
     screen: Screen,
     /// Rows that are chosen ahead at most.
     most_ahead: usize,
     /// Whether all rows are contenders all the time, and nothing is kept for another day.
-    has_few: bool,
+    pub(super) has_few: bool,
     pub(super) state: State,
 }
 
@@ -92,7 +92,7 @@ struct Few {
 
 impl State {
     /// The beginning of a search. With few rows all active ones are chosen ahead.
-    pub(super) fn new(diagonal: &[f64], noise: f64, bias: f64, options: &IvmOptions, has_few: bool) -> Self {
+    pub(super) fn new(diagonal: &[f64], noise: f64, bias: f64, options: &IvmParams, has_few: bool) -> Self {
         let n = diagonal.len();
         let width = options.n_active.min(n);
         Self {
@@ -119,7 +119,7 @@ impl<'a, 'x> Search<'a, 'x> {
         y: &'a [f64],
         noise: f64,
         bias: f64,
-        options: &'a IvmOptions,
+        options: &'a IvmParams,
     ) -> Self {
         let has_few = y.len() <= FEW_ROWS;
         let state = State::new(&columns.diagonal(), noise, bias, options, has_few);
@@ -132,18 +132,13 @@ impl<'a, 'x> Search<'a, 'x> {
         columns: &'a Columns<'x>,
         y: &'a [f64],
         noise: f64,
-        options: &'a IvmOptions,
+        options: &'a IvmParams,
         mut state: State,
         most_ahead: usize,
     ) -> Self {
         state.n_ahead = state.n_ahead.min(most_ahead);
         let (diagonal, screen) = (columns.diagonal(), Screen::new(state.bias));
         Self { columns, y, diagonal, noise, options, screen, most_ahead, has_few: false, state }
-    }
-
-    /// Whether all rows are contenders all the time.
-    pub(super) fn has_few(&self) -> bool {
-        self.has_few
     }
 
     /// The class that the next row must have, where classes are kept in balance.

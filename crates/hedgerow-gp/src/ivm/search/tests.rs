@@ -6,7 +6,7 @@ use ndarray::{Array2, Axis};
 use super::super::columns::Base;
 use super::super::site::Site;
 use super::*;
-use crate::kernel::{Kernel, Shape};
+use crate::kernel::Kernel;
 
 /// The search as the formulae have it, in double precision, through all rows for every choice.
 fn naive(
@@ -15,7 +15,7 @@ fn naive(
     kernel: &Kernel,
     noise: f64,
     bias: f64,
-    options: &IvmOptions,
+    options: &IvmParams,
 ) -> Vec<usize> {
     let n = y.len();
     let mut mean = vec![0.0; n];
@@ -70,8 +70,8 @@ fn choices_made_ahead_are_those_of_a_search_through_all_rows() {
     let kernel = Kernel::rbf(0.9).scaled(9.0);
     let wide = x.mapv(f64::from);
     for (suppress, balance) in [(false, false), (true, false), (false, true)] {
-        let options = IvmOptions { n_active: 60, suppress, balance, ..IvmOptions::default() };
-        let columns = Columns::new(Base::rows(x.view()), Shape::Rbf, 0.9, 9.0);
+        let options = IvmParams { n_active: 60, suppress, balance, ..IvmParams::default() };
+        let columns = Columns::rbf(Base::rows(x.view()), 0.9, 9.0);
         let run = |par: &Par| {
             let mut search = Search::new(&columns, &y, 1e-3, -1.0, &options);
             while let Some(ahead) = search.choose_ahead(par, &Budget::open()) {
