@@ -85,8 +85,8 @@ pub fn most_probable(proba: ArrayView2<'_, f64>) -> Vec<ClassId> {
 }
 
 /// The place of the largest number; of equals, the first; none if there are no numbers.
-pub fn largest<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
+pub fn largest<'a, N: PartialOrd + Copy + 'a>(numbers: impl IntoIterator<Item = &'a N>) -> Option<usize> {
+    let mut best: Option<(usize, N)> = None;
     for (place, &number) in numbers.into_iter().enumerate() {
         if best.is_none_or(|(_, most)| number > most) {
             best = Some((place, number));

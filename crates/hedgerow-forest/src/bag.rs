@@ -5,8 +5,6 @@ use hedgerow_core::{Error, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::params::word_and_number;
-
 /// How the rows of a tree are chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
@@ -90,12 +88,17 @@ impl TryFrom<String> for Bagging {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
-        match word_and_number::<f64>(&text) {
-            Some(("all", None)) => Ok(Self::All),
-            Some(("bootstrap", None)) => Ok(Self::Bootstrap),
-            Some(("fraction", Some(f))) => Ok(Self::Fraction(f)),
-            Some(("amount", Some(n))) if n >= 0.0 && n.fract() == 0.0 => Ok(Self::Amount(n as usize)),
-            Some(("stride", Some(n))) if n >= 0.0 && n.fract() == 0.0 => Ok(Self::Stride(n as usize)),
+        let is_whole = |n: f64| n >= 0.0 && n.fract() == 0.0;
+        let (word, number) = match text.split_once(':') {
+            Some((word, number)) => (word, Some(number.parse::<f64>())),
+            None => (&*text, None),
+        };
+        match (word, number) {
+            ("all", None) => Ok(Self::All),
+            ("bootstrap", None) => Ok(Self::Bootstrap),
+            ("fraction", Some(Ok(f))) => Ok(Self::Fraction(f)),
+            ("amount", Some(Ok(n))) if is_whole(n) => Ok(Self::Amount(n as usize)),
+            ("stride", Some(Ok(n))) if is_whole(n) => Ok(Self::Stride(n as usize)),
             _ => Err("expected all, bootstrap, fraction:F, amount:N or stride:S".into()),
         }
     }

@@ -6,12 +6,15 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{ColumnKind, Dataset, Features, Par};
-
 use hedgerow_core::rng::Rng;
+use hedgerow_core::{Column, Dataset, Features, Par, Schema};
+
+use crate::grow::Matrix;
+use crate::real::Real;
+use crate::tree::Value;
 
 /// A number that stands for a value, in the order of the values; the largest one stands for a missing value.
-pub(crate) trait Code: Copy + Ord + Default + Send + Sync + 'static {
+pub(crate) trait Code: Value + Ord + Default + Send + Sync + 'static {
     const MISSING: Self;
     fn narrow(code: usize) -> Self;
     fn wide(self) -> usize;
@@ -58,18 +61,6 @@ macro_rules! whole_number_codes {
 
 whole_number_codes!(u8, u16);
 
-/// The codes, row after row.
-pub(crate) enum CodeMatrix {
-    Bytes(Arc<Vec<u8>>),
-    Words(Vec<u16>),
-}
-
-/// The same codes column after column; empty where there is no such copy.
-pub(crate) enum Turned {
-    Bytes(Vec<u8>),
-    Words(Vec<u16>),
-}
-
 /// What the codes of a column mean.
 #[derive(Debug, Clone)]
 pub(crate) struct ColumnCodes {
@@ -90,9 +81,14 @@ pub(crate) enum Meaning {
 }
 
 impl ColumnCodes {
-    /// A column whose codes are its values.
-    pub(crate) fn plain(has_missing: bool) -> Self {
-        Self { meaning: Meaning::Value, has_missing }
+    /// Columns whose codes are their values or categories, none of which is missing.
+    pub(crate) fn of_schema(schema: &Schema) -> Vec<Self> {
+        let meaning = |column: &Column| match column.kind.n_categories() {
+            0 => Meaning::Value,
+            n => Meaning::Category(n),
+        };
+        let of_column = |column| Self { meaning: meaning(column), has_missing: false };
+        schema.columns.iter().map(of_column).collect()
     }
 
     /// The threshold `t` with `x < t` exactly for the values coded up to `code`.
@@ -114,14 +110,6 @@ impl ColumnCodes {
 
 /// Bytes up to which a matrix stays in the cache anyway, so that a copy by column does not pay.
 pub(crate) const SMALL_MATRIX: usize = 4 << 20;
-
-/// The same codes column after column, for passes over one column of many rows; empty where that would not pay.
-fn by_column<C: Code>(matrix: &[C], width: usize, par: &Par) -> Vec<C> {
-    if size_of_val(matrix) <= SMALL_MATRIX {
-        return Vec::new();
-    }
-    turn(matrix, width, matrix.len() / width, par)
-}
 
 /// The same codes column after column, with room for so many rows in each.
 pub(crate) fn turn<C: Code>(matrix: &[C], width: usize, room: usize, par: &Par) -> Vec<C> {
@@ -146,67 +134,73 @@ pub(crate) fn turn<C: Code>(matrix: &[C], width: usize, room: usize, par: &Par) 
 pub(crate) struct Codes {
     pub(crate) matrix: CodeMatrix,
     pub(crate) columns: Vec<ColumnCodes>,
+    /// Columns in which all rows have the same code, in rising order.
+    pub(crate) constant: Vec<u32>,
+}
+
+/// The codes, of one byte or two.
+pub(crate) enum CodeMatrix {
+    Bytes(Table<u8>),
+    Words(Table<u16>),
+}
+
+/// Codes row after row and, for passes over one column of many rows, once more column after column; empty where that would not pay.
+pub(crate) struct Table<C> {
+    by_row: Arc<Vec<C>>,
+    by_column: Vec<C>,
+    n_rows: usize,
+}
+
+impl<C> Table<C> {
+    pub(crate) fn matrix(&self) -> Matrix<'_, C> {
+        Matrix { by_row: &self.by_row, by_column: &self.by_column, room: self.n_rows }
+    }
 }
 
 impl Codes {
-    /// Encodes the features of a data set.
-    pub(crate) fn new(data: &Dataset, par: &Par) -> Self {
-        let kinds: Vec<&ColumnKind> = data.schema.columns.iter().map(|c| &c.kind).collect();
-        let most_categories = kinds.iter().map(|k| k.n_categories()).max().unwrap_or(0);
-        match &data.features {
-            Features::Bytes { values, .. } if most_categories <= 256 => Self {
-                matrix: CodeMatrix::Bytes(Arc::clone(values)),
-                columns: kinds
-                    .iter()
-                    .map(|kind| ColumnCodes {
-                        meaning: match kind {
-                            ColumnKind::Categorical { categories } => Meaning::Category(categories.len()),
-                            _ => Meaning::Value,
-                        },
-                        has_missing: false,
-                    })
-                    .collect(),
-            },
-            features => Self::ranked(features, &kinds, par),
+    /// Encodes the features of a data set. `may_turn` allows the copy by column.
+    pub(crate) fn new(data: &Dataset, may_turn: bool, par: &Par) -> Self {
+        let features = &data.features;
+        let n_categories = |column: &Column| column.kind.n_categories();
+        let most_categories = data.schema.columns.iter().map(n_categories).max().unwrap_or(0);
+        let mut columns = ColumnCodes::of_schema(&data.schema);
+        if let Features::Bytes { values, .. } = features
+            && most_categories <= 256
+        {
+            return Self::of_rows(Arc::clone(values), columns, CodeMatrix::Bytes, may_turn, par);
         }
-    }
-
-    /// A copy of the codes column after column, where it pays.
-    pub(crate) fn turned(&self, par: &Par) -> Turned {
-        match &self.matrix {
-            CodeMatrix::Bytes(matrix) => Turned::Bytes(by_column(matrix, self.columns.len(), par)),
-            CodeMatrix::Words(matrix) => Turned::Words(by_column(matrix, self.columns.len(), par)),
-        }
-    }
-
-    /// Columns in which all rows have the same code, in rising order.
-    pub(crate) fn constant_columns(&self) -> Vec<u32> {
-        match &self.matrix {
-            CodeMatrix::Bytes(matrix) => constant_columns(matrix, self.columns.len()),
-            CodeMatrix::Words(matrix) => constant_columns(matrix, self.columns.len()),
-        }
-    }
-
-    fn ranked(features: &Features, kinds: &[&ColumnKind], par: &Par) -> Self {
-        let columns: Vec<ColumnCodes> = par.map(kinds.len(), |f| match kinds[f] {
-            ColumnKind::Categorical { categories } => ColumnCodes {
-                meaning: Meaning::Category(categories.len()),
-                has_missing: (0..features.n_rows()).any(|r| features.value(r, f).is_nan()),
-            },
-            _ => ranks(features, f),
+        par.for_chunks(&mut columns, 1, |f, column| match column[0].meaning {
+            Meaning::Category(_) => {
+                column[0].has_missing = (0..features.n_rows()).any(|r| features.value(r, f).is_nan());
+            }
+            _ => column[0] = ranks(features, f),
         });
         let most_codes = columns.iter().map(|c| match &c.meaning {
             Meaning::Rank(values) | Meaning::Bin(values) => values.len(),
             Meaning::Category(n) => *n,
             Meaning::Value => 256,
         });
-        let fits_bytes = most_codes.max().unwrap_or(0) <= usize::from(u8::MISSING);
-        let matrix = if fits_bytes {
-            CodeMatrix::Bytes(Arc::new(encode::<u8>(features, &columns, par)))
+        if most_codes.max().unwrap_or(0) <= usize::from(u8::MISSING) {
+            let codes = Arc::new(encode(features, &columns, par));
+            Self::of_rows(codes, columns, CodeMatrix::Bytes, may_turn, par)
         } else {
-            CodeMatrix::Words(encode::<u16>(features, &columns, par))
-        };
-        Codes { matrix, columns }
+            let codes = Arc::new(encode(features, &columns, par));
+            Self::of_rows(codes, columns, CodeMatrix::Words, may_turn, par)
+        }
+    }
+
+    fn of_rows<C: Code>(
+        by_row: Arc<Vec<C>>,
+        columns: Vec<ColumnCodes>,
+        matrix: fn(Table<C>) -> CodeMatrix,
+        may_turn: bool,
+        par: &Par,
+    ) -> Self {
+        let (width, n_rows) = (columns.len(), by_row.len() / columns.len());
+        let is_turned = may_turn && size_of_val(&by_row[..]) > SMALL_MATRIX;
+        let by_column = if is_turned { turn(&by_row, width, n_rows, par) } else { Vec::new() };
+        let constant = constant_columns(&by_row, width);
+        Self { matrix: matrix(Table { by_row, by_column, n_rows }), columns, constant }
     }
 }
 
@@ -223,20 +217,18 @@ fn ranks(features: &Features, column: usize) -> ColumnCodes {
     let mut values: Vec<f32> =
         (0..n_rows).map(|r| features.value(r, column) + 0.0).filter(|v| !v.is_nan()).collect();
     let has_missing = values.len() < n_rows;
-    if values.len() > BIN_ROWS {
+    let is_long = values.len() > BIN_ROWS;
+    if is_long {
         // So many rows hardly ever have few enough values, and a part of them tells where the bins end.
-        let few = distinct_if_few(&values);
-        if let Some(few) = few {
+        if let Some(few) = distinct_if_few(&values) {
             return ColumnCodes { meaning: Meaning::Rank(few), has_missing };
         }
         let step = values.len().div_ceil(BIN_ROWS);
         values = values.into_iter().step_by(step).collect();
-        values.sort_unstable_by(f32::total_cmp);
-        return ColumnCodes { meaning: Meaning::Bin(bin_ends(&values)), has_missing };
     }
     values.sort_unstable_by(f32::total_cmp);
     let n_distinct = 1 + values.windows(2).filter(|w| w[0] != w[1]).count();
-    let meaning = if n_distinct > MOST_VALUES {
+    let meaning = if is_long || n_distinct > MOST_VALUES {
         Meaning::Bin(bin_ends(&values))
     } else {
         values.dedup();
@@ -250,16 +242,12 @@ fn ranks(features: &Features, column: usize) -> ColumnCodes {
 fn distinct_if_few(values: &[f32]) -> Option<Vec<f32>> {
     const FEW: usize = 4096;
     let mut seen = std::collections::BTreeSet::new();
-    for value in values {
-        // Order-preserving bits of a float.
-        let bits = value.to_bits();
-        let key = if bits >> 31 == 1 { !bits } else { bits | 1 << 31 };
-        if seen.insert(key) && seen.len() > FEW {
+    for &value in values {
+        if seen.insert(Real::new(value)) && seen.len() > FEW {
             return None;
         }
     }
-    let value = |key: u32| f32::from_bits(if key >> 31 == 1 { key ^ 1 << 31 } else { !key });
-    Some(seen.into_iter().map(value).collect())
+    Some(seen.into_iter().map(f32::from).collect())
 }
 
 /// The largest values of equally full bins of sorted values.
@@ -304,7 +292,7 @@ fn encode<C: Code>(features: &Features, columns: &[ColumnCodes], par: &Par) -> V
 
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::{ClassId, LabelTable, Schema};
+    use hedgerow_core::{ClassId, LabelTable};
     use ndarray::array;
 
     use super::*;
@@ -318,12 +306,13 @@ mod tests {
     #[test]
     fn bytes_are_taken_as_they_are() {
         let data = dataset(&array![[0.0, 255.0], [7.0, 1.0]]);
-        let codes = Codes::new(&data, &Par::sequential());
-        let (CodeMatrix::Bytes(matrix), Features::Bytes { values, .. }) = (&codes.matrix, &data.features)
+        let codes = Codes::new(&data, true, &Par::sequential());
+        let (CodeMatrix::Bytes(table), Features::Bytes { values, .. }) = (&codes.matrix, &data.features)
         else {
             panic!("bytes")
         };
-        assert!(Arc::ptr_eq(matrix, values), "used in place");
+        assert!(Arc::ptr_eq(&table.by_row, values), "used in place");
+        assert!(table.by_column.is_empty(), "too small for a copy by column");
         assert_eq!(codes.columns[0].threshold_above(3), 3.5);
     }
 
@@ -331,9 +320,9 @@ mod tests {
     fn values_are_numbered_in_order_and_thresholds_separate_them() {
         let values = [-1.5_f32, 0.0, 1e-30, 3.0e38, 3.1e38];
         let data = dataset(&array![[3.1e38_f32], [1e-30], [f32::NAN], [-1.5], [0.0], [3.0e38], [-0.0]]);
-        let codes = Codes::new(&data, &Par::sequential());
-        let CodeMatrix::Bytes(matrix) = &codes.matrix else { panic!("five values fit a byte") };
-        assert_eq!(matrix[..], [4, 2, 255, 0, 1, 3, 1]);
+        let codes = Codes::new(&data, true, &Par::sequential());
+        let CodeMatrix::Bytes(table) = &codes.matrix else { panic!("five values fit a byte") };
+        assert_eq!(table.by_row[..], [4, 2, 255, 0, 1, 3, 1]);
         assert!(codes.columns[0].has_missing);
         for code in 0..4 {
             let threshold = codes.columns[0].threshold_above(code);
@@ -348,8 +337,9 @@ mod tests {
         let n = 200_000;
         let x = ndarray::Array2::from_shape_fn((n, 1), |(i, _)| (i as f32) * 0.5 - 3.0);
         let data = dataset(&x);
-        let codes = Codes::new(&data, &Par::new(2).unwrap());
-        let CodeMatrix::Words(matrix) = &codes.matrix else { panic!("needs two bytes") };
+        let codes = Codes::new(&data, true, &Par::new(2).unwrap());
+        let CodeMatrix::Words(table) = &codes.matrix else { panic!("needs two bytes") };
+        let matrix = &table.by_row;
         assert!(matrix.windows(2).all(|w| w[0] <= w[1]));
         let mut sizes = vec![0_usize; N_BINS];
         matrix.iter().for_each(|&c| sizes[usize::from(c)] += 1);
@@ -367,20 +357,19 @@ mod tests {
     fn turning_a_matrix_keeps_every_code() {
         let (n_rows, width) = (70_001, 67);
         let matrix: Vec<u8> = (0..n_rows * width).map(|i| (i * 31 % 251) as u8).collect();
-        let turned = by_column(&matrix, width, &Par::new(2).unwrap());
+        let turned = turn(&matrix, width, n_rows, &Par::new(2).unwrap());
         assert!(
             (0..n_rows)
                 .step_by(997)
                 .all(|r| (0..width).all(|c| turned[c * n_rows + r] == matrix[r * width + c]))
         );
-        assert!(by_column(&matrix[..width], width, &Par::sequential()).is_empty());
     }
 
     #[test]
     fn many_rows_of_few_values_stay_exact() {
         let x = ndarray::Array2::from_shape_fn((300_000, 1), |(i, _)| ((i % 1000) as f32 - 500.0) * 0.25);
         let data = dataset(&x);
-        let codes = Codes::new(&data, &Par::sequential());
+        let codes = Codes::new(&data, true, &Par::sequential());
         let Meaning::Rank(values) = &codes.columns[0].meaning else {
             panic!("a thousand values need no bins")
         };

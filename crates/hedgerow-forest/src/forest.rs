@@ -1,8 +1,8 @@
 //! The forest: trees, and how their votes are combined.
 
-use hedgerow_core::saved::{self, Saved, require};
+use hedgerow_core::saved::{self, require};
 use hedgerow_core::{Classifier, Par, Result, Schema};
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{Calibration, prior_shift};
@@ -76,12 +76,7 @@ impl Forest {
 
     /// The power of the leaf size that is the leaf weight; with 0 all trees count the same.
     pub fn leaf_power(&self) -> f64 {
-        self.leaf_weight.power()
-    }
-
-    /// Which trees know which classes; empty where all know all.
-    pub fn parts(&self) -> &[Part] {
-        &self.parts
+        self.leaf_weight.power
     }
 
     /// The parameters it was grown with.
@@ -196,15 +191,18 @@ impl Forest {
             out.fill(1.0 / self.n_classes.max(1) as f64);
             return;
         }
-        for row in out.chunks_mut(self.n_classes) {
-            if let Some(calibration) = &self.calibration {
-                calibration.apply(row, self.trees.len() as f64);
-            } else {
-                let sum: f64 = row.iter().sum();
-                row.iter_mut().for_each(|p| *p /= sum);
-            }
-            prior_shift::apply(&self.prior_shift, row);
+        out.chunks_mut(self.n_classes).for_each(|row| self.finish_row(row, self.trees.len() as f64));
+    }
+
+    /// Turns the summed votes of so many trees for one row into probabilities.
+    pub(crate) fn finish_row(&self, row: &mut [f64], n_trees: f64) {
+        if let Some(calibration) = &self.calibration {
+            calibration.apply(row, n_trees);
+        } else {
+            let sum: f64 = row.iter().sum();
+            row.iter_mut().for_each(|p| *p /= sum);
         }
+        prior_shift::apply(&self.prior_shift, row);
     }
 }
 
@@ -213,13 +211,6 @@ fn narrow(values: &[f32]) -> Option<Vec<u8>> {
     let first = values.get(..values.len().min(64))?;
     let fits = |values: &[f32]| values.iter().fold(true, |fits, &v| fits & (f32::from(v as u8) == v));
     (fits(first) && fits(values)).then(|| values.iter().map(|&v| v as u8).collect())
-}
-
-impl Saved for Forest {
-    fn complete(&mut self, schema: &Schema) -> Result<()> {
-        require(!self.trees.is_empty(), || "there are no trees")?;
-        self.check(schema)
-    }
 }
 
 impl Classifier for Forest {
@@ -251,13 +242,9 @@ impl Classifier for Forest {
         if let Some(out) = out.as_slice_mut() {
             par.for_chunks(out, BLOCK * self.n_classes.max(1), |block, out| predict(block * BLOCK, out));
         } else {
-            let mut dense = vec![0.0; x.nrows() * self.n_classes];
-            par.for_chunks(&mut dense, BLOCK * self.n_classes.max(1), |block, out| {
-                predict(block * BLOCK, out);
-            });
-            for (to, from) in out.iter_mut().zip(dense) {
-                *to = from;
-            }
+            let mut dense = Array2::zeros(out.dim());
+            self.predict_proba_impl(x.view(), par, dense.view_mut());
+            out.assign(&dense);
         }
     }
 }

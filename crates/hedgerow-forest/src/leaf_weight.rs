@@ -27,10 +27,10 @@ const SMALLEST: f32 = 1.0 / 65_536.0;
 const LARGEST: f32 = 16_777_216.0;
 
 /// Leaf weights: a power of the size of leaves, from a table.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(from = "f64", into = "f64")]
 pub(crate) struct LeafWeight {
-    power: f64,
+    pub(crate) power: f64,
     table: Box<[f64]>,
 }
 
@@ -42,10 +42,6 @@ impl LeafWeight {
         Self { power, table }
     }
 
-    pub(crate) fn power(&self) -> f64 {
-        self.power
-    }
-
     /// The weight of a leaf of this size.
     #[inline]
     pub(crate) fn of(&self, size: f32) -> f64 {
@@ -53,27 +49,19 @@ impl LeafWeight {
         self.table[at as usize]
     }
 
-    /// All leaf weights that a forest of these parameters may use: one where the power is given, otherwise those that are tried.
-    pub(crate) fn candidates(params: &ForestParams) -> Vec<Self> {
+    /// The powers that a forest of these parameters may use, the one to use without out-of-sample predictions first: one where it is
+    /// given, otherwise those that are tried.
+    pub(crate) fn powers(params: &ForestParams) -> Vec<f64> {
         match (params.leaf_power, params.probabilities) {
-            (LeafPower::Fixed(power), _) => vec![Self::new(power)],
-            (LeafPower::Auto, Probabilities::Votes) => vec![Self::new(0.0)],
-            (LeafPower::Auto, Probabilities::Leaf) => POWERS.map(Self::new).to_vec(),
+            (LeafPower::Fixed(power), _) => vec![power],
+            (LeafPower::Auto, Probabilities::Votes) => vec![0.0],
+            (LeafPower::Auto, Probabilities::Leaf) => POWERS.to_vec(),
         }
     }
 
-    /// The leaf weight to use without out-of-sample predictions.
-    pub(crate) fn without_validation(params: &ForestParams) -> Self {
-        match params.leaf_power {
-            LeafPower::Fixed(power) => Self::new(power),
-            LeafPower::Auto => Self::new(0.0),
-        }
-    }
-
-    /// How many candidates there are.
-    pub(crate) fn n_candidates(params: &ForestParams) -> usize {
-        let is_open = params.leaf_power == LeafPower::Auto && params.probabilities == Probabilities::Leaf;
-        if is_open { POWERS.len() } else { 1 }
+    /// All leaf weights that a forest of these parameters may use.
+    pub(crate) fn candidates(params: &ForestParams) -> Vec<Self> {
+        Self::powers(params).into_iter().map(Self::new).collect()
     }
 }
 
@@ -98,12 +86,6 @@ fn place(size: f32) -> u32 {
 impl fmt::Debug for LeafWeight {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "LeafWeight({})", self.power)
-    }
-}
-
-impl PartialEq for LeafWeight {
-    fn eq(&self, other: &Self) -> bool {
-        self.power == other.power
     }
 }
 

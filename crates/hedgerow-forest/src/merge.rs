@@ -24,10 +24,7 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
     };
     let mut union = (*schema).clone();
     let mut merged = (*first).clone();
-    let mut calibrations = vec![(first.calibration, first.trees.len())];
-    let own_classes: Vec<usize> = (0..first.n_classes).collect();
-    let mut shifts = vec![(own_classes.clone(), &first.prior_shift, first.trees.len())];
-    let mut parts = parts_in_union(first, &own_classes);
+    let mut members = vec![(*first, (0..first.n_classes).collect())];
     for (schema, forest) in rest {
         check_columns(&union, schema)?;
         let classes = add_labels(&mut union.labels, &schema.labels)?;
@@ -36,22 +33,23 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
         for (sum, gain) in merged.gains.iter_mut().zip(&forest.gains) {
             *sum += gain;
         }
-        calibrations.push((forest.calibration, forest.trees.len()));
-        parts.extend(parts_in_union(forest, &classes));
-        shifts.push((classes, &forest.prior_shift, forest.trees.len()));
+        members.push((*forest, classes));
     }
     union.check_sizes()?;
     merged.n_classes = union.n_classes();
     merged.params.n_trees = merged.trees.len();
-    merged.leaf_weight = LeafWeight::new(mean_power(forests));
-    merged.calibration = mean_calibration(&calibrations);
-    merged.prior_shift = mean_prior_shift(&shifts, merged.n_classes);
-    merged.parts = simplify(parts, merged.n_classes);
+    merged.leaf_weight = LeafWeight::new(mean_power(&members));
+    merged.calibration = mean_calibration(&members);
+    merged.prior_shift = mean_prior_shift(&members, merged.n_classes);
+    merged.parts = simplify(members.iter().flat_map(parts_in_union).collect(), merged.n_classes);
     Ok((union, merged))
 }
 
+/// A forest, and for each of its classes the class in the union.
+type Member<'a> = (&'a Forest, Vec<usize>);
+
 /// Which trees of a forest know which classes, in the union's classes.
-fn parts_in_union(forest: &Forest, classes: &[usize]) -> Vec<Part> {
+fn parts_in_union((forest, classes): &Member<'_>) -> Vec<Part> {
     let all = Part { n_trees: forest.trees.len(), classes: (0..forest.n_classes as u32).collect() };
     let parts = if forest.parts.is_empty() { vec![all] } else { forest.parts.clone() };
     let translate = |mut part: Part| {
@@ -114,8 +112,8 @@ fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree 
         Target::Split(_) => link,
         Target::Pure { class, rows } => Link::pure(classes[class], rows).unwrap_or_default(),
         Target::Listed(_) => {
-            let mut weights = Vec::new();
-            tree.visit_leaf(link, |class, weight| weights.push((classes[class], f64::from(weight))));
+            let mut weights = tree.leaf_weights(link);
+            weights.iter_mut().for_each(|weight| weight.0 = classes[weight.0]);
             weights.sort_by_key(|w| w.0);
             out.add_leaf(&weights)
         }
@@ -135,37 +133,46 @@ fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree 
 }
 
 /// The mean of the powers of leaf sizes, each forest counting as much as it has trees.
-fn mean_power(forests: &[(&Schema, &Forest)]) -> f64 {
-    let sum = |of: &dyn Fn(&Forest) -> f64| forests.iter().map(|(_, forest)| of(forest)).sum::<f64>();
-    let trees = |forest: &Forest| forest.trees.len() as f64;
-    if forests.iter().all(|(_, forest)| forest.leaf_weight == forests[0].1.leaf_weight) {
-        return forests[0].1.leaf_weight.power();
+fn mean_power(members: &[Member<'_>]) -> f64 {
+    let first = members[0].0.leaf_weight.power;
+    if members.iter().all(|(forest, _)| forest.leaf_weight.power == first) {
+        return first;
     }
-    sum(&|forest| trees(forest) * forest.leaf_weight.power()) / sum(&trees).max(1.0)
+    let sum: f64 =
+        members.iter().map(|(forest, _)| forest.trees.len() as f64 * forest.leaf_weight.power).sum();
+    sum / n_trees(members).max(1.0)
 }
 
-/// The geometric mean of the parts' factors for each class, each part counting as much as it has trees; a part without factors
+fn n_trees(members: &[Member<'_>]) -> f64 {
+    members.iter().map(|(forest, _)| forest.trees.len() as f64).sum()
+}
+
+/// The geometric mean of the forests' factors for each class, each forest counting as much as it has trees; one without factors
 /// counts with 1.
-fn mean_prior_shift(parts: &[(Vec<usize>, &Vec<f64>, usize)], n_classes: usize) -> Vec<f64> {
-    if parts.iter().all(|(_, prior_shift, _)| prior_shift.is_empty()) {
+fn mean_prior_shift(members: &[Member<'_>], n_classes: usize) -> Vec<f64> {
+    if members.iter().all(|(forest, _)| forest.prior_shift.is_empty()) {
         return Vec::new();
     }
     let (mut logs, mut trees) = (vec![0.0; n_classes], vec![0.0; n_classes]);
-    for (classes, prior_shift, n) in parts {
+    for (forest, classes) in members {
+        let n = forest.trees.len() as f64;
         for (own, &class) in classes.iter().enumerate() {
-            logs[class] += *n as f64 * libm::log(prior_shift.get(own).copied().unwrap_or(1.0));
-            trees[class] += *n as f64;
+            logs[class] += n * libm::log(forest.prior_shift.get(own).copied().unwrap_or(1.0));
+            trees[class] += n;
         }
     }
     logs.iter().zip(trees).map(|(log, n)| if n > 0.0 { libm::exp(log / n) } else { 1.0 }).collect()
 }
 
-/// The geometric mean of the parts' numbers, each part counting as much as it has trees; none unless all have them.
-fn mean_calibration(parts: &[(Option<Calibration>, usize)]) -> Option<Calibration> {
-    let trees: f64 = parts.iter().map(|&(_, n)| n as f64).sum();
-    let mean = |of: fn(Calibration) -> f64| -> Option<f64> {
-        let logs: Option<f64> = parts.iter().map(|&(c, n)| c.map(|c| n as f64 * libm::log(of(c)))).sum();
-        logs.filter(|_| trees > 0.0).map(|sum| libm::exp(sum / trees))
+/// The geometric mean of the forests' numbers, each forest counting as much as it has trees; none unless all have them.
+fn mean_calibration(members: &[Member<'_>]) -> Option<Calibration> {
+    let trees = n_trees(members);
+    let mean = |of: fn(&Calibration) -> f64| -> Option<f64> {
+        let log = |(forest, _): &Member<'_>| {
+            forest.calibration.as_ref().map(|c| forest.trees.len() as f64 * libm::log(of(c)))
+        };
+        let sum: f64 = members.iter().map(log).sum::<Option<f64>>()?;
+        (trees > 0.0).then(|| libm::exp(sum / trees))
     };
     Some(Calibration { pseudo_votes: mean(|c| c.pseudo_votes)?, sharpness: mean(|c| c.sharpness)? })
 }

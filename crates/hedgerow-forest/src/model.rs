@@ -2,13 +2,13 @@
 
 use std::any::Any;
 
-use hedgerow_core::saved::{Saved, array, optional, require};
+use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Classifier, Dataset, Error, Features, KindInfo, ModelKind,
-    OnlineModel, Par, Predictor, Renewed, Result, Rows, Schema, Summary, Training, Update,
+    BoxedRun, Budget, Checked, ClassId, Dataset, Error, Features, KindInfo, ModelKind, OnlineModel, Par,
+    Predictor, Renewed, Result, Rows, Schema, Summary, Training, Update,
 };
-use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2};
+use ndarray::{ArrayView1, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
 use crate::forest::Forest;
@@ -46,15 +46,7 @@ pub struct FittedRows {
 /// Missing values are alike.
 impl PartialEq for FittedRows {
     fn eq(&self, other: &Self) -> bool {
-        let features = match (&self.features, &other.features) {
-            (Features::Floats { values: a, .. }, Features::Floats { values: b, .. }) => {
-                a.iter().map(|v| v.to_bits()).eq(b.iter().map(|v| v.to_bits()))
-            }
-            (a, b) => a == b,
-        };
-        features
-            && (&self.labels, &self.weights, self.n_seen) == (&other.labels, &other.weights, other.n_seen)
-            && self.schema == other.schema
+        are_alike(self, other) && self.schema == other.schema
     }
 }
 
@@ -93,14 +85,19 @@ impl ForestModel {
         }
     }
 
-    /// The forest alone.
-    pub fn into_forest(self) -> Forest {
+    fn forest_mut(&mut self) -> &mut Forest {
         match self {
             Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
-            Self::Learning(mut online) => {
-                online.put_in_order();
-                online.into_forest()
-            }
+            Self::Learning(online) => &mut online.forest,
+        }
+    }
+
+    /// The forest alone.
+    pub fn into_forest(mut self) -> Forest {
+        self.put_in_order();
+        match self {
+            Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
+            Self::Learning(online) => online.forest,
         }
     }
 
@@ -121,7 +118,8 @@ impl Saved for ForestModel {
         match self {
             Self::Frozen(forest) => forest.check(schema),
             Self::Fitted(forest, rows) => {
-                forest.complete(schema)?;
+                require(!forest.trees.is_empty(), || "there are no trees")?;
+                forest.check(schema)?;
                 rows.schema = schema.clone();
                 rows.dataset()?;
                 require(rows.labels.len() as u64 <= rows.n_seen && rows.n_seen < 1 << 62, || {
@@ -133,23 +131,9 @@ impl Saved for ForestModel {
     }
 }
 
-impl Classifier for ForestModel {
-    fn n_features(&self) -> usize {
-        self.forest().n_features()
-    }
-
-    fn n_classes(&self) -> usize {
-        self.forest().n_classes()
-    }
-
-    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        self.forest().predict_proba_impl(x, par, out);
-    }
-}
-
 impl OnlineModel for ForestModel {
     fn predictor(&self) -> Predictor<'_> {
-        Predictor::Classifier(self)
+        Predictor::Classifier(self.forest())
     }
 
     fn itself(&self) -> &dyn Any {
@@ -161,12 +145,8 @@ impl OnlineModel for ForestModel {
     }
 
     fn know_classes(&mut self, n_classes: usize) {
-        match self {
-            Self::Frozen(forest) | Self::Fitted(forest, _) => {
-                forest.n_classes = forest.n_classes.max(n_classes);
-            }
-            Self::Learning(online) => online.know_classes(n_classes),
-        }
+        let forest = self.forest_mut();
+        forest.n_classes = forest.n_classes.max(n_classes);
     }
 
     fn ingest(
@@ -192,7 +172,7 @@ impl OnlineModel for ForestModel {
         match self {
             Self::Frozen(_) => 0,
             Self::Fitted(_, rows) => rows.n_seen,
-            Self::Learning(online) => online.n_seen(),
+            Self::Learning(online) => online.seen,
         }
     }
 
@@ -200,7 +180,7 @@ impl OnlineModel for ForestModel {
         match self {
             Self::Frozen(_) => 0,
             Self::Fitted(_, rows) => rows.labels.len(),
-            Self::Learning(online) => online.n_retained(),
+            Self::Learning(online) => online.pool.n_rows,
         }
     }
 

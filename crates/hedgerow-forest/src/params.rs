@@ -1,8 +1,6 @@
 //! The parameters of a forest.
 
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
 
 use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
@@ -95,44 +93,27 @@ impl Default for ForestParams {
 
 impl Params for ForestParams {
     fn rules(&self) -> Result<()> {
-        let least = |name: &str, value: usize, least: usize| {
-            if value < least {
-                return Err(Error::param(name, format!("{least} or more"), value));
-            }
-            Ok(())
+        let rule = |holds: bool, name: &str, expected: &str, got: &dyn ToString| {
+            if holds { Ok(()) } else { Err(Error::param(name, expected, got.to_string())) }
         };
-        least("n_thresholds", self.n_thresholds, 1)?;
-        least("min_leaf_rows", self.min_leaf_rows, 1)?;
-        least("min_split_rows", self.min_split_rows, 2)?;
-        if self.sample_rows == 1 {
-            return Err(Error::param("sample_rows", "2 or more, or 0 for all rows", 1));
+        rule(self.n_thresholds >= 1, "n_thresholds", "1 or more", &self.n_thresholds)?;
+        rule(self.min_leaf_rows >= 1, "min_leaf_rows", "1 or more", &self.min_leaf_rows)?;
+        rule(self.min_split_rows >= 2, "min_split_rows", "2 or more", &self.min_split_rows)?;
+        rule(self.sample_rows != 1, "sample_rows", "2 or more, or 0 for all rows", &1)?;
+        rule(self.n_trees <= 10_000_000, "n_trees", "at most 10,000,000", &self.n_trees)?;
+        let has_oob = self.bagging != Bagging::All;
+        let without = "0 with bagging=all, which leaves no row out";
+        rule(self.patience == 0 || has_oob, "patience", without, &self.patience)?;
+        if let ClassWeights::Each(weights) = &self.class_weights {
+            for (label, weight) in weights {
+                let got = format!("{weight} for {label:?}");
+                rule((0.0..=1e9).contains(weight), "class_weights", "weights from 0 to 1e9", &got)?;
+            }
         }
-        if self.n_trees > 10_000_000 {
-            return Err(Error::param("n_trees", "at most 10,000,000", self.n_trees));
-        }
-        if self.patience > 0 && self.bagging == Bagging::All {
-            return Err(Error::param(
-                "patience",
-                "0 with bagging=all, which leaves no row out",
-                self.patience,
-            ));
-        }
-        if let ClassWeights::Each(weights) = &self.class_weights
-            && let Some((label, weight)) = weights.iter().find(|(_, w)| !(0.0..=1e9).contains(*w))
-        {
-            return Err(Error::param(
-                "class_weights",
-                "weights from 0 to 1e9",
-                format!("{weight} for {label:?}"),
-            ));
-        }
-        if !(0.0..=4.0).contains(&self.replace) {
-            return Err(Error::param("replace", "a share from 0 to 4", self.replace));
-        }
-        if let LeafPower::Fixed(power) = self.leaf_power
-            && !(-1.0..=1.0).contains(&power)
-        {
-            return Err(Error::param("leaf_power", "auto, or a number from -1 to 1", power));
+        rule((0.0..=4.0).contains(&self.replace), "replace", "a share from 0 to 4", &self.replace)?;
+        if let LeafPower::Fixed(power) = self.leaf_power {
+            let is_power = (-1.0..=1.0).contains(&power);
+            rule(is_power, "leaf_power", "auto, or a number from -1 to 1", &power)?;
         }
         self.max_features.rules()?;
         self.bagging.rules()
@@ -150,10 +131,11 @@ pub enum SplitRule {
 }
 
 /// What makes a split good (Breiman et al., 1984): the impurity of the two sides, weighted by their size, should be small.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Criterion {
     /// Σ π(1 − π).
+    #[default]
     Gini,
     /// −Σ π ln π.
     Entropy,
@@ -197,47 +179,22 @@ pub enum Probabilities {
 
 /// To which power the size of a leaf counts.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "PowerOrText", into = "PowerOrText")]
+#[serde(rename_all = "snake_case", expecting = "expected auto, or a number from -1 to 1")]
 #[schemars(with = "String")]
 pub enum LeafPower {
     /// The one that suits rows best that trees have not seen.
     Auto,
     /// This one.
+    #[serde(untagged)]
     Fixed(f64),
-}
-
-/// A number or a word, as JSON has them.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum PowerOrText {
-    Power(f64),
-    Text(String),
-}
-
-impl TryFrom<PowerOrText> for LeafPower {
-    type Error = String;
-
-    fn try_from(value: PowerOrText) -> Result<Self, String> {
-        match value {
-            PowerOrText::Power(power) => Ok(Self::Fixed(power)),
-            PowerOrText::Text(text) if text == "auto" => Ok(Self::Auto),
-            PowerOrText::Text(_) => Err("expected auto, or a number from -1 to 1".into()),
-        }
-    }
-}
-
-impl From<LeafPower> for PowerOrText {
-    fn from(value: LeafPower) -> Self {
-        match value {
-            LeafPower::Auto => Self::Text("auto".into()),
-            LeafPower::Fixed(power) => Self::Power(power),
-        }
-    }
 }
 
 /// How many columns are tried at a node.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "CountOrText", into = "CountOrText")]
+#[serde(
+    rename_all = "snake_case",
+    expecting = "expected sqrt, log2, all, a whole number or a share such as 0.3"
+)]
 #[schemars(with = "String")]
 pub enum MaxFeatures {
     /// The square root of their number.
@@ -247,8 +204,10 @@ pub enum MaxFeatures {
     /// All of them.
     All,
     /// So many.
+    #[serde(untagged)]
     Count(usize),
     /// Such a share of them.
+    #[serde(untagged)]
     Share(f64),
 }
 
@@ -277,47 +236,12 @@ impl MaxFeatures {
     }
 }
 
-/// A number or a word, as JSON has them.
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum CountOrText {
-    Count(u64),
-    Share(f64),
-    Text(String),
-}
-
-impl TryFrom<CountOrText> for MaxFeatures {
-    type Error = String;
-
-    fn try_from(value: CountOrText) -> Result<Self, String> {
-        match value {
-            CountOrText::Count(count) => Ok(Self::Count(count as usize)),
-            CountOrText::Share(share) => Ok(Self::Share(share)),
-            CountOrText::Text(text) => match text.as_str() {
-                "sqrt" => Ok(Self::Sqrt),
-                "log2" => Ok(Self::Log2),
-                "all" => Ok(Self::All),
-                _ => Err("expected sqrt, log2, all, a whole number or a share such as 0.3".into()),
-            },
-        }
-    }
-}
-
-impl From<MaxFeatures> for CountOrText {
-    fn from(value: MaxFeatures) -> Self {
-        match value {
-            MaxFeatures::Sqrt => Self::Text("sqrt".into()),
-            MaxFeatures::Log2 => Self::Text("log2".into()),
-            MaxFeatures::All => Self::Text("all".into()),
-            MaxFeatures::Count(count) => Self::Count(count as u64),
-            MaxFeatures::Share(share) => Self::Share(share),
-        }
-    }
-}
-
 /// How much each class counts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(try_from = "WeightsOrText", into = "WeightsOrText")]
+#[serde(
+    rename_all = "snake_case",
+    expecting = "expected none, balanced, or a JSON object of labels and weights"
+)]
 #[schemars(with = "String")]
 pub enum ClassWeights {
     /// Every row counts 1.
@@ -325,57 +249,8 @@ pub enum ClassWeights {
     /// Every class counts the same, however many rows it has.
     Balanced,
     /// By label; labels not named count 1.
+    #[serde(untagged)]
     Each(BTreeMap<String, f64>),
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(untagged)]
-enum WeightsOrText {
-    Each(BTreeMap<String, f64>),
-    Text(String),
-}
-
-impl TryFrom<WeightsOrText> for ClassWeights {
-    type Error = String;
-
-    fn try_from(value: WeightsOrText) -> Result<Self, String> {
-        match value {
-            WeightsOrText::Each(weights) => Ok(Self::Each(weights)),
-            WeightsOrText::Text(text) if text == "none" => Ok(Self::None),
-            WeightsOrText::Text(text) if text == "balanced" => Ok(Self::Balanced),
-            WeightsOrText::Text(_) => {
-                Err("expected none, balanced, or a JSON object of labels and weights".into())
-            }
-        }
-    }
-}
-
-impl From<ClassWeights> for WeightsOrText {
-    fn from(value: ClassWeights) -> Self {
-        match value {
-            ClassWeights::None => Self::Text("none".into()),
-            ClassWeights::Balanced => Self::Text("balanced".into()),
-            ClassWeights::Each(weights) => Self::Each(weights),
-        }
-    }
-}
-
-/// Reads `word` or `word:number`.
-pub(crate) fn word_and_number<N: FromStr>(text: &str) -> Option<(&str, Option<N>)> {
-    match text.split_once(':') {
-        None => Some((text, None)),
-        Some((word, number)) => Some((word, Some(number.parse().ok()?))),
-    }
-}
-
-impl fmt::Display for Criterion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Gini => "gini",
-            Self::Entropy => "entropy",
-            Self::Misclassification => "misclassification",
-        })
-    }
 }
 
 #[cfg(test)]

@@ -21,10 +21,6 @@ impl Real {
         // Adding zero turns -0 into 0.
         Self(if value.is_nan() { f32::NAN } else { value + 0.0 })
     }
-
-    pub(crate) fn get(self) -> f32 {
-        self.0
-    }
 }
 
 impl From<Real> for f32 {
@@ -138,7 +134,7 @@ mod tests {
         let mut rng = Rng::new(1, Purpose::Data, 0);
         let pairs =
             [(0.0, 1.0), (-3e38, 3e38), (1.0, 1.0_f32.next_up()), (0.0, f32::MIN_POSITIVE), (-1e-40, 1e-40)];
-        let column = ColumnCodes::plain(false);
+        let column = ColumnCodes { meaning: crate::codes::Meaning::Value, has_missing: false };
         for (low, high) in pairs.map(|(low, high)| (Real::new(low), Real::new(high))) {
             for _ in 0..1000 {
                 for cut in [Real::between(low, high, &mut rng), Real::middle(low, high)] {

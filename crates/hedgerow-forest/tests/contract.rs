@@ -285,7 +285,12 @@ fn out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() {
         assert!((f64::from(row.sum()) - f64::from(n)).abs() < 1e-4);
     }
     assert!(oob.accuracy(&data).unwrap() > 0.9);
-    assert!(oob.mean_shares().rows().into_iter().all(|r| r[0].is_nan() || (r.sum() - 1.0).abs() < 1e-5));
+    // Probabilities without calibration, with leaves that count the same or by their size.
+    let weighed = fit(&data, &[("leaf_power", "0.5"), ("calibrate", "false")]);
+    for (oob, forest) in [(&oob, &fitted.forest), (&weighed.oob.unwrap(), &weighed.forest)] {
+        let proba = oob.probabilities(forest);
+        assert!(proba.rows().into_iter().all(|r| r[0].is_nan() || (r.sum() - 1.0).abs() < 1e-5));
+    }
     // A row's own label must not matter: flip one label, its out-of-bag prediction stays.
     let mut flipped = data.clone();
     flipped.labels_mut()[17] = ClassId((data.labels()[17].0 + 1) % 3);

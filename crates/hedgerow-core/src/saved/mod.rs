@@ -112,6 +112,18 @@ pub fn once<T: 'static>(make: impl FnOnce() -> T) -> Rc<T> {
     scope::once(make)
 }
 
+/// Whether a file would hold the same of two models.
+pub fn are_alike<M: Serialize>(a: &M, b: &M) -> bool {
+    let written = |model: &M| {
+        let plan = Plan::new(model).ok()?;
+        let mut arrays = Vec::new();
+        plan.write(&mut arrays).ok()?;
+        Some((plan.json, arrays))
+    };
+    let [a, b] = [a, b].map(written);
+    a.is_some() && a == b
+}
+
 /// Fails with the detail unless a condition holds.
 pub fn require<D: Into<String>>(holds: bool, detail: impl FnOnce() -> D) -> Result<()> {
     if holds { Ok(()) } else { Err(Error::model(ModelProblem::Inconsistent { detail: detail().into() })) }

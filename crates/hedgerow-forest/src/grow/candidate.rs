@@ -1,5 +1,6 @@
 //! A split that has been thought of, not yet made.
 
+use crate::codes::Code;
 use crate::tree::CategorySet;
 
 /// What a split asks of a code.
@@ -9,6 +10,16 @@ pub(super) enum Question<C> {
     UpTo(C),
     /// Is it in this set?
     In(CategorySet),
+}
+
+impl<C: Code> Question<C> {
+    /// Whether the answer is yes.
+    pub(super) fn holds(&self, code: C) -> bool {
+        match self {
+            Self::UpTo(last) => code <= *last,
+            Self::In(set) => set.contains(code.wide()),
+        }
+    }
 }
 
 /// A possible split of a node.

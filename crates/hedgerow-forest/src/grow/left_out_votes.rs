@@ -1,5 +1,7 @@
 //! The votes of a tree for the rows that its bag left out.
 
+use hedgerow_core::traits::largest;
+
 use crate::params::Probabilities;
 
 /// Leaf by leaf: the left-out rows that fell into it and its class frequencies.
@@ -29,19 +31,14 @@ impl LeftOutVotes {
                 self.shares.extend(weights.iter().map(|&(class, w)| (class as u16, (w / total) as f32)));
             }
             Probabilities::Votes => {
-                let mut favorite = (0, f64::NEG_INFINITY);
-                for &(class, weight) in weights {
-                    if weight > favorite.1 {
-                        favorite = (class, weight);
-                    }
-                }
-                self.shares.push((favorite.0 as u16, 1.0));
+                let favorite = largest(weights.iter().map(|(_, weight)| weight));
+                self.shares.push((favorite.map_or(0, |at| weights[at].0) as u16, 1.0));
             }
         }
         self.ends.push((self.rows.len() as u32, self.shares.len() as u32));
     }
 
-    /// Workspace each leaf's rows, size and shares to `visit`.
+    /// Hands each leaf's rows, size and shares to `visit`.
     pub(crate) fn visit(&self, mut visit: impl FnMut(&[u32], f32, &[(u16, f32)])) {
         let (mut row, mut share) = (0, 0);
         for (&(row_end, share_end), &size) in self.ends.iter().zip(&self.sizes) {

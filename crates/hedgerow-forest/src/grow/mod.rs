@@ -19,17 +19,19 @@ mod score;
 mod search;
 mod task;
 
+use std::ops::Range;
+
 use hedgerow_core::Budget;
 use hedgerow_core::rng::{Purpose, Rng};
 
 use crate::codes::{Code, ColumnCodes};
 use crate::params::ForestParams;
-use crate::tree::{Link, Split, Tree};
+use crate::tree::{Above, Link, Split, Tree};
 use candidate::{Candidate, Question};
 use columns::{ColumnOrder, Known};
 use nearby::{Nearby, Numbers};
 use search::Search;
-use task::{Group, Groups, Task};
+use task::{Group, Task};
 
 pub(crate) use left_out_votes::LeftOutVotes;
 pub(crate) use nearby::MOST_BYTES as NEARBY_BYTES;
@@ -39,6 +41,7 @@ pub(crate) use score::Scorer;
 const FEW_ROWS: usize = 32;
 
 /// What all trees of a forest share while they grow.
+#[derive(Clone, Copy)]
 pub(crate) struct GrowthInput<'a> {
     pub(crate) columns: &'a [ColumnCodes],
     /// Columns that have one value in all rows of the data.
@@ -69,6 +72,11 @@ impl GrowthInput<'_> {
         Self { noise: if noise { self.noise } else { 0.0 }, ..*self }
     }
 
+    /// Whether every row counts 1.
+    pub(crate) fn is_unweighted(&self) -> bool {
+        self.row_weights.is_none() && self.class_weights.iter().all(|&w| w == 1.0)
+    }
+
     /// Whether so many rows outside the most frequent class, of so many, are more than noise would leave in a leaf: more than
     /// one standard deviation above what it leaves on average.
     #[inline]
@@ -94,23 +102,16 @@ pub(crate) struct Grown {
 /// The rows of each leaf.
 #[derive(Debug, Default)]
 pub(crate) struct LeafRows {
-    rows: Vec<u32>,
-    leaves: Vec<LeafRun>,
-}
-
-/// Where the rows of a leaf are: the split above it and whether it is on the right side, the first row, the number of rows.
-#[derive(Debug, Clone, Copy)]
-struct LeafRun {
-    above: Option<(usize, bool)>,
-    start: u32,
-    len: u32,
+    pub(crate) rows: Vec<u32>,
+    /// The split above each leaf, whether the leaf is on its right side, and where its rows are.
+    pub(crate) leaves: Vec<(Above, Range<usize>)>,
 }
 
 impl LeafRows {
-    /// Workspace the split above each leaf, and whether the leaf is on its right side, and the leaf's rows to `visit`.
-    pub(crate) fn visit(&self, mut visit: impl FnMut(Option<(usize, bool)>, &[u32])) {
-        for &LeafRun { above, start, len } in &self.leaves {
-            visit(above, &self.rows[start as usize..(start + len) as usize]);
+    /// Hands the split above each leaf, and whether the leaf is on its right side, and the leaf's rows to `visit`.
+    pub(crate) fn visit(&self, mut visit: impl FnMut(Above, &[u32])) {
+        for (above, rows) in &self.leaves {
+            visit(*above, &self.rows[rows.clone()]);
         }
     }
 }
@@ -136,11 +137,8 @@ pub(crate) fn grow<C: Code>(input: &GrowthInput<'_>, matrix: Matrix<'_, C>, time
     let mut grower = Grower::new(input, matrix, Nearby::most_rows(matrix.by_row, input.columns.len()));
     grower.begin_bag(times, rng);
     grower.run();
-    let mut tree = grower.tree;
-    tree.splits.shrink_to_fit();
-    tree.leaves.shrink_to_fit();
-    tree.sets.shrink_to_fit();
-    let Grower { gains, left_out_votes, leaf_rows, cut_short, .. } = grower;
+    let Grower { mut tree, gains, left_out_votes, leaf_rows, cut_short, .. } = grower;
+    tree.shrink();
     Grown { tree, gains, left_out_votes, leaf_rows, cut_short }
 }
 
@@ -163,7 +161,11 @@ pub(crate) struct Grower<'a, C> {
     nearby: Nearby<C>,
     most_nearby: usize,
     stack: Vec<Task>,
-    groups: Groups,
+    /// The groups of all waiting nodes, in the order of the stack.
+    waiting: Vec<Group>,
+    /// The groups of the node at hand, and how many rows of each go left.
+    groups: Vec<Group>,
+    left_lens: Vec<u32>,
     tree: Tree,
     gains: Vec<f64>,
     left_out_votes: LeftOutVotes,
@@ -191,12 +193,14 @@ impl<'a, C: Code> Grower<'a, C> {
             nearby: Nearby::default(),
             most_nearby,
             stack: Vec::new(),
-            groups: Groups::default(),
+            waiting: Vec::new(),
+            groups: Vec::new(),
+            left_lens: Vec::new(),
             tree: Tree::default(),
             gains: vec![0.0; n_features],
             left_out_votes: LeftOutVotes::default(),
             total_weight: 0.0,
-            counts_rows: input.row_weights.is_none() && input.class_weights.iter().all(|&w| w == 1.0),
+            counts_rows: input.is_unweighted(),
             rows_since_look: usize::MAX / 2,
             cut_short: false,
         }
@@ -214,8 +218,8 @@ impl<'a, C: Code> Grower<'a, C> {
         }
         self.times = times;
         self.rng = rng;
-        let root = self.begin_root(len, 0, false);
-        self.total_weight = self.weights(&root.0, &root.1).iter().map(|w| w.1).sum();
+        self.begin_root(len, 0, false);
+        self.total_weight = self.weights(&self.stack[0], &self.waiting).iter().map(|w| w.1).sum();
     }
 
     /// Grows what should stand in the place of a leaf at a depth: all `rows`, ordered by class, take part. The tree is none if
@@ -239,37 +243,36 @@ impl<'a, C: Code> Grower<'a, C> {
         (!self.tree.splits.is_empty()).then_some((&self.tree, &self.leaf_rows))
     }
 
-    /// What the splits removed since the last time this was asked, for each column.
-    pub(crate) fn take_gains(&mut self) -> Vec<f64> {
-        std::mem::take(&mut self.gains)
+    /// What the splits removed, for each column.
+    pub(crate) fn into_gains(self) -> Vec<f64> {
+        self.gains
     }
 
-    fn begin_root(&mut self, len: usize, depth: usize, knows_all: bool) -> (Task, Vec<Group>) {
-        let mut root = Vec::new();
-        group(&self.leaf_rows.rows[..len], |row| self.input.classes[row as usize], &mut root);
-        let task = Task {
+    fn begin_root(&mut self, len: usize, depth: usize, knows_all: bool) {
+        let classes = self.input.classes;
+        group(&self.leaf_rows.rows[..len], |row| classes[row as usize], &mut self.waiting);
+        self.stack.push(Task {
             start: 0,
             len,
             n_held: self.leaf_rows.rows.len() - len,
-            n_groups: root.len(),
+            n_groups: self.waiting.len(),
             depth,
             n_constant: self.input.constant.len(),
             parent: None,
             knows_all,
             is_nearby: false,
             look_at_all: false,
-        };
-        self.groups.push(&root);
-        self.stack.push(task);
-        (task, root)
+        });
     }
 
     fn run(&mut self) {
+        let mut groups = std::mem::take(&mut self.groups);
         while let Some(mut task) = self.stack.pop() {
-            let mut groups = self.groups.pop(task.n_groups);
+            groups.clear();
+            groups.extend(self.waiting.drain(self.waiting.len() - task.n_groups..));
             self.look_at_the_clock(&task);
             if !task.is_nearby && task.len + task.n_held <= self.most_nearby && groups.len() > 1 {
-                let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
+                let rows = &mut self.leaf_rows.rows[task.all_rows()];
                 self.nearby.take(rows, self.matrix.by_row, self.input.columns.len());
                 task.is_nearby = true;
                 task.look_at_all = true;
@@ -278,8 +281,7 @@ impl<'a, C: Code> Grower<'a, C> {
             if link.is_none() && task.n_held > 0 {
                 if self.input.votes_for_left_out {
                     let weights = self.weights(&task, &groups);
-                    let held =
-                        &self.leaf_rows.rows[task.start + task.len..task.start + task.len + task.n_held];
+                    let held = &self.leaf_rows.rows[task.all_rows()][task.len..];
                     let numbers = Numbers::new(&self.nearby, task.is_nearby);
                     let held = held.iter().map(|&row| numbers.of(row) as u32);
                     self.left_out_votes.add(held, &weights, self.input.params.probabilities);
@@ -303,12 +305,9 @@ impl<'a, C: Code> Grower<'a, C> {
                     self.tree.add_leaf(&weights)
                 })
             });
-            match task.parent {
-                None => self.tree.root = link,
-                Some((parent, right)) => self.tree.splits[parent].links[usize::from(right)] = link,
-            }
-            self.groups.recycle(groups);
+            self.tree.set_link(task.parent, link);
         }
+        self.groups = groups;
     }
 
     /// Whether noise may explain all rows of a node outside its most frequent class.
@@ -319,13 +318,12 @@ impl<'a, C: Code> Grower<'a, C> {
 
     /// Notes which rows a leaf has, by their numbers in the data.
     fn note_leaf(&mut self, task: &Task) {
-        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len];
         if task.is_nearby {
             let numbers = Numbers::new(&self.nearby, true);
+            let rows = &mut self.leaf_rows.rows[task.rows()];
             rows.iter_mut().for_each(|row| *row = numbers.of(*row) as u32);
         }
-        let run = LeafRun { above: task.parent, start: task.start as u32, len: task.len as u32 };
-        self.leaf_rows.leaves.push(run);
+        self.leaf_rows.leaves.push((task.parent, task.rows()));
     }
 
     /// Splits a node; none if it must be a leaf. A sample may promise sides that turn out too small: then it is drawn anew.
@@ -334,7 +332,7 @@ impl<'a, C: Code> Grower<'a, C> {
         for _ in 0..TIMES {
             let (candidate, n_constant) = self.find_split(&task, groups)?;
             let link = self.split(task, groups, &candidate, n_constant);
-            if link.is_some() || self.search.sees_all_rows() {
+            if link.is_some() || self.search.sees_all {
                 return link;
             }
         }
@@ -345,7 +343,7 @@ impl<'a, C: Code> Grower<'a, C> {
     fn take_in(&mut self, task: &mut Task, groups: &mut Vec<Group>) {
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
         let class_of = |row: u32| self.input.classes[numbers.of(row)];
-        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
+        let rows = &mut self.leaf_rows.rows[task.all_rows()];
         // Two runs in class order: the sort is a merge of them.
         rows.sort_by_key(|&row| class_of(row));
         group(rows, class_of, groups);
@@ -368,14 +366,12 @@ impl<'a, C: Code> Grower<'a, C> {
         if done {
             return None;
         }
-        let rows = &self.leaf_rows.rows[task.start..task.start + task.len];
+        let rows = &self.leaf_rows.rows[task.rows()];
         let columns = if task.knows_all { &mut self.columns_of_all } else { &mut self.columns };
         let mut known = Known::new(task.n_constant);
         if task.look_at_all {
-            columns.mark_all_constant(
-                &mut known,
-                self.nearby.look_for_differences(rows, self.input.columns.len()),
-            );
+            let varies = self.nearby.look_for_differences(rows, self.input.columns.len());
+            columns.mark_all_constant(&mut known, varies);
         }
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
         let matrix = if task.is_nearby { &self.nearby.codes } else { self.matrix.by_row };
@@ -385,11 +381,11 @@ impl<'a, C: Code> Grower<'a, C> {
             let Some(column) = columns.draw(&mut known, &mut self.rng) else { break };
             if self.search.try_column(column, matrix, self.input, &mut self.rng) {
                 wanted -= 1;
-            } else if self.search.sees_all_rows() {
+            } else if self.search.sees_all {
                 columns.mark_constant(&mut known);
             }
         }
-        self.search.best().map(|best| (best, known.n_constant))
+        self.search.best.take().map(|best| (best, known.n_constant))
     }
 
     /// Splits a node; none if the split turns out to leave too few rows on a side.
@@ -400,13 +396,11 @@ impl<'a, C: Code> Grower<'a, C> {
         candidate: &Candidate<C>,
         n_constant: usize,
     ) -> Option<Link> {
-        let mut left_lens = self.groups.lens();
-        let (n_left, held_left) = self.partition(&task, groups, candidate, &mut left_lens);
+        let (n_left, held_left) = self.partition(&task, groups, candidate);
         let n_right = task.len - n_left;
         let least = self.input.params.min_leaf_rows;
         if n_left < least || n_right < least {
             self.regroup(&task);
-            self.groups.keep_lens(left_lens);
             return None;
         }
         let index = self.tree.splits.len();
@@ -427,13 +421,11 @@ impl<'a, C: Code> Grower<'a, C> {
             start,
             len,
             n_held,
-            n_groups: 0,
             depth: task.depth + 1,
             n_constant,
             parent: Some((index, right)),
-            knows_all: task.knows_all,
-            is_nearby: task.is_nearby,
             look_at_all: task.is_nearby && task.len > FEW_ROWS && len <= FEW_ROWS,
+            ..task
         };
         let children = [
             child(task.start, n_left, held_left, false),
@@ -442,43 +434,33 @@ impl<'a, C: Code> Grower<'a, C> {
         // The larger child goes on top of the stack and is split next.
         let order = if n_left > n_right { [1, 0] } else { [0, 1] };
         for side in order {
-            let mut task = children[side];
-            let lens = groups.iter().zip(&left_lens);
-            task.n_groups = self.groups.push_with(lens.filter_map(|(group, &left)| {
+            let before = self.waiting.len();
+            self.waiting.extend(groups.iter().zip(&self.left_lens).filter_map(|(group, &left)| {
                 let len = if side == 0 { left } else { group.len - left };
                 (len > 0).then_some(Group { class: group.class, len })
             }));
-            self.stack.push(task);
+            self.stack.push(Task { n_groups: self.waiting.len() - before, ..children[side] });
         }
-        self.groups.keep_lens(left_lens);
         Some(Link::to_split(index))
     }
 
     /// Moves the rows that go left to the front, keeping the order on both sides, and counts them group by group. Rows left
     /// out end up behind the rows of their side. Returns how many of both went left.
-    fn partition(
-        &mut self,
-        task: &Task,
-        groups: &[Group],
-        candidate: &Candidate<C>,
-        left_lens: &mut Vec<u32>,
-    ) -> (usize, usize) {
+    fn partition(&mut self, task: &Task, groups: &[Group], candidate: &Candidate<C>) -> (usize, usize) {
         let missing = self.input.columns[candidate.column].has_missing.then_some(candidate.missing_left);
         let column = candidate.column;
         match (&candidate.question, missing) {
-            (&Question::UpTo(last), None) => {
-                self.partition_by(task, groups, column, left_lens, |c| c <= last)
-            }
+            (&Question::UpTo(last), None) => self.partition_by(task, groups, column, |c| c <= last),
             (&Question::UpTo(last), Some(missing)) => {
                 let goes_left = |c| if c == C::MISSING { missing } else { c <= last };
-                self.partition_by(task, groups, column, left_lens, goes_left)
+                self.partition_by(task, groups, column, goes_left)
             }
             (Question::In(set), missing) => {
                 let goes_left = |c: C| match missing {
                     Some(left) if c == C::MISSING => left,
                     _ => set.contains(c.wide()),
                 };
-                self.partition_by(task, groups, column, left_lens, goes_left)
+                self.partition_by(task, groups, column, goes_left)
             }
         }
     }
@@ -489,7 +471,6 @@ impl<'a, C: Code> Grower<'a, C> {
         task: &Task,
         groups: &[Group],
         column: usize,
-        left_lens: &mut Vec<u32>,
         goes_left: impl Fn(C) -> bool,
     ) -> (usize, usize) {
         let width = self.input.columns.len();
@@ -502,8 +483,9 @@ impl<'a, C: Code> Grower<'a, C> {
         } else {
             (&self.matrix.by_column[column * room..(column + 1) * room], 1)
         };
-        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
-        let aside = &mut self.aside;
+        let rows = &mut self.leaf_rows.rows[task.all_rows()];
+        let (aside, left_lens) = (&mut self.aside, &mut self.left_lens);
+        left_lens.clear();
         aside.resize(rows.len(), 0);
         let (mut n_left, mut n_right, mut at) = (0, 0, 0);
         let lens = groups.iter().map(|group| group.len as usize).chain([task.n_held]);
@@ -531,7 +513,7 @@ impl<'a, C: Code> Grower<'a, C> {
         // Rare: only where a sample promised sides that the whole node does not have. With rows left out, both runs were
         // mixed; which row belongs to which run is told by their number in the bag.
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
-        let rows = &mut self.leaf_rows.rows[task.start..task.start + task.len + task.n_held];
+        let rows = &mut self.leaf_rows.rows[task.all_rows()];
         rows.sort_by_key(|&row| {
             let held = !task.knows_all && self.times[numbers.of(row)] == 0;
             (held, self.input.classes[numbers.of(row)])

@@ -6,6 +6,7 @@
 use crate::params::Criterion;
 
 /// Adds up class weights on one side.
+#[derive(Default)]
 pub(crate) struct Scorer {
     criterion: Criterion,
     /// n ln n for the whole numbers that a sample can count to.
@@ -83,7 +84,7 @@ mod tests {
             let scorer = Scorer::new(criterion, 20);
             for weights in [&[3.0, 5.0, 0.0][..], &[1.0], &[0.5, 0.25, 7.5], &[100.0, 300.0]] {
                 let cost = scorer.cost(weights.iter().copied());
-                assert!((cost - naive(criterion, weights)).abs() < 1e-10, "{criterion} {weights:?} {cost}");
+                assert!((cost - naive(criterion, weights)).abs() < 1e-10, "{criterion:?} {weights:?} {cost}");
             }
             assert_eq!(scorer.cost([].into_iter()), 0.0);
         }

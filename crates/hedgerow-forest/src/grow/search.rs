@@ -15,6 +15,7 @@ use crate::tree::CategorySet;
 const TINY: usize = 16;
 
 /// Working space of the search, reused from node to node.
+#[derive(Default)]
 pub(super) struct Search<C> {
     pub(super) max_features: usize,
     scorer: Scorer,
@@ -22,7 +23,8 @@ pub(super) struct Search<C> {
     sample: Vec<u32>,
     starts: Vec<usize>,
     groups: Vec<Group>,
-    sees_all: bool,
+    /// Whether the sample is the whole node.
+    pub(super) sees_all: bool,
     n_rows: usize,
     /// Rows looked at whose value is missing in the column at hand.
     n_missing: usize,
@@ -40,7 +42,8 @@ pub(super) struct Search<C> {
     sorted: Vec<(C, u32, f64)>,
     /// Rows all count the same, so that class weights are plain counts.
     is_plain: bool,
-    best: Option<Candidate<C>>,
+    /// The best split found.
+    pub(super) best: Option<Candidate<C>>,
 }
 
 impl<C: Code> Search<C> {
@@ -52,25 +55,11 @@ impl<C: Code> Search<C> {
         Self {
             max_features: input.params.max_features.of(input.columns.len()),
             scorer: Scorer::new(input.params.criterion, most),
-            sample: Vec::new(),
-            starts: Vec::new(),
-            groups: Vec::new(),
             sees_all: true,
-            n_rows: 0,
-            n_missing: 0,
-            codes: Vec::new(),
-            weights: Vec::new(),
-            all: Vec::new(),
-            left: Vec::new(),
-            missing: Vec::new(),
-            total: 0.0,
-            node_cost: 0.0,
-            sorted: Vec::new(),
-            is_plain: input.row_weights.is_none()
-                && input.class_weights.iter().all(|&w| w == 1.0)
+            is_plain: input.is_unweighted()
                 && input.params.splits == SplitRule::Random
                 && input.params.criterion == Criterion::Gini,
-            best: None,
+            ..Self::default()
         }
     }
 
@@ -144,11 +133,6 @@ impl<C: Code> Search<C> {
         self.node_cost = self.scorer.cost(self.all.iter().copied());
     }
 
-    /// Whether the sample is the whole node.
-    pub(super) fn sees_all_rows(&self) -> bool {
-        self.sees_all
-    }
-
     /// The weight of the node, taking its sample for the whole.
     pub(super) fn weight_of(&self, n_rows: usize) -> f64 {
         self.total * n_rows as f64 / self.sample.len().max(1) as f64
@@ -157,11 +141,6 @@ impl<C: Code> Search<C> {
     /// Whether the best split found leaves nothing to wish for: both sides are pure. No other can be better.
     pub(super) fn is_perfect(&self) -> bool {
         self.best.as_ref().is_some_and(|best| best.gain * self.total >= self.node_cost * (1.0 - 1e-12))
-    }
-
-    /// The best split found.
-    pub(super) fn best(&mut self) -> Option<Candidate<C>> {
-        self.best.take()
     }
 
     /// Looks for splits in a column. Says no if all rows looked at have the same value there.
@@ -176,29 +155,20 @@ impl<C: Code> Search<C> {
         if self.is_plain && !info.has_missing && !matches!(info.meaning, Meaning::Category(_)) {
             return self.try_plain(column, matrix, input, rng);
         }
-        self.gather(column, matrix);
+        let (low, high) = self.gather(column, matrix);
         let n_missing =
             if info.has_missing { self.codes.iter().filter(|&&c| c == C::MISSING).count() } else { 0 };
         self.n_missing = n_missing;
         if n_missing == self.codes.len() {
             return false;
         }
-        let (low, high) = self.range(n_missing > 0);
+        let (low, high) = if n_missing > 0 { self.range() } else { (low, high) };
         if low == high && n_missing == 0 {
             return false;
         }
         if n_missing > 0 {
-            Self::count(
-                &self.codes,
-                &self.groups,
-                &self.weights,
-                &self.all,
-                |c| c == C::MISSING,
-                &mut self.missing,
-            );
-        } else {
-            self.missing.clear();
-            self.missing.resize(self.groups.len(), 0.0);
+            let missing = std::mem::take(&mut self.missing);
+            self.missing = self.count(|c| c == C::MISSING, missing);
         }
         let least = self.least_rows(input.params.min_leaf_rows);
         if low == high {
@@ -285,22 +255,10 @@ impl<C: Code> Search<C> {
     }
 
     /// The smallest and the largest code that is not missing.
-    fn range(&self, skip_missing: bool) -> (C, C) {
-        let first = self.codes.iter().copied().find(|&c| !skip_missing || c != C::MISSING);
-        let mut low = first.unwrap_or_default();
-        let mut high = low;
-        if skip_missing {
-            for &code in self.codes.iter().filter(|&&c| c != C::MISSING) {
-                low = low.min(code);
-                high = high.max(code);
-            }
-        } else {
-            for &code in &self.codes {
-                low = low.min(code);
-                high = high.max(code);
-            }
-        }
-        (low, high)
+    fn range(&self) -> (C, C) {
+        let mut present = self.codes.iter().copied().filter(|&c| c != C::MISSING);
+        let first = present.next().unwrap_or_default();
+        present.fold((first, first), |(low, high), code| (low.min(code), high.max(code)))
     }
 
     /// Rows of the sample that stand for `min_leaf_rows` of the node.
@@ -311,56 +269,37 @@ impl<C: Code> Search<C> {
         min_leaf_rows as f64 * self.codes.len() as f64 / self.n_rows as f64
     }
 
-    /// Weighs the rows of each group whose code passes the question.
+    /// Weighs the rows of each group whose code passes the question, into a buffer.
     #[inline]
-    fn count(
-        codes: &[C],
-        groups: &[Group],
-        weights: &[f64],
-        all: &[f64],
-        yes: impl Fn(C) -> bool,
-        out: &mut Vec<f64>,
-    ) {
+    fn count(&self, yes: impl Fn(C) -> bool, mut out: Vec<f64>) -> Vec<f64> {
         out.clear();
         let mut at = 0;
-        for (group, &all) in groups.iter().zip(all) {
-            let end = at + group.len as usize;
-            out.push(if weights.is_empty() {
-                count_yes(&codes[at..end], &yes) as f64 * (all / group.len as f64)
+        for (group, &all) in self.groups.iter().zip(&self.all) {
+            let codes = &self.codes[at..at + group.len as usize];
+            out.push(if self.weights.is_empty() {
+                count_yes(codes, &yes) as f64 * (all / group.len as f64)
             } else {
-                codes[at..end].iter().zip(&weights[at..end]).filter(|&(&c, _)| yes(c)).map(|(_, w)| w).sum()
+                codes.iter().zip(&self.weights[at..]).filter(|&(&c, _)| yes(c)).map(|(_, w)| w).sum()
             });
-            at = end;
+            at += codes.len();
         }
+        out
     }
 
     /// Counts the left side of a question (missing values apart) and keeps it if it is the best so far.
     fn consider(&mut self, column: usize, question: Question<C>, least: f64) {
-        let (codes, groups) = (&self.codes, &self.groups);
-        let mut left = std::mem::take(&mut self.left);
-        match &question {
-            Question::UpTo(last) => {
-                let last = *last;
-                Self::count(codes, groups, &self.weights, &self.all, |c| c <= last, &mut left);
+        let left = std::mem::take(&mut self.left);
+        self.left = match &question {
+            &Question::UpTo(last) => self.count(|c| c <= last, left),
+            Question::In(set) => self.count(|c| set.contains(c.wide()), left),
+        };
+        if least > 0.0 {
+            let rows_left = self.codes.iter().filter(|&&code| question.holds(code)).count() as f64;
+            if rows_left < least || self.codes.len() as f64 - rows_left < least {
+                return;
             }
-            Question::In(set) => {
-                Self::count(codes, groups, &self.weights, &self.all, |c| set.contains(c.wide()), &mut left);
-            }
-        }
-        self.left = left;
-        let rows_left = if least > 0.0 { self.rows_left(&question) } else { 0.0 };
-        if least > 0.0 && (rows_left < least || self.codes.len() as f64 - rows_left < least) {
-            return;
         }
         self.keep_if_better(column, || question);
-    }
-
-    fn rows_left(&self, question: &Question<C>) -> f64 {
-        let yes = |code: &&C| match question {
-            Question::UpTo(last) => *code <= last,
-            Question::In(set) => set.contains(code.wide()),
-        };
-        self.codes.iter().filter(yes).count() as f64
     }
 
     /// Scores `self.left` with the missing rows on either side and keeps the better if it is the best so far.

@@ -1,5 +1,9 @@
 //! Nodes that wait to be split, and the class groups of their rows.
 
+use std::ops::Range;
+
+use crate::tree::Above;
+
 /// A node that waits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Task {
@@ -16,7 +20,7 @@ pub(super) struct Task {
     /// Columns known to have one value in all of its rows.
     pub(super) n_constant: usize,
     /// The split above it and whether it is the right child.
-    pub(super) parent: Option<(usize, bool)>,
+    pub(super) parent: Above,
     /// Whether the rows left out have been taken in, here or above.
     pub(super) knows_all: bool,
     /// Whether its rows are those of the copy nearby.
@@ -25,55 +29,21 @@ pub(super) struct Task {
     pub(super) look_at_all: bool,
 }
 
+impl Task {
+    /// Where its rows of the bag are in the index array.
+    pub(super) fn rows(&self) -> Range<usize> {
+        self.start..self.start + self.len
+    }
+
+    /// The same with the rows left out of the bag, which follow them.
+    pub(super) fn all_rows(&self) -> Range<usize> {
+        self.start..self.start + self.len + self.n_held
+    }
+}
+
 /// A run of rows of one class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Group {
     pub(super) class: u16,
     pub(super) len: u32,
-}
-
-/// The groups of all waiting nodes, in the order of the stack, and buffers to reuse.
-#[derive(Default)]
-pub(super) struct Groups {
-    waiting: Vec<Group>,
-    spare: Vec<Group>,
-    spare_lens: Vec<u32>,
-}
-
-impl Groups {
-    pub(super) fn push(&mut self, groups: &[Group]) {
-        self.waiting.extend_from_slice(groups);
-    }
-
-    /// Adds the groups of a node and returns how many there were.
-    pub(super) fn push_with(&mut self, groups: impl Iterator<Item = Group>) -> usize {
-        let before = self.waiting.len();
-        self.waiting.extend(groups);
-        self.waiting.len() - before
-    }
-
-    /// Takes the groups of the node on top of the stack.
-    pub(super) fn pop(&mut self, n: usize) -> Vec<Group> {
-        let mut groups = std::mem::take(&mut self.spare);
-        groups.clear();
-        groups.extend(self.waiting.drain(self.waiting.len() - n..));
-        groups
-    }
-
-    /// Gives a buffer back.
-    pub(super) fn recycle(&mut self, groups: Vec<Group>) {
-        self.spare = groups;
-    }
-
-    /// An empty buffer for group lengths.
-    pub(super) fn lens(&mut self) -> Vec<u32> {
-        let mut lens = std::mem::take(&mut self.spare_lens);
-        lens.clear();
-        lens
-    }
-
-    /// Gives a buffer for group lengths back.
-    pub(super) fn keep_lens(&mut self, lens: Vec<u32>) {
-        self.spare_lens = lens;
-    }
 }

@@ -9,12 +9,11 @@ use super::window::Record;
 use crate::codes::Code;
 use crate::leaf_weight::LeafWeight;
 use crate::params::Probabilities;
-use crate::tree::{Link, Target, Value};
+use crate::tree::walk::LANES;
+use crate::tree::{Link, Target};
 
 /// Rows whose votes are added up together.
 const ROWS: usize = 64;
-/// Walks that run side by side.
-const LANES: usize = 8;
 
 /// A row that waits in the pool to be learnt.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +52,7 @@ pub(super) struct Outcome {
 }
 
 /// Lets every tree predict and learn the rows.
-pub(super) fn run<C: Code + Value>(
+pub(super) fn run<C: Code>(
     live: &mut [LiveTree],
     records: &mut [Record],
     staged: &[Staged],
@@ -115,7 +114,7 @@ impl Votes {
 }
 
 impl Job<'_> {
-    fn run<C: Code + Value>(&mut self, staged: &[Staged], online_rows: &OnlineRows<'_, C>) {
+    fn run<C: Code>(&mut self, staged: &[Staged], online_rows: &OnlineRows<'_, C>) {
         // Most leaves name one class.
         self.votes.shares.reserve(2 * staged.len());
         self.votes.ends.reserve(staged.len());
@@ -125,23 +124,23 @@ impl Job<'_> {
         self.live.fit(online_rows);
         for rows in staged.chunks(LANES) {
             let row = |lane: usize| online_rows.row(rows[lane.min(rows.len() - 1)].slot);
-            let ends = self.live.walk_together::<C, LANES>(std::array::from_fn(row));
-            let n_changes = self.live.n_changes();
+            let ends = self.live.walk_together(std::array::from_fn(row));
+            let n_changes = self.live.n_changes;
             for (row, end) in rows.iter().zip(ends) {
                 // Rows learnt since may have split the leaf; forgotten ones may have moved it.
-                let end = if self.live.n_changes() == n_changes {
+                let end = if self.live.n_changes == n_changes {
                     self.live.walk_on(online_rows.row(row.slot), end)
                 } else {
                     self.live.walk(online_rows.row(row.slot))
                 };
                 self.vote(row, end.leaf, online_rows.input.params.probabilities);
-                self.live.learn(row.slot, end, row.age, online_rows, &mut workspace);
+                self.live.learn(row.slot, end, row.age, &mut workspace);
                 if let Some(evicted) = row.evicted {
                     self.live.forget(evicted, online_rows);
                 }
             }
         }
-        self.gains = workspace.gains();
+        self.gains = workspace.into_gains();
     }
 
     /// Records the vote of the tree for a row, and whether it is right.

@@ -101,8 +101,8 @@ impl OnlineForest {
         let young = self.grow_new_trees(N_YOUNG, &rows, &held, training);
         let share = |counts: (u32, u32)| f64::from(counts.1) / f64::from(counts.0.max(1));
         let sum = |a: (u32, u32), b: (u32, u32)| (a.0 + b.0, a.1 + b.1);
-        let of_young = young.iter().map(|(_, _, record)| record.counts(Some(&mask))).fold((0, 0), sum);
-        let of_old = self.records.iter().map(|record| record.counts(Some(&mask))).fold((0, 0), sum);
+        let of_young = young.iter().map(|new| new.record.counts(&mask)).fold((0, 0), sum);
+        let of_old = self.records.iter().map(|record| record.counts(&mask)).fold((0, 0), sum);
         let (young, old) = (share(of_young), share(of_old));
         // Both are means over trees on the same rows, so they differ by less than this by chance.
         let chance = libm::sqrt(old * (1.0 - old) / held.len() as f64) / 2.0;
@@ -113,22 +113,19 @@ impl OnlineForest {
     /// that have hardly any: rows that come sorted by class look like a change too, and nothing has shown that the older
     /// rows of the other classes do harm.
     fn forget_before(&mut self, since: u64, training: &Training<'_>, update: &mut Update) {
-        let ages = self.pool.ages.clone();
-        let n_classes = self.pool.n_classes();
         // For each class, rows older than this go.
-        let limits: Vec<u64> = (0..n_classes)
+        let limits: Vec<u64> = (0..self.pool.n_classes())
             .map(|class| {
-                let queue: Vec<u64> = self.pool.queue(class).map(|slot| ages[slot as usize]).collect();
+                let age = |slot: u32| self.pool.ages[slot as usize];
+                let queue: Vec<u64> = self.pool.queue(class).map(age).collect();
                 let n_since = queue.iter().filter(|&&age| age >= since).count();
                 let newest = queue.len().saturating_sub(LEAST_ROWS);
                 if n_since < LEAST_SINCE { 0 } else { queue.get(newest).map_or(since, |&age| age.min(since)) }
             })
             .collect();
-        let classes = self.pool.classes.clone();
-        let gone =
-            self.pool.evict_where(|slot| ages[slot as usize] < limits[usize::from(classes[slot as usize])]);
+        let gone = self.pool.evict_where(|class, _, age| age < limits[class]);
         update.n_forgotten += gone.len();
-        if gone.len() > self.pool.n_rows() {
+        if gone.len() > self.pool.n_rows {
             // Little is left of the trees too: new ones cost less than taking so much out of the old.
             self.drop_slots(&gone);
             self.grow_all_anew(training);

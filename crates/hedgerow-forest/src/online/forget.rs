@@ -4,7 +4,7 @@ use hedgerow_core::{ClassId, Par};
 use ndarray::ArrayView1;
 
 use super::OnlineForest;
-use super::pool::Values;
+use super::table::with_table;
 
 impl OnlineForest {
     /// Forgets a row: of the retained rows with these values and this class, the newest. Every tree then counts what it would count
@@ -18,22 +18,19 @@ impl OnlineForest {
             self.make_lists(par);
         }
         self.take_trees();
-        let gone = self.pool.evict_where(|other| other == slot);
+        let gone = self.pool.evict_where(|_, other, _| other == slot);
         self.forget_slots(&gone, par);
         self.give_trees();
         true
     }
 
     fn has_values(&self, slot: u32, row: ArrayView1<'_, f32>) -> bool {
-        let width = self.pool.width();
+        let width = self.pool.width;
         let span = slot as usize * width..(slot as usize + 1) * width;
         let is_same = |(ours, theirs): (f32, &f32)| ours == *theirs || (ours.is_nan() && theirs.is_nan());
         row.len() == width
-            && match &self.pool.values {
-                Values::Bytes(values) => {
-                    values[span].iter().map(|&value| f32::from(value)).zip(row).all(is_same)
-                }
-                Values::Reals(values) => values[span].iter().map(|value| value.get()).zip(row).all(is_same),
-            }
+            && with_table!(&self.pool.values, |table| {
+                table.by_row[span].iter().map(|&value| value.into()).zip(row).all(is_same)
+            })
     }
 }

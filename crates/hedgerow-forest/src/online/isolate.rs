@@ -9,8 +9,9 @@ use hedgerow_core::rng::Rng;
 
 use super::live::OnlineRows;
 use crate::codes::{Code, Meaning};
+use crate::grow::{LeafRows, Scorer, on_grid};
 use crate::params::SplitRule;
-use crate::tree::{CategorySet, Link, Split, Tree, Value};
+use crate::tree::{Above, CategorySet, Link, Split, Tree};
 
 /// A split to come.
 struct Cut<C> {
@@ -40,76 +41,89 @@ impl<C: Code> Cut<C> {
 }
 
 /// What sets a row apart from others.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Isolation {
     /// The splits, each the child of the one before, on the side of the new row.
     pub(super) tree: Tree,
-    /// The others, those that leave the new row with the first split first.
-    pub(super) others: Vec<u32>,
-    /// For each split, whether the new row goes right, and where the others that leave it end.
-    pub(super) steps: Vec<(bool, usize)>,
-    /// What the splits removed of impurity: column, and others above and on the side of the new row.
-    pub(super) removed: Vec<(usize, usize, usize)>,
+    /// The rows of their leaves: those that leave the new row with the first split first, the new row last.
+    pub(super) leaves: LeafRows,
+    /// The new row, and the number of rows of the tree, for the sake of the gains.
+    slot: u32,
+    total: f64,
+    /// The last split, and whether the new row goes right there.
+    near: Above,
+    scorer: Scorer,
+    /// What the splits removed of impurity, for each column.
+    pub(super) gains: Vec<f64>,
 }
 
 /// Whether rows can be set apart this way: plain random splits.
-pub(super) fn applies<C>(online_rows: &OnlineRows<'_, C>) -> bool {
-    let params = online_rows.input.params;
-    online_rows.is_plain
+pub(super) fn applies<C>(rows: &OnlineRows<'_, C>) -> bool {
+    let params = rows.input.params;
+    rows.is_plain
         && params.splits == SplitRule::Random
         && params.min_leaf_rows == 1
         && params.min_split_rows <= 2
 }
 
 impl Isolation {
-    /// Sets the row of a slot apart from `others`, all of one other class, at a depth. Nothing grows if they are alike.
-    pub(super) fn run<C: Code + Value>(
+    pub(super) fn new<C>(rows: &OnlineRows<'_, C>) -> Self {
+        let scorer = Scorer::new(rows.input.params.criterion, 0);
+        Self { scorer, gains: vec![0.0; rows.width], ..Self::default() }
+    }
+
+    /// Sets the row of a slot apart from those of `leaves`, all of one other class, at a depth. Nothing grows if they are alike. `total` is
+    /// the number of rows of the tree, for the sake of the gains.
+    pub(super) fn run<C: Code>(
         &mut self,
-        online_rows: &OnlineRows<'_, C>,
+        rows: &OnlineRows<'_, C>,
         slot: u32,
         depth: usize,
+        total: f64,
         mut rng: Rng,
     ) {
         self.tree.clear();
-        self.steps.clear();
-        self.removed.clear();
-        let max_height = online_rows.input.params.max_height;
+        self.leaves.leaves.clear();
+        (self.slot, self.total, self.near) = (slot, total, None);
+        let max_height = rows.input.params.max_height;
         let mut first = 0;
-        while first < self.others.len()
-            && (max_height == 0 || depth + self.steps.len() < max_height)
-            && let Some(cut) = self.find(online_rows, slot, first, &mut rng)
+        while first < self.leaves.rows.len()
+            && (max_height == 0 || depth + self.tree.splits.len() < max_height)
+            && let Some(cut) = self.find(rows, first, &mut rng)
         {
-            first = self.split(online_rows, &cut, slot, first);
+            first = self.split(rows, &cut, first);
         }
+        self.leaves.rows.push(slot);
+        self.leaves.leaves.push((self.near, first..self.leaves.rows.len()));
     }
 
     /// The best cut that could be found among the others from `first` on.
-    fn find<C: Code + Value>(
-        &self,
-        online_rows: &OnlineRows<'_, C>,
-        slot: u32,
-        first: usize,
-        rng: &mut Rng,
-    ) -> Option<Cut<C>> {
+    fn find<C: Code>(&self, rows: &OnlineRows<'_, C>, first: usize, rng: &mut Rng) -> Option<Cut<C>> {
         /// Columns looked at before all of them are.
         const DRAWS: usize = 96;
         /// Cuts that leave no other with the new row: of so many the best is taken.
         const PERFECT: usize = 5;
-        let others = &self.others[first..];
-        let new = online_rows.row(slot);
-        let partner = online_rows.row(others[rng.index(others.len())]);
+        let others = &self.leaves.rows[first..];
+        let new = rows.row(self.slot);
+        let partner = rows.row(others[rng.index(others.len())]);
         touch(partner);
-        let width = online_rows.width;
-        let mut wanted =
-            online_rows.input.params.max_features.of(width) * online_rows.input.params.n_thresholds;
+        // Whether a cut can tell the two apart: both values are there and they are not the same.
+        let differ = |column: usize| {
+            let (a, b) = (new[column], partner[column]);
+            let is_gap = |value: C| rows.input.columns[column].has_missing && value == C::MISSING;
+            a != b && !is_gap(a) && !is_gap(b)
+        };
+        let cut =
+            |column: usize, rng: &mut Rng| rows.cut(column, [new[column], partner[column]], others, rng);
+        let mut wanted = rows.input.params.max_features.of(rows.width) * rows.input.params.n_thresholds;
         let mut best: Option<Cut<C>> = None;
         let mut n_perfect = 0;
         for _ in 0..DRAWS {
-            let column = rng.index(width);
-            if !differ(new[column], partner[column], online_rows.input.columns[column].has_missing) {
+            let column = rng.index(rows.width);
+            if !differ(column) {
                 continue;
             }
-            let cut = self.cut(online_rows, column, [new[column], partner[column]], first, rng);
+            let cut = cut(column, rng);
             n_perfect += usize::from(cut.n_near == 0);
             let is_better =
                 |best: &Cut<C>| cut.n_near < best.n_near || cut.n_near == best.n_near && cut.gap > best.gap;
@@ -124,57 +138,19 @@ impl Isolation {
         if best.is_some() {
             return best;
         }
-        let has_missing = |column: usize| online_rows.input.columns[column].has_missing;
-        let differing: Vec<usize> =
-            (0..width).filter(|&column| differ(new[column], partner[column], has_missing(column))).collect();
-        if differing.is_empty() {
-            return None;
-        }
-        let column = differing[rng.index(differing.len())];
-        Some(self.cut(online_rows, column, [new[column], partner[column]], first, rng))
-    }
-
-    /// A random cut of a column between the new row's value and that of another.
-    fn cut<C: Code + Value>(
-        &self,
-        online_rows: &OnlineRows<'_, C>,
-        column: usize,
-        [new, other]: [C; 2],
-        first: usize,
-        rng: &mut Rng,
-    ) -> Cut<C> {
-        let is_category = matches!(online_rows.input.columns[column].meaning, Meaning::Category(_));
-        let new_goes_left = is_category || new < other;
-        let last = match (is_category, new_goes_left) {
-            (true, _) => new,
-            (_, true) => C::between(new, other, rng),
-            (_, false) => C::between(other, new, rng),
-        };
-        let has_missing = online_rows.input.columns[column].has_missing;
-        let apart = (f64::from(new.into()) - f64::from(other.into())).abs();
-        let gap = if is_category { 1.0 } else { apart * online_rows.scales[column] };
-        let mut cut = Cut { column, last, is_category, has_missing, new_goes_left, n_near: 0, gap };
-        cut.n_near =
-            self.others[first..].iter().filter(|&&slot| cut.is_near(online_rows.row(slot)[column])).count();
-        cut
+        let differing: Vec<usize> = (0..rows.width).filter(|&column| differ(column)).collect();
+        (!differing.is_empty()).then(|| cut(differing[rng.index(differing.len())], rng))
     }
 
     /// Makes the split, with a leaf on the far side and another on the near side for now. Returns where the others that are
     /// still with the new row begin.
-    fn split<C: Code>(
-        &mut self,
-        online_rows: &OnlineRows<'_, C>,
-        cut: &Cut<C>,
-        slot: u32,
-        first: usize,
-    ) -> usize {
-        let class = |slot: u32| usize::from(online_rows.input.classes[slot as usize]);
-        let others = &mut self.others[first..];
-        let (n, other_class) = (others.len(), class(others[0]));
+    fn split<C: Code>(&mut self, rows: &OnlineRows<'_, C>, cut: &Cut<C>, first: usize) -> usize {
+        let others = &mut self.leaves.rows[first..];
+        let (n, other_class, own_class) = (others.len(), rows.class(others[0]), rows.class(self.slot));
         // Those that leave to the front; nothing depends on the order of the rest.
         let mut n_far = 0;
         for i in 0..n {
-            if !cut.is_near(online_rows.row(others[i])[cut.column]) {
+            if !cut.is_near(rows.row(others[i])[cut.column]) {
                 others.swap(i, n_far);
                 n_far += 1;
             }
@@ -183,15 +159,15 @@ impl Isolation {
         let far = Link::pure(other_class, n_far as u32).unwrap_or_default();
         self.tree.leaves.clear();
         let near = if n_far == n {
-            Link::pure(class(slot), 1).unwrap_or_default()
+            Link::pure(own_class, 1).unwrap_or_default()
         } else {
-            let mut weights = [(other_class, (n - n_far) as f64), (class(slot), 1.0)];
+            let mut weights = [(other_class, (n - n_far) as f64), (own_class, 1.0)];
             weights.sort_by_key(|w| w.0);
             self.tree.add_leaf(&weights)
         };
         let (links, n_left) =
             if cut.new_goes_left { ([near, far], n - n_far + 1) } else { ([far, near], n_far) };
-        let column = &online_rows.input.columns[cut.column];
+        let column = &rows.input.columns[cut.column];
         // Missing values stay away from the new row; where there are none yet, they follow the crowd.
         let missing_left = if column.has_missing { !cut.new_goes_left } else { 2 * n_left > n + 1 };
         let threshold = if cut.is_category { 0.0 } else { cut.last.threshold(column) };
@@ -200,13 +176,32 @@ impl Isolation {
             split.set_categories(&CategorySet::new([cut.last.wide()]), &mut self.tree.sets);
         }
         self.tree.splits.push(split);
-        if let Some(&(right, _)) = self.steps.last() {
-            self.tree.splits[at - 1].links[usize::from(right)] = Link::to_split(at);
-        }
-        self.tree.root = Link::to_split(0);
-        self.steps.push((!cut.new_goes_left, first + n_far));
-        self.removed.push((cut.column, n, n - n_far));
+        self.tree.set_link(self.near, Link::to_split(at));
+        self.near = Some((at, !cut.new_goes_left));
+        self.leaves.leaves.push((Some((at, cut.new_goes_left)), first..first + n_far));
+        let cost = |others: usize| self.scorer.cost([others as f64, 1.0].into_iter());
+        self.gains[cut.column] += on_grid((cost(n) - cost(n - n_far)) / self.total);
         first + n_far
+    }
+}
+
+impl<C: Code> OnlineRows<'_, C> {
+    /// A random cut of a column between the new row's value and that of another.
+    fn cut(&self, column: usize, [new, other]: [C; 2], others: &[u32], rng: &mut Rng) -> Cut<C> {
+        let info = &self.input.columns[column];
+        let is_category = matches!(info.meaning, Meaning::Category(_));
+        let new_goes_left = is_category || new < other;
+        let last = match (is_category, new_goes_left) {
+            (true, _) => new,
+            (_, true) => C::between(new, other, rng),
+            (_, false) => C::between(other, new, rng),
+        };
+        let has_missing = info.has_missing;
+        let apart = (f64::from(new.into()) - f64::from(other.into())).abs();
+        let gap = if is_category { 1.0 } else { apart * self.scales[column] };
+        let mut cut = Cut { column, last, is_category, has_missing, new_goes_left, n_near: 0, gap };
+        cut.n_near = others.iter().filter(|&&slot| cut.is_near(self.row(slot)[column])).count();
+        cut
     }
 }
 
@@ -217,10 +212,4 @@ fn touch<C: Code>(row: &[C]) {
     row.iter().step_by(a_line).for_each(|value| {
         std::hint::black_box(value.wide());
     });
-}
-
-/// Whether two values can be told apart by a cut: both are there and they are not the same.
-#[inline]
-fn differ<C: Code>(a: C, b: C, has_missing: bool) -> bool {
-    a != b && !(has_missing && (a == C::MISSING || b == C::MISSING))
 }

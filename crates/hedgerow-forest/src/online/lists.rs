@@ -3,6 +3,8 @@
 //! The rows of a leaf are a list through the slots of the pool, linked both ways, so that a row enters and leaves in one step.
 //! A leaf is known by its spot: 0 is the root, 1 + 2 i the left side of split i, 2 + 2 i its right side.
 
+use crate::tree::Above;
+
 const NONE: u32 = u32::MAX;
 
 /// A place in a tree where a leaf can stand.
@@ -14,7 +16,7 @@ pub(super) fn spot_below(split: usize, right: bool) -> Spot {
 }
 
 /// The split above a spot, and whether the spot is on its right side; none for the root.
-pub(super) fn split_above(spot: Spot) -> Option<(usize, bool)> {
+pub(super) fn split_above(spot: Spot) -> Above {
     spot.checked_sub(1).map(|below| (below / 2, below % 2 == 1))
 }
 

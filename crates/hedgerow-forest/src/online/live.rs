@@ -12,7 +12,8 @@ use super::Birth;
 use super::isolate::{self, Isolation};
 use super::lists::{RowLists, Spot, split_above, spot_below};
 use crate::codes::Code;
-use crate::grow::{Grower, GrowthInput, LeafRows, Matrix, NEARBY_BYTES, Scorer, on_grid};
+use crate::grow::{Grower, GrowthInput, LeafRows, Matrix, NEARBY_BYTES};
+use crate::tree::walk::{LANES, walk_together};
 use crate::tree::{Link, Target, Tree, Value};
 
 /// A tree, the rows in its leaves, and its number.
@@ -27,60 +28,40 @@ pub(super) struct LiveTree {
     n_dead_entries: usize,
     /// Splits when the tree was last put in order.
     n_ordered: usize,
-    n_changes: u64,
+    /// How often the tree has lost or moved splits: walks from before a change cannot be gone on with.
+    pub(super) n_changes: u64,
     /// Whether the tree is in order: nothing dead, the larger child next.
     pub(super) is_ordered: bool,
 }
 
-/// A grower that is made when it is needed for the first time.
+/// What a tree needs to learn rows, and keeps from one to the next.
 pub(super) struct Workspace<'a, C> {
-    input: &'a GrowthInput<'a>,
-    matrix: Matrix<'a, C>,
+    online_rows: &'a OnlineRows<'a, C>,
+    /// Made when it is needed for the first time.
     grower: Option<Grower<'a, C>>,
     /// Whether a row can be set apart without the general search.
     may_isolate: bool,
-    scorer: Scorer,
-    gains: Vec<(usize, f64)>,
     /// Rows of a leaf, while it is split.
     rows: Vec<u32>,
     isolation: Isolation,
 }
 
 impl<'a, C: Code> Workspace<'a, C> {
-    pub(super) fn new(online_rows: &OnlineRows<'a, C>) -> Self {
+    pub(super) fn new(online_rows: &'a OnlineRows<'a, C>) -> Self {
         Self {
-            input: online_rows.input,
-            matrix: Matrix::of_rows(online_rows.values),
+            online_rows,
             grower: None,
             may_isolate: isolate::applies(online_rows),
-            scorer: Scorer::new(online_rows.input.params.criterion, 0),
-            gains: Vec::new(),
             rows: Vec::new(),
-            isolation: Isolation::default(),
+            isolation: Isolation::new(online_rows),
         }
     }
 
-    /// Notes what a split removed that left one row of another class with `near` of `above` others.
-    fn note_gain(&mut self, column: usize, above: usize, near: usize, total: f64) {
-        let cost = |others: usize| self.scorer.cost([others as f64, 1.0].into_iter());
-        self.gains.push((column, on_grid((cost(above) - cost(near)) / total)));
-    }
-
-    fn grower(&mut self) -> &mut Grower<'a, C> {
-        self.grower.get_or_insert_with(|| {
-            // Copies of wide rows pay, whatever the size of the pool: columns that do not vary are found all at once.
-            let bytes = self.input.columns.len() * size_of::<C>();
-            let most = if bytes >= 64 { NEARBY_BYTES / bytes } else { 0 };
-            Grower::new(self.input, self.matrix, most)
-        })
-    }
-
-    /// What the splits made removed, for each column; none if there were none.
-    pub(super) fn gains(&mut self) -> Vec<f64> {
-        let mut gains = self.grower.as_mut().map(Grower::take_gains).unwrap_or_default();
-        gains.resize(self.input.columns.len(), 0.0);
-        for &(column, gain) in &self.gains {
-            gains[column] += gain;
+    /// What the splits made removed, for each column.
+    pub(super) fn into_gains(self) -> Vec<f64> {
+        let mut gains = self.isolation.gains;
+        for (sum, gain) in gains.iter_mut().zip(self.grower.map(Grower::into_gains).unwrap_or_default()) {
+            *sum += gain;
         }
         gains
     }
@@ -105,7 +86,6 @@ pub(super) struct OnlineRows<'a, C> {
     pub(super) scales: &'a [f64],
     /// Most rows in the pool.
     pub(super) most_rows: usize,
-    pub(super) seed: u64,
     /// Whether every row counts 1.
     pub(super) is_plain: bool,
 }
@@ -115,7 +95,7 @@ impl<C> OnlineRows<'_, C> {
         &self.values[slot as usize * self.width..][..self.width]
     }
 
-    fn class(&self, slot: u32) -> usize {
+    pub(super) fn class(&self, slot: u32) -> usize {
         usize::from(self.input.classes[slot as usize])
     }
 
@@ -134,27 +114,18 @@ impl<C> OnlineRows<'_, C> {
 const OFTEN: usize = 256;
 
 impl LiveTree {
-    /// An empty tree.
-    pub(super) fn new(birth: Birth) -> Self {
-        let mut live = Self { birth, is_ordered: true, ..Self::default() };
-        live.lists.fit(0, 0);
-        live
+    /// A tree without lists of its rows.
+    pub(super) fn new(tree: Tree, birth: Birth) -> Self {
+        Self { n_ordered: tree.splits.len(), tree, birth, ..Self::default() }
     }
 
-    /// A tree that knows the rows given: each is put on the list of its leaf, and nothing else changes.
-    pub(super) fn attach<C: Code + Value>(
-        tree: Tree,
-        birth: Birth,
-        rows: &[u32],
-        online_rows: &OnlineRows<'_, C>,
-    ) -> Self {
-        let mut live = Self { n_ordered: tree.splits.len(), tree, birth, ..Self::default() };
-        live.fit(online_rows);
+    /// Puts each of the rows given on the list of its leaf. Nothing else changes.
+    pub(super) fn attach<C: Code>(&mut self, rows: &[u32], online_rows: &OnlineRows<'_, C>) {
+        self.fit(online_rows);
         for &slot in rows {
-            let end = live.walk(online_rows.row(slot));
-            live.lists.push(end.spot, slot);
+            let end = self.walk(online_rows.row(slot));
+            self.lists.push(end.spot, slot);
         }
-        live
     }
 
     /// Whether every leaf counts exactly the rows on its list.
@@ -167,7 +138,7 @@ impl LiveTree {
             }
             copy.tree.leaves.clear();
             let counted = copy.count(spot, online_rows);
-            self.weights(leaf) == copy.weights(counted)
+            self.tree.leaf_weights(leaf) == copy.tree.leaf_weights(counted)
         })
     }
 
@@ -178,36 +149,32 @@ impl LiveTree {
         birth: Birth,
         online_rows: &OnlineRows<'_, C>,
     ) -> Self {
-        let mut live = Self { n_ordered: tree.splits.len(), tree, birth, ..Self::default() };
+        let mut live = Self::new(tree, birth);
         live.fit(online_rows);
-        leaves.visit(|above, rows| {
-            let spot = above.map_or(0, |(split, right)| spot_below(split, right));
-            for &slot in rows {
-                live.lists.push(spot, slot);
-            }
-        });
+        live.list(leaves, 0, 0);
         live
     }
 
-    /// A tree whose splits are those of another and whose leaves count the rows given, whatever they counted before.
-    pub(super) fn settle<C: Code + Value>(
-        tree: Tree,
-        birth: Birth,
-        rows: &[u32],
-        online_rows: &OnlineRows<'_, C>,
-        workspace: &mut Workspace<'_, C>,
-    ) -> Self {
-        let mut live = Self::attach(tree, birth, rows, online_rows);
-        live.is_ordered = true;
-        live.recount(online_rows);
-        live.put_in_order();
-        for (spot, depth) in live.depths().into_iter().enumerate() {
-            let leaf = live.link(spot);
-            if leaf.as_split().is_none() && live.is_due(leaf, online_rows) {
-                live.split(End { leaf, spot, depth }, spot as u64, online_rows, workspace);
+    /// Puts the rows of leaves on their lists. The splits above them begin with `first`; a leaf without one stands at `root`.
+    fn list(&mut self, leaves: &LeafRows, first: usize, root: Spot) {
+        leaves.visit(|above, rows| {
+            let spot = above.map_or(root, |(split, right)| spot_below(first + split, right));
+            rows.iter().for_each(|&slot| self.lists.push(spot, slot));
+        });
+    }
+
+    /// Makes leaves count the rows on their lists, whatever they counted before, and splits those that are due.
+    pub(super) fn settle<C: Code>(&mut self, workspace: &mut Workspace<'_, C>) {
+        let online_rows = workspace.online_rows;
+        self.is_ordered = true;
+        self.recount(online_rows);
+        self.put_in_order();
+        for (spot, depth) in self.depths().into_iter().enumerate() {
+            let leaf = self.link(spot);
+            if leaf.as_split().is_none() && self.is_due(leaf, online_rows) {
+                self.split(End { leaf, spot, depth }, spot as u64, workspace);
             }
         }
-        live
     }
 
     /// The leaf of a row.
@@ -216,26 +183,15 @@ impl LiveTree {
         self.walk_on(row, End { leaf: self.tree.root, spot: 0, depth: 0 })
     }
 
-    /// The leaves of several rows, their walks side by side: each step waits for memory, and several share the wait.
+    /// The leaves of several rows, their walks side by side.
     #[inline]
-    pub(super) fn walk_together<V: Value, const LANES: usize>(&self, rows: [&[V]; LANES]) -> [End; LANES] {
-        let mut ends = [End { leaf: self.tree.root, spot: 0, depth: 0 }; LANES];
-        loop {
-            let mut moved = false;
-            for (end, row) in ends.iter_mut().zip(rows) {
-                if let Some(index) = end.leaf.as_split() {
-                    let split = &self.tree.splits[index];
-                    let right = !split.goes_left(row, &self.tree.sets);
-                    let leaf = split.links[usize::from(right)];
-                    *end = End { leaf, spot: spot_below(index, right), depth: end.depth + 1 };
-                    moved = true;
-                }
-            }
-            if !moved {
-                self.lists.warm(ends.map(|end| end.spot));
-                return ends;
-            }
-        }
+    pub(super) fn walk_together<V: Value>(&self, rows: [&[V]; LANES]) -> [End; LANES] {
+        let start = End { leaf: self.tree.root, spot: 0, depth: 0 };
+        let ends = walk_together([start; LANES], |lane, end: End| {
+            end.leaf.as_split().map(|index| self.step(rows[lane], index, end.depth))
+        });
+        self.lists.warm(ends.map(|end| end.spot));
+        ends
     }
 
     /// Goes on with a walk that ended in a leaf which may have been split since. Nothing else may have changed.
@@ -243,31 +199,22 @@ impl LiveTree {
     pub(super) fn walk_on<V: Value>(&self, row: &[V], end: End) -> End {
         let mut end = End { leaf: self.link(end.spot), ..end };
         while let Some(index) = end.leaf.as_split() {
-            let split = &self.tree.splits[index];
-            let right = !split.goes_left(row, &self.tree.sets);
-            end = End {
-                leaf: split.links[usize::from(right)],
-                spot: spot_below(index, right),
-                depth: end.depth + 1,
-            };
+            end = self.step(row, index, end.depth);
         }
         end
     }
 
-    /// How often the tree has lost or moved splits: walks from before a change cannot be gone on with.
-    pub(super) fn n_changes(&self) -> u64 {
-        self.n_changes
+    /// Where a row goes at a split.
+    #[inline]
+    fn step<V: Value>(&self, row: &[V], index: usize, depth: usize) -> End {
+        let split = &self.tree.splits[index];
+        let right = !split.goes_left(row, &self.tree.sets);
+        End { leaf: split.links[usize::from(right)], spot: spot_below(index, right), depth: depth + 1 }
     }
 
     /// Learns the row of a slot, which belongs where a walk with it ended. `age` is the row's number in the stream.
-    pub(super) fn learn<C: Code + Value>(
-        &mut self,
-        slot: u32,
-        end: End,
-        age: u64,
-        online_rows: &OnlineRows<'_, C>,
-        workspace: &mut Workspace<'_, C>,
-    ) {
+    pub(super) fn learn<C: Code>(&mut self, slot: u32, end: End, age: u64, workspace: &mut Workspace<'_, C>) {
+        let online_rows = workspace.online_rows;
         self.is_ordered = false;
         let was_pure = matches!(end.leaf.target(), Target::Pure { .. });
         self.lists.push(end.spot, slot);
@@ -283,66 +230,36 @@ impl LiveTree {
         if self.is_due(leaf, online_rows) {
             let end = End { leaf, ..end };
             if was_pure && workspace.may_isolate {
-                self.isolate(slot, end, age, online_rows, workspace);
+                self.isolate(slot, end, age, workspace);
             } else if self.may_split(slot, end, online_rows) {
-                self.split(end, age, online_rows, workspace);
+                self.split(end, age, workspace);
             }
         }
         self.order_if_due();
     }
 
     /// Sets the row of a slot apart from the others of its leaf, which all have one other class.
-    fn isolate<C: Code + Value>(
-        &mut self,
-        slot: u32,
-        end: End,
-        age: u64,
-        online_rows: &OnlineRows<'_, C>,
-        workspace: &mut Workspace<'_, C>,
-    ) {
-        let mut isolation = std::mem::take(&mut workspace.isolation);
-        isolation.others.clear();
-        isolation.others.extend(self.lists.rows(end.spot).skip(1));
+    fn isolate<C: Code>(&mut self, slot: u32, end: End, age: u64, workspace: &mut Workspace<'_, C>) {
+        let Workspace { online_rows, isolation, .. } = workspace;
+        let others = &mut isolation.leaves.rows;
+        others.clear();
+        others.extend(self.lists.rows(end.spot).skip(1));
         // In an order that does not depend on how they came here.
-        online_rows.sort(&mut isolation.others);
-        let rng = Rng::new(online_rows.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
-        isolation.run(online_rows, slot, end.depth, rng);
-        if !isolation.steps.is_empty() {
-            let total = online_rows.total(age, isolation.others.len() + 1);
-            for &(column, above, near) in &isolation.removed {
-                workspace.note_gain(column, above, near, total);
-            }
-            self.graft_isolation(slot, end, &isolation);
+        online_rows.sort(others);
+        let total = online_rows.total(age, others.len() + 1);
+        isolation.run(online_rows, slot, end.depth, total, self.rng(age, online_rows));
+        if !isolation.tree.splits.is_empty() {
+            self.graft(end, &isolation.tree, &isolation.leaves);
         }
-        workspace.isolation = isolation;
     }
 
-    /// Puts the splits that set a row apart in the place of its leaf.
-    fn graft_isolation(&mut self, slot: u32, end: End, isolation: &Isolation) {
-        let first = self.tree.splits.len();
-        let root = self.tree.graft(&isolation.tree);
-        self.drop_leaf(end.leaf);
-        self.set_link(end.spot, root);
-        self.lists.clear(end.spot);
-        self.lists.fit(self.tree.splits.len(), 0);
-        let mut start = 0;
-        let mut near = end.spot;
-        for (i, &(right, far_end)) in isolation.steps.iter().enumerate() {
-            near = spot_below(first + i, right);
-            let far = spot_below(first + i, !right);
-            for &other in &isolation.others[start..far_end] {
-                self.lists.push(far, other);
-            }
-            start = far_end;
-        }
-        for &other in &isolation.others[start..] {
-            self.lists.push(near, other);
-        }
-        self.lists.push(near, slot);
+    /// The random numbers of the split that comes with a row of this number.
+    fn rng<C>(&self, age: u64, online_rows: &OnlineRows<'_, C>) -> Rng {
+        Rng::new(online_rows.input.params.seed, Purpose::Leaf, self.birth.serial << 40 ^ age)
     }
 
     /// Forgets the row of a slot.
-    pub(super) fn forget<C: Code + Value>(&mut self, slot: u32, online_rows: &OnlineRows<'_, C>) {
+    pub(super) fn forget<C: Code>(&mut self, slot: u32, online_rows: &OnlineRows<'_, C>) {
         self.is_ordered = false;
         let row = online_rows.row(slot);
         let mut path = vec![0];
@@ -361,16 +278,11 @@ impl LiveTree {
             self.count(spot, online_rows)
         };
         self.set_link(spot, leaf);
-        if is_empty(leaf) {
+        if matches!(leaf.target(), Target::Pure { rows: 0, .. }) {
             self.bypass(&mut path);
         }
         self.join_siblings(&mut path);
         self.order_if_due();
-    }
-
-    /// Follows rows that have moved to other slots.
-    pub(super) fn renumber(&mut self, new_of_old: &[u32], n_slots: usize) {
-        self.lists.renumber(new_of_old, n_slots);
     }
 
     /// Makes room in the lists for all slots of the pool.
@@ -409,22 +321,15 @@ impl LiveTree {
     pub(super) fn shrink(&mut self) {
         self.put_in_order();
         self.lists.shrink();
-        self.tree.splits.shrink_to_fit();
-        self.tree.leaves.shrink_to_fit();
+        self.tree.shrink();
     }
 
     fn link(&self, spot: Spot) -> Link {
-        match split_above(spot) {
-            None => self.tree.root,
-            Some((split, right)) => self.tree.splits[split].links[usize::from(right)],
-        }
+        self.tree.link(split_above(spot))
     }
 
     fn set_link(&mut self, spot: Spot, link: Link) {
-        match split_above(spot) {
-            None => self.tree.root = link,
-            Some((split, right)) => self.tree.splits[split].links[usize::from(right)] = link,
-        }
+        self.tree.set_link(split_above(spot), link);
     }
 
     /// For each spot, how many splits are above it. Parents come before their children, so one pass does.
@@ -458,37 +363,30 @@ impl LiveTree {
     }
 
     /// Grows a subtree in the place of a leaf, if anything separates its rows.
-    fn split<C: Code + Value>(
-        &mut self,
-        end: End,
-        age: u64,
-        online_rows: &OnlineRows<'_, C>,
-        workspace: &mut Workspace<'_, C>,
-    ) {
-        let mut rows = std::mem::take(&mut workspace.rows);
+    fn split<C: Code>(&mut self, end: End, age: u64, workspace: &mut Workspace<'_, C>) {
+        let Workspace { online_rows, grower, rows, .. } = workspace;
         rows.clear();
         rows.extend(self.lists.rows(end.spot));
-        online_rows.sort(&mut rows);
-        let rng = Rng::new(online_rows.seed, Purpose::Leaf, self.birth.serial << 40 ^ age);
-        let total = online_rows.total(age, rows.len());
-        if let Some((subtree, leaves)) = workspace.grower().grow_from_leaf(&rows, end.depth, total, rng) {
-            self.graft_subtree(end, subtree, leaves);
+        online_rows.sort(rows);
+        let grower = grower.get_or_insert_with(|| {
+            // Copies of wide rows pay, whatever the size of the pool: columns that do not vary are found all at once.
+            let bytes = online_rows.width * size_of::<C>();
+            let most = if bytes >= 64 { NEARBY_BYTES / bytes } else { 0 };
+            Grower::new(online_rows.input, Matrix::of_rows(online_rows.values), most)
+        });
+        let (rng, total) = (self.rng(age, online_rows), online_rows.total(age, rows.len()));
+        if let Some((subtree, leaves)) = grower.grow_from_leaf(rows, end.depth, total, rng) {
+            self.graft(end, subtree, leaves);
         }
-        workspace.rows = rows;
     }
 
     /// Puts a subtree in the place of a leaf.
-    fn graft_subtree(&mut self, end: End, subtree: &Tree, leaves: &LeafRows) {
+    fn graft(&mut self, end: End, subtree: &Tree, leaves: &LeafRows) {
         let first = self.tree.splits.len();
         let root = self.tree.graft(subtree);
         self.lists.clear(end.spot);
         self.lists.fit(self.tree.splits.len(), 0);
-        leaves.visit(|above, rows| {
-            let spot = above.map_or(end.spot, |(split, right)| spot_below(first + split, right));
-            for &slot in rows {
-                self.lists.push(spot, slot);
-            }
-        });
+        self.list(leaves, first, end.spot);
         self.drop_leaf(end.leaf);
         self.set_link(end.spot, root);
     }
@@ -533,8 +431,4 @@ impl LiveTree {
             path.pop();
         }
     }
-}
-
-fn is_empty(leaf: Link) -> bool {
-    matches!(leaf.target(), Target::Pure { rows: 0, .. })
 }

@@ -6,20 +6,28 @@
 //! accuracy of the worst.
 
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::traits::largest;
 use hedgerow_core::{Progress, Training, Update};
 
 use super::live::{LiveTree, OnlineRows};
-use super::pool::Values;
-use super::window::{self, Record};
+use super::table::{with_live, with_table};
+use super::window::{self, Record, RowSet};
 use super::{BLOCK, Birth, OnlineForest};
 use crate::calibration::{self, Calibration, WeightedPredictions, prior_shift};
 use crate::codes::Code;
-use crate::grow::{Grown, GrowthInput, LeafRows, Matrix, grow, on_grid};
+use crate::grow::{Grown, GrowthInput, Matrix, grow, on_grid};
 use crate::params::ClassWeights;
-use crate::tree::Value;
+use crate::train::balanced_weights;
 
 /// Fewest held-out rows to evaluate new trees on.
 const LEAST_HELD_OUT: usize = 16;
+
+/// A tree grown anew, and how it did on rows it had not seen.
+pub(super) struct NewTree {
+    gains: Vec<f64>,
+    live: LiveTree,
+    pub(super) record: Record,
+}
 
 impl OnlineForest {
     /// Handles drift alarms, replaces trees and calibrates, each if it is due.
@@ -27,13 +35,13 @@ impl OnlineForest {
         let drift = self.detector.take();
         update.drifts.extend(drift);
         let calibrates =
-            self.seen - self.calibrated_at >= (self.pool.n_rows() as u64 / 2).max(8 * *BLOCK.start());
+            self.seen - self.calibrated_at >= (self.pool.n_rows as u64 / 2).max(8 * *BLOCK.start());
         let has_changed = self.forget_what_harms(calibrates, training, update);
         self.noise = self.detector.error().min(0.5);
         if self.arms.decide() {
             self.grow_all_anew(training);
         }
-        let n_rows = self.pool.n_rows();
+        let n_rows = self.pool.n_rows;
         let n_new = (self.seen - self.kept_up_at) as usize;
         if has_changed || n_new >= (n_rows / 4).max(*BLOCK.start() as usize) {
             self.kept_up_at = self.seen;
@@ -53,26 +61,16 @@ impl OnlineForest {
             return;
         }
         let counts: Vec<usize> = self.pool.class_counts().collect();
-        let present = counts.iter().filter(|&&n| n > 0).count() as f64;
-        for (weight, &n) in self.class_weights.iter_mut().zip(&counts) {
-            *weight = self.pool.n_rows() as f64 / (present * n.max(1) as f64);
+        for (weight, balanced) in self.class_weights.iter_mut().zip(balanced_weights(&counts)) {
+            *weight = balanced;
         }
-        let mut live = std::mem::take(&mut self.live);
-        match &self.pool.values {
-            Values::Bytes(values) => {
-                self.with_online_rows(values, |online_rows| recount(&mut live, online_rows, training));
-            }
-            Values::Reals(values) => {
-                self.with_online_rows(values, |online_rows| recount(&mut live, online_rows, training));
-            }
-        }
-        self.live = live;
+        with_live!(self, training.par, |live, online_rows| live.recount(online_rows));
     }
 
     /// Grows new trees, as many as a share of those there are, and puts each in the place of the worst if it is better. Where
     /// less than half of the new ones were, half as many are tried the next time.
     fn replace_trees(&mut self, share: f64, training: &Training<'_>, update: &mut Update) {
-        let newest = self.seen.saturating_sub((window::ROWS as u64).min(self.pool.n_rows() as u64 / 3));
+        let newest = self.seen.saturating_sub((window::ROWS as u64).min(self.pool.n_rows as u64 / 3));
         let held = self.held_out_rows(newest);
         if share == 0.0 || held.len() < LEAST_HELD_OUT || training.budget.spent().is_some() {
             return;
@@ -92,7 +90,7 @@ impl OnlineForest {
     }
 
     /// Places of the trees of which the least is expected, at most so many.
-    fn worst_first(&self, mask: &window::Mask, n: usize) -> Vec<usize> {
+    fn worst_first(&self, mask: &RowSet, n: usize) -> Vec<usize> {
         let expected = expected(&self.standings(mask));
         let mut order: Vec<usize> = (0..expected.len()).collect();
         order.sort_by(|&a, &b| expected[a].total_cmp(&expected[b]));
@@ -101,8 +99,8 @@ impl OnlineForest {
     }
 
     /// How the trees did on the rows of a mask, and how old they are: how often the pool has doubled since they were grown.
-    fn standings(&self, mask: &window::Mask) -> Vec<Standing> {
-        let n_rows = self.pool.n_rows() as f64;
+    fn standings(&self, mask: &RowSet) -> Vec<Standing> {
+        let n_rows = self.pool.n_rows as f64;
         let age = |birth: &Birth| libm::log2(n_rows / (birth.n_rows as f64).clamp(8.0, n_rows.max(8.0)));
         let trees = self.records.iter().zip(&self.births);
         trees.map(|(record, birth)| Standing::new(record, mask, age(birth))).collect()
@@ -112,16 +110,16 @@ impl OnlineForest {
     fn put_better_ones_in_place(
         &mut self,
         places: &[usize],
-        new_trees: Vec<(Grown, LiveTree, Record)>,
-        mask: &window::Mask,
+        new_trees: Vec<NewTree>,
+        mask: &RowSet,
     ) -> usize {
         let mut trees = self.standings(mask);
-        trees.extend(new_trees.iter().map(|(_, _, record)| Standing::new(record, mask, 0.0)));
+        trees.extend(new_trees.iter().map(|new| Standing::new(&new.record, mask, 0.0)));
         let expected = expected(&trees);
         let mut n_better = 0;
-        for (i, ((grown, live, record), &place)) in new_trees.into_iter().zip(places).enumerate() {
+        for (i, (new, &place)) in new_trees.into_iter().zip(places).enumerate() {
             if expected[self.live.len() + i] > expected[place] {
-                self.put_in_place(place, grown, live, record);
+                self.put_in_place(place, new);
                 n_better += 1;
             }
         }
@@ -132,9 +130,7 @@ impl OnlineForest {
     pub(super) fn grow_all_anew(&mut self, training: &Training<'_>) {
         let rows = self.pool.by_class();
         let new_trees = self.grow_new_trees(self.live.len(), &rows, &[], training);
-        for (place, (grown, live, record)) in new_trees.into_iter().enumerate() {
-            self.put_in_place(place, grown, live, record);
-        }
+        new_trees.into_iter().enumerate().for_each(|(place, new)| self.put_in_place(place, new));
     }
 
     /// Held-out rows that new trees are evaluated on before they learn them: half of the newest ones in the pool, none
@@ -142,20 +138,16 @@ impl OnlineForest {
     pub(super) fn held_out_rows(&self, since: u64) -> Vec<u32> {
         let since = since.max(self.seen.saturating_sub(window::ROWS as u64));
         let mut rng = Rng::new(self.forest.params.seed, Purpose::Validation, self.seen);
-        let mut slots: Vec<u32> =
-            self.pool.by_class().into_iter().filter(|&slot| self.pool.ages[slot as usize] >= since).collect();
-        slots.sort_unstable_by_key(|&slot| self.pool.ages[slot as usize]);
-        slots.retain(|_| rng.below(2) == 0);
+        let mut slots = self.pool.by_age();
+        slots.retain(|&slot| self.pool.ages[slot as usize] >= since && rng.below(2) == 0);
         slots
     }
 
     /// Rows as a set of the newest ones.
-    pub(super) fn mask(&self, slots: &[u32]) -> window::Mask {
-        let mut mask = window::no_rows();
-        for &slot in slots {
-            window::add_row(&mut mask, self.pool.ages[slot as usize]);
-        }
-        mask
+    pub(super) fn mask(&self, slots: &[u32]) -> RowSet {
+        let mut record = Record::default();
+        slots.iter().for_each(|&slot| record.note(self.pool.ages[slot as usize], false));
+        record.predicted
     }
 
     /// Grows so many new trees from rows grouped by class.
@@ -165,47 +157,26 @@ impl OnlineForest {
         rows: &[u32],
         held: &[u32],
         training: &Training<'_>,
-    ) -> Vec<(Grown, LiveTree, Record)> {
+    ) -> Vec<NewTree> {
         let mut times = vec![1_u8; self.pool.n_slots()];
         for &slot in held {
             times[slot as usize] = 0;
         }
-        let births: Vec<Birth> = (self.next_serial..)
-            .take(n)
-            .map(|serial| Birth {
-                serial,
-                n_rows: rows.len() as u64,
-                is_tolerant: self.arms.is_tolerant(serial),
-            })
-            .collect();
-        self.next_serial += n as u64;
-        self.turned.follow(&mut self.pool, training.budget.bytes.is_none(), training.par);
-        match &self.pool.values {
-            Values::Bytes(values) => {
-                let (by_column, room) = self.turned.bytes_by_column();
-                let matrix = Matrix { by_row: values, by_column, room };
-                self.with_online_rows(values, |online_rows| {
-                    grow_and_evaluate(&births, rows, &times, matrix, online_rows, training)
-                })
-            }
-            Values::Reals(values) => {
-                let (by_column, room) = self.turned.reals_by_column();
-                let matrix = Matrix { by_row: values, by_column, room };
-                self.with_online_rows(values, |online_rows| {
-                    grow_and_evaluate(&births, rows, &times, matrix, online_rows, training)
-                })
-            }
-        }
+        let births: Vec<Birth> = (0..n).map(|_| self.next_birth(rows.len())).collect();
+        self.pool.turn(training.budget.bytes.is_none(), training.par);
+        with_table!(&self.pool.values, |table| self.with_online_rows(table, |online_rows| {
+            grow_and_evaluate(&births, rows, &times, table.matrix(), online_rows, training)
+        }))
     }
 
-    fn put_in_place(&mut self, place: usize, grown: Grown, live: LiveTree, record: Record) {
+    fn put_in_place(&mut self, place: usize, new: NewTree) {
         let share = 1.0 / self.live.len() as f64;
-        for (sum, gain) in self.forest.gains.iter_mut().zip(&grown.gains) {
+        for (sum, gain) in self.forest.gains.iter_mut().zip(&new.gains) {
             *sum = on_grid(*sum * (1.0 - share)) + gain;
         }
-        self.births[place] = live.birth;
-        self.live[place] = live;
-        self.records[place] = record;
+        self.births[place] = new.live.birth;
+        self.live[place] = new.live;
+        self.records[place] = new.record;
     }
 
     /// Fits leaf weight, calibration and prior shift to the newest predictions.
@@ -244,7 +215,7 @@ impl OnlineForest {
         if self.forest.params.class_weights != ClassWeights::Balanced {
             return self.class_weights.clone();
         }
-        let mean = self.pool.n_rows() as f64 / self.pool.n_classes().max(1) as f64;
+        let mean = self.pool.n_rows as f64 / self.pool.n_classes().max(1) as f64;
         self.pool.class_counts().map(|n| mean / n.max(1) as f64).collect()
     }
 }
@@ -262,8 +233,8 @@ struct Standing {
 }
 
 impl Standing {
-    fn new(record: &Record, mask: &window::Mask, age: f64) -> Self {
-        let (predicted, right) = record.counts(Some(mask));
+    fn new(record: &Record, mask: &RowSet, age: f64) -> Self {
+        let (predicted, right) = record.counts(mask);
         Self { predicted: f64::from(predicted), right: f64::from(right), age }
     }
 }
@@ -290,48 +261,28 @@ fn expected(trees: &[Standing]) -> Vec<f64> {
     trees.iter().map(|t| line(t) + kept * (accuracy(t) - line(t))).collect()
 }
 
-fn recount<C: Code>(live: &mut [LiveTree], online_rows: &OnlineRows<'_, C>, training: &Training<'_>) {
-    training.par.for_chunks(live, 1, |_, live| live.iter_mut().for_each(|live| live.recount(online_rows)));
-}
-
 /// Grows trees on all rows and evaluates them on the held-out rows, which they learn last.
-fn grow_and_evaluate<C: Code + Value>(
+fn grow_and_evaluate<C: Code>(
     births: &[Birth],
     rows: &[u32],
     times: &[u8],
     matrix: Matrix<'_, C>,
     online_rows: &OnlineRows<'_, C>,
     training: &Training<'_>,
-) -> Vec<(Grown, LiveTree, Record)> {
+) -> Vec<NewTree> {
     training.par.map(births.len(), |i| {
         let input = online_rows.input.tolerating(births[i].is_tolerant);
         let input = GrowthInput { by_class: rows, votes_for_left_out: true, learn: true, ..input };
-        let rng = Rng::new(online_rows.seed, Purpose::Tree, births[i].serial);
-        let mut grown = grow(&input, matrix, times, rng);
+        let rng = Rng::new(input.params.seed, Purpose::Tree, births[i].serial);
+        let Grown { tree, gains, left_out_votes, leaf_rows, .. } = grow(&input, matrix, times, rng);
         let mut record = Record::default();
-        grown.left_out_votes.visit(|rows, _, shares| {
-            let favorite = largest_share(shares);
+        left_out_votes.visit(|rows, _, shares| {
+            let favorite = largest(shares.iter().map(|(_, share)| share)).map(|at| usize::from(shares[at].0));
             for &slot in rows {
-                record.note(
-                    online_rows.ages[slot as usize],
-                    online_rows.input.classes[slot as usize] == favorite,
-                );
+                let age = online_rows.ages[slot as usize];
+                record.note(age, Some(online_rows.class(slot)) == favorite);
             }
         });
-        let tree = std::mem::take(&mut grown.tree);
-        let live = LiveTree::grown(tree, &grown.leaf_rows, births[i], online_rows);
-        grown.leaf_rows = LeafRows::default();
-        (grown, live, record)
+        NewTree { gains, live: LiveTree::grown(tree, &leaf_rows, births[i], online_rows), record }
     })
-}
-
-/// The class with the largest share; of equals, the first.
-fn largest_share(shares: &[(u16, f32)]) -> u16 {
-    let mut favorite = (0, 0.0);
-    for &(class, share) in shares {
-        if share > favorite.1 {
-            favorite = (class, share);
-        }
-    }
-    favorite.0
 }

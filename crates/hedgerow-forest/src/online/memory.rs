@@ -10,15 +10,15 @@ impl OnlineForest {
     pub(super) fn keep_within(&mut self, bytes: Option<u64>, par: &Par, update: &mut Update) {
         let Some(limit) = bytes else { return };
         let needed = self.needed_bytes();
-        if needed <= limit || self.pool.n_rows() < 2 {
+        if needed <= limit || self.pool.n_rows < 2 {
             return;
         }
         // Nearly everything is there once for each row, so bytes go down as rows do; a little more, so as not to come back soon.
         let share = limit as f64 / needed as f64;
-        let most = ((self.pool.n_rows() as f64 * share * 0.97) as usize).max(1);
+        let most = ((self.pool.n_rows as f64 * share * 0.97) as usize).max(1);
         self.most_rows = Some(most);
         let mut gone = Vec::new();
-        while self.pool.n_rows() > most {
+        while self.pool.n_rows > most {
             match self.pool.evict() {
                 Some(slot) => gone.push(slot),
                 None => break,
@@ -33,7 +33,7 @@ impl OnlineForest {
     /// Bytes that pool and trees take, with the room that growing arrays keep. It depends on what has been learnt, not on how
     /// the memory came to be laid out.
     fn needed_bytes(&self) -> u64 {
-        let rows = self.pool.n_rows() + *super::BLOCK.end() as usize;
+        let rows = self.pool.n_rows + *super::BLOCK.end() as usize;
         let trees: usize = self.live.iter().map(|live| live.needed_bytes(rows)).sum();
         (trees + rows * self.pool.bytes_a_row() * 9 / 8 + self.window.bytes()) as u64
     }

@@ -21,30 +21,28 @@ mod memory;
 mod pool;
 mod predictions;
 mod saved;
-mod turned;
+mod table;
 mod window;
 
-use std::sync::Mutex;
-
-use hedgerow_core::{Checked, Classifier, Error, Par, Result, Rows, Schema, Training, Update, saved as file};
-use ndarray::{Array2, ArrayView2, ArrayViewMut2};
+use hedgerow_core::{Checked, Error, Par, Result, Rows, Schema, Training, Update, saved as file};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
-use crate::codes::{Code, ColumnCodes, Meaning};
+use crate::codes::{Code, ColumnCodes};
 use crate::forest::Forest;
 use crate::grow::GrowthInput;
 use crate::leaf_weight::LeafWeight;
 use crate::model::FittedRows;
 use crate::params::{ClassWeights, ForestParams, Keep};
-use crate::tree::{Tree, Value};
+use crate::tree::Tree;
 use arms::Arms;
 use block::Staged;
 use drift::DriftDetector;
 use live::{LiveTree, OnlineRows, Workspace};
-use pool::{Pool, Values};
+use pool::Pool;
 use predictions::nearest;
-use turned::Turned;
+use table::{Table, with_live, with_table};
 use window::{Record, Window};
 
 #[cfg(test)]
@@ -60,10 +58,8 @@ const BLOCK: std::ops::RangeInclusive<u64> = 128..=1024;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(remote = "Self")]
 pub struct OnlineForest {
-    forest: Forest,
-    pool: Pool,
-    #[serde(skip)]
-    turned: Turned,
+    pub(crate) forest: Forest,
+    pub(crate) pool: Pool,
     /// How wide the columns of the pool were at the last maintenance; see `OnlineRows`.
     #[serde(with = "file::array")]
     scales: Vec<f64>,
@@ -88,7 +84,7 @@ pub struct OnlineForest {
     class_weights: Vec<f64>,
     /// Rows learnt; how many there must be for the next maintenance, were at the last one that replaced trees, and at the last
     /// calibration.
-    seen: u64,
+    pub(crate) seen: u64,
     next_maintenance: u64,
     kept_up_at: u64,
     calibrated_at: u64,
@@ -145,12 +141,11 @@ impl OnlineForest {
         let n_trees = forest.trees.len() as u64;
         let mut online = Self {
             columns: Vec::new(),
-            turned: Turned::default(),
             scales: pool.scales(),
             live: Vec::new(),
             records: vec![Record::default(); forest.trees.len()],
             births: (0..n_trees)
-                .map(|serial| Birth { serial, n_rows: pool.n_rows() as u64, is_tolerant: false })
+                .map(|serial| Birth { serial, n_rows: pool.n_rows as u64, is_tolerant: false })
                 .collect(),
             is_settled: true,
             leaf_weights: Vec::new(),
@@ -175,11 +170,7 @@ impl OnlineForest {
 
     /// Makes what follows from the schema and the parameters.
     fn make_columns(&mut self, schema: &Schema) {
-        let columns = schema.columns.iter().map(|column| match column.kind.n_categories() {
-            0 => ColumnCodes::plain(false),
-            n => ColumnCodes { meaning: Meaning::Category(n), has_missing: false },
-        });
-        self.columns = columns.collect();
+        self.columns = ColumnCodes::of_schema(schema);
         self.leaf_weights = LeafWeight::candidates(&self.forest.params);
         // A merged forest may use one in between.
         let nearest = nearest(&self.leaf_weights, &self.forest.leaf_weight);
@@ -191,32 +182,11 @@ impl OnlineForest {
         &self.forest
     }
 
-    /// The forest alone. It learns no more.
-    pub fn into_forest(self) -> Forest {
-        self.forest
-    }
-
-    /// Rows learnt since the beginning.
-    pub fn n_seen(&self) -> u64 {
-        self.seen
-    }
-
-    /// Retained rows.
-    pub fn n_retained(&self) -> usize {
-        self.pool.n_rows()
-    }
-
-    /// Retained rows of each class.
-    pub fn retained_by_class(&self) -> Vec<usize> {
-        self.pool.class_counts().collect()
-    }
-
     /// Bytes in memory: trees, their lists, and the pool.
     pub fn bytes(&self) -> usize {
         self.forest.bytes()
             + self.live.iter().map(LiveTree::bytes).sum::<usize>()
             + self.pool.bytes()
-            + self.turned.bytes()
             + self.window.bytes()
             + self.records.len() * size_of::<Record>()
     }
@@ -227,7 +197,7 @@ impl OnlineForest {
     /// Memory stays within `training.budget.bytes`, if that is given: rows are forgotten to make room. The time limit ends the
     /// search for better trees, never the learning of rows; the stop flag ends both.
     pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        self.check(schema, rows)?;
+        rows.check(schema, self.forest.n_features, self.forest.n_classes)?;
         self.start(schema, training.par);
         let n_classes = schema.n_classes();
         let mut update =
@@ -242,7 +212,7 @@ impl OnlineForest {
                 self.maintain(training, &mut update);
                 self.scales = self.pool.scales();
                 self.keep_within(training.budget.bytes, training.par, &mut update);
-                let pause = self.pool.n_rows() as u64 / 16;
+                let pause = self.pool.n_rows as u64 / 16;
                 self.next_maintenance = self.seen + pause.clamp(*BLOCK.start(), *BLOCK.end());
             }
             if training.budget.stop.is_stopped() {
@@ -251,11 +221,6 @@ impl OnlineForest {
         }
         self.give_trees();
         Ok(update)
-    }
-
-    /// Makes room for classes that no tree has learnt yet.
-    pub fn know_classes(&mut self, n_classes: usize) {
-        self.forest.n_classes = self.forest.n_classes.max(n_classes);
     }
 
     /// Puts all trees into the order in which they are saved: the same for the same trees, however they came to be.
@@ -271,10 +236,6 @@ impl OnlineForest {
         self.give_trees();
     }
 
-    fn check(&self, schema: &Schema, rows: Rows<'_>) -> Result<()> {
-        rows.check(schema, self.forest.n_features, self.forest.n_classes)
-    }
-
     /// Makes ready to learn: class weights, trees where there are none yet, lists where they have not been made.
     fn start(&mut self, schema: &Schema, par: &Par) {
         let mut weights = std::mem::take(&mut self.class_weights);
@@ -287,20 +248,13 @@ impl OnlineForest {
             }
         }
         self.class_weights = weights;
-        for (column, meant) in self.columns.iter_mut().zip(&schema.columns) {
-            if let Meaning::Category(n) = &mut column.meaning {
-                *n = meant.kind.n_categories();
-            }
-        }
+        self.columns = ColumnCodes::of_schema(schema);
         if self.forest.trees.is_empty() {
             for _ in 0..self.forest.params.n_trees {
-                self.forest.trees.push(crate::tree::Tree::default());
+                self.forest.trees.push(Tree::default());
                 self.records.push(Record::default());
-                let is_tolerant = self.arms.is_tolerant(self.next_serial);
-                let birth = Birth { serial: self.next_serial, n_rows: 0, is_tolerant };
+                let birth = self.next_birth(0);
                 self.births.push(birth);
-                self.live.push(LiveTree::new(birth));
-                self.next_serial += 1;
             }
         }
         if self.live.len() < self.forest.trees.len() {
@@ -308,27 +262,35 @@ impl OnlineForest {
         }
     }
 
-    /// Puts every row of the pool on the list of its leaf in every tree.
+    /// The birth of one more tree, from so many rows.
+    fn next_birth(&mut self, n_rows: usize) -> Birth {
+        let serial = self.next_serial;
+        self.next_serial += 1;
+        Birth { serial, n_rows: n_rows as u64, is_tolerant: self.arms.is_tolerant(serial) }
+    }
+
+    /// Puts every row of the pool on the list of its leaf in every tree. Trees that do not count the rows of the pool yet are made to.
     fn make_lists(&mut self, par: &Par) {
-        let rows = self.pool.by_class();
-        let trees = std::mem::take(&mut self.forest.trees);
-        let (settled, births) = (self.is_settled, &self.births);
-        let live = match &self.pool.values {
-            Values::Bytes(values) => self.with_online_rows(values, |online_rows| {
-                attach_all(trees, births, &rows, settled, online_rows, par)
-            }),
-            Values::Reals(values) => self.with_online_rows(values, |online_rows| {
-                attach_all(trees, births, &rows, settled, online_rows, par)
-            }),
-        };
-        self.live = live;
+        let (rows, are_settled) = (self.pool.by_class(), self.is_settled);
+        let trees = std::mem::take(&mut self.forest.trees).into_iter().zip(&self.births);
+        self.live = trees.map(|(tree, &birth)| LiveTree::new(tree, birth)).collect();
+        with_live!(self, par, |live, online_rows| {
+            live.attach(&rows, online_rows);
+            if !are_settled || !live.is_consistent(online_rows) {
+                live.settle(&mut Workspace::new(online_rows));
+            }
+        });
         self.is_settled = true;
         self.forest.parts.clear();
         self.give_trees();
     }
 
     /// Calls `work` with the pool in the form that trees learn from.
-    fn with_online_rows<C: Code, T>(&self, values: &[C], work: impl FnOnce(&OnlineRows<'_, C>) -> T) -> T {
+    fn with_online_rows<C: Code, T>(
+        &self,
+        table: &Table<C>,
+        work: impl FnOnce(&OnlineRows<'_, C>) -> T,
+    ) -> T {
         let mut columns = self.columns.clone();
         for (column, &missing) in columns.iter_mut().zip(&self.pool.missing) {
             column.has_missing = missing;
@@ -349,16 +311,14 @@ impl OnlineForest {
             tell_leaves: true,
             noise: self.noise,
         };
-        let is_plain = self.pool.weights.is_none() && self.class_weights.iter().all(|&w| w == 1.0);
         work(&OnlineRows {
             input: &input,
-            values,
+            values: &table.by_row,
             width: self.forest.n_features,
             ages: &self.pool.ages,
             scales: &self.scales,
             most_rows: self.most_pool_rows(),
-            seed: self.forest.params.seed,
-            is_plain,
+            is_plain: input.is_unweighted(),
         })
     }
 
@@ -410,21 +370,16 @@ impl OnlineForest {
                 continue;
             }
             let slot = self.pool.push(row, class, weight, age);
-            let is_full = self.pool.n_rows() > self.most_pool_rows();
+            let is_full = self.pool.n_rows > self.most_pool_rows();
             let evicted = if is_full { self.pool.evict() } else { None };
             staged.push(Staged { slot, class, age, evicted });
         }
         let (mut live, mut records) = (std::mem::take(&mut self.live), std::mem::take(&mut self.records));
         let n_classes = self.forest.n_classes;
         let leaf_weights = &self.leaf_weights;
-        let outcome = match &self.pool.values {
-            Values::Bytes(values) => self.with_online_rows(values, |online_rows| {
-                block::run(&mut live, &mut records, &staged, n_classes, leaf_weights, online_rows, par)
-            }),
-            Values::Reals(values) => self.with_online_rows(values, |online_rows| {
-                block::run(&mut live, &mut records, &staged, n_classes, leaf_weights, online_rows, par)
-            }),
-        };
+        let outcome = with_table!(&self.pool.values, |table| self.with_online_rows(table, |online_rows| {
+            block::run(&mut live, &mut records, &staged, n_classes, leaf_weights, online_rows, par)
+        }));
         (self.live, self.records) = (live, records);
         for (sum, gain) in self.forest.gains.iter_mut().zip(&outcome.gains) {
             *sum += gain;
@@ -451,23 +406,13 @@ impl OnlineForest {
         if gone.is_empty() {
             return;
         }
-        let mut live = std::mem::take(&mut self.live);
-        match &self.pool.values {
-            Values::Bytes(values) => {
-                self.with_online_rows(values, |online_rows| forget_all(&mut live, gone, online_rows, par));
-            }
-            Values::Reals(values) => {
-                self.with_online_rows(values, |online_rows| forget_all(&mut live, gone, online_rows, par));
-            }
-        }
+        with_live!(self, par, |live, online_rows| {
+            live.fit(online_rows);
+            gone.iter().for_each(|&slot| live.forget(slot, online_rows));
+        });
         let new_of_old = self.drop_slots(gone);
         let n_slots = self.pool.n_slots();
-        par.for_chunks(&mut live, 1, |_, live| {
-            for live in live {
-                live.renumber(&new_of_old, n_slots);
-            }
-        });
-        self.live = live;
+        par.for_chunks(&mut self.live, 1, |_, live| live[0].lists.renumber(&new_of_old, n_slots));
     }
 
     /// Takes rows that are off their queues out of the pool. Returns for each old slot its new one.
@@ -476,57 +421,5 @@ impl OnlineForest {
             self.pool.release(slot);
         }
         self.pool.close_gaps()
-    }
-}
-
-/// Lets all trees forget the rows of some slots.
-fn forget_all<C: Code + Value>(
-    live: &mut [LiveTree],
-    gone: &[u32],
-    online_rows: &OnlineRows<'_, C>,
-    par: &Par,
-) {
-    par.for_chunks(live, 1, |_, live| {
-        for live in live {
-            live.fit(online_rows);
-            for &slot in gone {
-                live.forget(slot, online_rows);
-            }
-        }
-    });
-}
-
-/// Trees with their rows on lists. Those that do not count the rows of the pool yet are made to.
-fn attach_all<C: Code + Value>(
-    trees: Vec<Tree>,
-    births: &[Birth],
-    rows: &[u32],
-    are_settled: bool,
-    online_rows: &OnlineRows<'_, C>,
-    par: &Par,
-) -> Vec<LiveTree> {
-    let trees: Vec<Mutex<Tree>> = trees.into_iter().map(Mutex::new).collect();
-    par.map(trees.len(), |t| {
-        let tree = trees[t].lock().map(|mut tree| std::mem::take(&mut *tree)).unwrap_or_default();
-        let live = LiveTree::attach(tree, births[t], rows, online_rows);
-        if are_settled && live.is_consistent(online_rows) {
-            live
-        } else {
-            LiveTree::settle(live.tree, births[t], rows, online_rows, &mut Workspace::new(online_rows))
-        }
-    })
-}
-
-impl Classifier for OnlineForest {
-    fn n_features(&self) -> usize {
-        self.forest.n_features
-    }
-
-    fn n_classes(&self) -> usize {
-        self.forest.n_classes
-    }
-
-    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        self.forest.predict_proba_impl(x, par, out);
     }
 }

@@ -9,31 +9,21 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hedgerow_core::{Features, saved};
+use hedgerow_core::{Features, Par, saved};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
-use crate::codes::Code;
+use super::table::{Table, Values, with_table};
 use crate::real::Real;
 
 /// The age of a slot that holds no row.
 pub(super) const NO_ROW: u64 = u64::MAX;
 
-/// The values of all slots, one slot after the other.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Values {
-    /// While every value is a whole number up to 255.
-    Bytes(#[serde(with = "saved::array")] Vec<u8>),
-    /// Any values.
-    Reals(#[serde(with = "saved::array")] Vec<Real>),
-}
-
 /// The rows. A file has them in the order of their ages.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(super) struct Pool {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Pool {
     pub(super) values: Values,
-    width: usize,
+    pub(super) width: usize,
     /// Of each slot: its class, the number of its row in the stream, and its weight where rows weigh differently.
     #[serde(with = "saved::array")]
     pub(super) classes: Vec<u16>,
@@ -47,7 +37,7 @@ pub(super) struct Pool {
     #[serde(skip)]
     queues: Vec<VecDeque<u32>>,
     #[serde(skip)]
-    n_rows: usize,
+    pub(crate) n_rows: usize,
     /// Columns that have had a missing value.
     #[serde(with = "saved::array")]
     pub(super) missing: Vec<bool>,
@@ -64,7 +54,7 @@ pub(super) struct Pool {
 impl Pool {
     pub(super) fn new(width: usize) -> Self {
         Self {
-            values: Values::Bytes(Vec::new()),
+            values: Values::Bytes(Table::default()),
             width,
             classes: Vec::new(),
             ages: Vec::new(),
@@ -87,21 +77,16 @@ impl Pool {
         weights: Option<Vec<f32>>,
     ) -> Self {
         let width = features.n_features();
-        let mut missing = vec![false; width];
         let values = match features {
-            Features::Bytes { values, .. } => Values::Bytes(Arc::unwrap_or_clone(values)),
+            Features::Bytes { values, .. } => Values::Bytes(Table::new(Arc::unwrap_or_clone(values))),
             Features::Floats { values, .. } => {
-                for row in values.chunks_exact(width.max(1)) {
-                    for (missing, value) in missing.iter_mut().zip(row) {
-                        *missing |= value.is_nan();
-                    }
-                }
-                Values::Reals(Arc::unwrap_or_clone(values).into_iter().map(Real::new).collect())
+                let values = Arc::unwrap_or_clone(values).into_iter();
+                Values::Reals(Table::new(values.map(Real::new).collect()))
             }
         };
-        let mut pool = Self { values, classes, ages, weights, missing, ..Self::new(width) };
+        let mut pool = Self { values, classes, ages, weights, ..Self::new(width) };
         pool.make_queues();
-        pool.widen_to_rows();
+        pool.note_ranges();
         pool
     }
 
@@ -119,8 +104,8 @@ impl Pool {
         let of = |slot: &u32| *slot as usize;
         let mut pool = Self {
             values: match &self.values {
-                Values::Bytes(values) => Values::Bytes(self.chosen(values, &slots)),
-                Values::Reals(values) => Values::Reals(self.chosen(values, &slots)),
+                Values::Bytes(table) => Values::Bytes(Table::new(table.select(&slots, self.width))),
+                Values::Reals(table) => Values::Reals(Table::new(table.select(&slots, self.width))),
             },
             classes: slots.iter().map(|slot| self.classes[of(slot)]).collect(),
             ages: slots.iter().map(|slot| self.ages[of(slot)]).collect(),
@@ -141,10 +126,7 @@ impl Pool {
 
     /// Whether the parts of a pool that was read fit so many columns. Whether its rows do is another question.
     pub(super) fn fits(&self, n_features: usize) -> bool {
-        let n_values = match &self.values {
-            Values::Bytes(values) => values.len(),
-            Values::Reals(values) => values.len(),
-        };
+        let n_values = with_table!(&self.values, |table| table.by_row.len());
         let is_span = |(low, high): (&f32, &f32)| {
             (low <= high && low.is_finite() && high.is_finite())
                 || (*low, *high) == (f32::INFINITY, f32::NEG_INFINITY)
@@ -159,32 +141,14 @@ impl Pool {
             && self.lows.iter().zip(&self.highs).all(is_span)
     }
 
-    fn chosen<C: Code>(&self, values: &[C], slots: &[u32]) -> Vec<C> {
-        let mut out = Vec::with_capacity(slots.len() * self.width);
-        slots.iter().for_each(|&slot| {
-            out.extend_from_slice(&values[slot as usize * self.width..(slot as usize + 1) * self.width]);
+    /// Makes the ranges of columns take in all rows, and notes where values are missing.
+    fn note_ranges(&mut self) {
+        let mut row = vec![0.0; self.width.max(1)];
+        with_table!(&self.values, |table| for values in table.by_row.chunks_exact(row.len()) {
+            row.iter_mut().zip(values).for_each(|(to, &from)| *to = from.into());
+            widen(&mut self.lows, &mut self.highs, &row);
+            self.missing.iter_mut().zip(&row).for_each(|(missing, value)| *missing |= value.is_nan());
         });
-        out
-    }
-
-    fn widen_to_rows(&mut self) {
-        let width = self.width.max(1);
-        match &self.values {
-            Values::Bytes(values) => {
-                let mut row = vec![0.0; width];
-                for bytes in values.chunks_exact(width) {
-                    row.iter_mut().zip(bytes).for_each(|(to, &from)| *to = f32::from(from));
-                    widen(&mut self.lows, &mut self.highs, &row);
-                }
-            }
-            Values::Reals(values) => {
-                let mut row = vec![0.0; width];
-                for reals in values.chunks_exact(width) {
-                    row.iter_mut().zip(reals).for_each(|(to, from)| *to = from.get());
-                    widen(&mut self.lows, &mut self.highs, &row);
-                }
-            }
-        }
     }
 
     /// The slots that hold rows, the oldest first.
@@ -198,19 +162,24 @@ impl Pool {
     pub(super) fn features(&self, slots: &[u32]) -> Features {
         let n_features = self.width;
         match &self.values {
-            Values::Bytes(values) => {
-                Features::Bytes { values: Arc::new(self.chosen(values, slots)), n_features }
+            Values::Bytes(table) => {
+                Features::Bytes { values: Arc::new(table.select(slots, n_features)), n_features }
             }
-            Values::Reals(values) => {
-                let values = self.chosen(values, slots).into_iter().map(Real::get).collect();
+            Values::Reals(table) => {
+                let values = table.select(slots, n_features).into_iter().map(f32::from).collect();
                 Features::Floats { values: Arc::new(values), n_features }
             }
         }
     }
 
-    /// The slots written since this was last called; none if everything may have changed.
-    pub(super) fn take_changes(&mut self) -> Option<Vec<u32>> {
-        self.changes.replace(Vec::new())
+    /// Makes the copy of the values by column like the rows, if it is wanted.
+    pub(super) fn turn(&mut self, is_wanted: bool, par: &Par) {
+        let (changed, width) = (self.changes.replace(Vec::new()), self.width);
+        with_table!(&mut self.values, |table| if is_wanted {
+            table.follow(changed, width, par);
+        } else {
+            table.drop_copy();
+        });
     }
 
     /// For each column, one over the distance between its smallest and largest value; 0 where there are not two.
@@ -219,16 +188,6 @@ impl Pool {
             if low < high { 1.0 / (f64::from(high) - f64::from(low)) } else { 0.0 }
         };
         self.lows.iter().zip(&self.highs).map(scale).collect()
-    }
-
-    /// Columns.
-    pub(super) fn width(&self) -> usize {
-        self.width
-    }
-
-    /// Rows in the pool.
-    pub(super) fn n_rows(&self) -> usize {
-        self.n_rows
     }
 
     /// Slots, with a row or without.
@@ -265,25 +224,16 @@ impl Pool {
     /// Puts a row into a slot.
     pub(super) fn push(&mut self, row: &[f32], class: u16, weight: f32, age: u64) -> u32 {
         let slot = self.free.pop_front().unwrap_or(self.classes.len() as u32);
-        if slot as usize == self.classes.len() {
-            self.classes.push(class);
-            self.ages.push(age);
-            if let Some(weights) = &mut self.weights {
-                weights.push(weight);
-            }
-        } else {
-            self.classes[slot as usize] = class;
-            self.ages[slot as usize] = age;
-            if let Some(weights) = &mut self.weights {
-                weights[slot as usize] = weight;
-            }
+        let (at, n_slots) = (slot as usize, self.n_slots().max(slot as usize + 1));
+        self.classes.resize(n_slots, class);
+        self.ages.resize(n_slots, age);
+        (self.classes[at], self.ages[at]) = (class, age);
+        if weight != 1.0 || self.weights.is_some() {
+            let weights = self.weights.get_or_insert_default();
+            weights.resize(n_slots, 1.0);
+            weights[at] = weight;
         }
-        if weight != 1.0 && self.weights.is_none() {
-            let mut weights = vec![1.0; self.classes.len()];
-            weights[slot as usize] = weight;
-            self.weights = Some(weights);
-        }
-        self.write(slot as usize, row);
+        self.write(at, row);
         // A list of more slots than there are would be longer than all of them.
         self.changes = self.changes.take().filter(|slots| slots.len() < self.n_slots());
         if let Some(slots) = &mut self.changes {
@@ -304,20 +254,17 @@ impl Pool {
 
     fn write(&mut self, slot: usize, row: &[f32]) {
         widen(&mut self.lows, &mut self.highs, row);
-        if let Values::Bytes(values) = &mut self.values {
+        let at = slot * self.width;
+        if let Values::Bytes(table) = &mut self.values {
             if are_bytes(row) {
-                let row = row.iter().map(|&v| byte(v));
-                write_row(values, slot * self.width, row);
-                return;
+                return table.write(at, row.iter().map(|&v| byte(v)));
             }
-            let reals = values.iter().map(|&v| Real::new(f32::from(v))).collect();
-            self.values = Values::Reals(reals);
+            let reals = table.by_row.iter().map(|&v| Real::new(f32::from(v))).collect();
+            self.values = Values::Reals(Table::new(reals));
         }
-        if let Values::Reals(values) = &mut self.values {
-            write_row(values, slot * self.width, row.iter().map(|&v| Real::new(v)));
-            for (missing, value) in self.missing.iter_mut().zip(row) {
-                *missing |= value.is_nan();
-            }
+        if let Values::Reals(table) = &mut self.values {
+            table.write(at, row.iter().map(|&v| Real::new(v)));
+            self.missing.iter_mut().zip(row).for_each(|(missing, value)| *missing |= value.is_nan());
         }
     }
 
@@ -333,17 +280,13 @@ impl Pool {
         self.queues[class].pop_front()
     }
 
-    /// Takes rows off their queues: those of slots for which `goes` holds.
-    pub(super) fn evict_where(&mut self, goes: impl Fn(u32) -> bool) -> Vec<u32> {
+    /// Takes rows off their queues: those for whose class, slot and age `goes` holds.
+    pub(super) fn evict_where(&mut self, goes: impl Fn(usize, u32, u64) -> bool) -> Vec<u32> {
         let mut gone = Vec::new();
-        for queue in &mut self.queues {
-            queue.retain(|&slot| {
-                let goes = goes(slot);
-                if goes {
-                    gone.push(slot);
-                }
-                !goes
-            });
+        for (class, queue) in self.queues.iter_mut().enumerate() {
+            let goes = |slot: &u32| goes(class, *slot, self.ages[*slot as usize]);
+            gone.extend(queue.iter().copied().filter(&goes));
+            queue.retain(|slot| !goes(slot));
         }
         self.n_rows -= gone.len();
         gone
@@ -376,10 +319,8 @@ impl Pool {
                 weights[to] = weights[from];
             }
             let (from, at) = (from * self.width, to * self.width);
-            match &mut self.values {
-                Values::Bytes(values) => values.copy_within(from..from + self.width, at),
-                Values::Reals(values) => values.copy_within(from..from + self.width, at),
-            }
+            let span = from..from + self.width;
+            with_table!(&mut self.values, |table| table.by_row.copy_within(span, at));
             to += 1;
         }
         self.classes.truncate(to);
@@ -387,10 +328,7 @@ impl Pool {
         if let Some(weights) = &mut self.weights {
             weights.truncate(to);
         }
-        match &mut self.values {
-            Values::Bytes(values) => values.truncate(to * self.width),
-            Values::Reals(values) => values.truncate(to * self.width),
-        }
+        with_table!(&mut self.values, |table| table.by_row.truncate(to * self.width));
         self.free.clear();
         for slot in self.queues.iter_mut().flatten() {
             *slot = new_of_old[*slot as usize];
@@ -400,19 +338,12 @@ impl Pool {
 
     /// Gives back memory that is not in use.
     pub(super) fn shrink(&mut self) {
-        match &mut self.values {
-            Values::Bytes(values) => values.shrink_to_fit(),
-            Values::Reals(values) => values.shrink_to_fit(),
-        }
+        with_table!(&mut self.values, |table| table.by_row.shrink_to_fit());
     }
 
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
-        let values = match &self.values {
-            Values::Bytes(values) => values.capacity(),
-            Values::Reals(values) => values.capacity() * size_of::<Real>(),
-        };
-        values
+        with_table!(&self.values, |table| table.bytes())
             + self.classes.capacity() * size_of::<u16>()
             + self.ages.capacity() * size_of::<u64>()
             + self.weights.as_ref().map_or(0, |w| w.capacity() * size_of::<f32>())
@@ -458,20 +389,6 @@ fn byte(value: f32) -> u8 {
 /// Whether all values are such numbers. A loop without a way out early, which the compiler can run on many values at once.
 fn are_bytes(row: &[f32]) -> bool {
     row.iter().fold(true, |all, &value| all & is_byte(value))
-}
-
-/// Writes a row into its place or, right behind the last, adds it. Room is made in steps of an eighth, not by doubling.
-fn write_row<C: Code>(values: &mut Vec<C>, at: usize, row: impl ExactSizeIterator<Item = C>) {
-    if at == values.len() {
-        if values.capacity() - values.len() < row.len() {
-            values.reserve_exact((values.len() / 8).max(64 * row.len()));
-        }
-        values.extend(row);
-    } else {
-        for (to, value) in values[at..].iter_mut().zip(row) {
-            *to = value;
-        }
-    }
 }
 
 #[cfg(test)]

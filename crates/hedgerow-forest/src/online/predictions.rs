@@ -11,7 +11,7 @@ impl OnlineForest {
     /// Whether a row is to be retained.
     pub(super) fn wants(&self, row: &[f32], class: u16) -> bool {
         let keep = self.forest.params.keep;
-        if keep == Keep::All || self.pool.n_rows() == 0 {
+        if keep == Keep::All || self.pool.n_rows == 0 {
             return true;
         }
         let mut sums = self.sums(row);
@@ -78,6 +78,6 @@ impl OnlineForest {
 
 /// The index of the leaf weight nearest to another.
 pub(super) fn nearest(leaf_weights: &[LeafWeight], to: &LeafWeight) -> usize {
-    let distance = |at: &usize| (leaf_weights[*at].power() - to.power()).abs();
+    let distance = |at: &usize| (leaf_weights[*at].power - to.power).abs();
     (0..leaf_weights.len()).min_by(|a, b| distance(a).total_cmp(&distance(b))).unwrap_or(0)
 }

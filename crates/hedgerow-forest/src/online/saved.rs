@@ -3,11 +3,10 @@
 //! Rows are written in the order of their ages and trees in theirs, so the same forest gives the same file however it came to be.
 //! The lists of rows in leaves are not written: a walk with each row tells them.
 
-use hedgerow_core::saved::{Saved, once, require};
+use hedgerow_core::saved::{Saved, are_alike, once, require};
 use hedgerow_core::{ClassId, Dataset, Error, ModelProblem, Result, Schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::turned::Turned;
 use super::window::{Record, WORDS};
 use super::{Birth, OnlineForest};
 use crate::leaf_weight::LeafWeight;
@@ -38,7 +37,7 @@ impl Saved for OnlineForest {
         self.pool.make_queues();
         self.retained_rows(schema)
             .map_err(|e| Error::model(ModelProblem::Inconsistent { detail: e.to_string() }))?;
-        let n_ways = LeafWeight::n_candidates(&self.forest.params);
+        let n_ways = LeafWeight::powers(&self.forest.params).len();
         require(self.window.fits(n_ways, n_classes), || wrong("the newest predictions do not fit"))?;
         let has_trees = [self.births.len(), self.records.len()] == [n_trees; 2];
         require(has_trees, || wrong("trees differ in number"))?;
@@ -82,7 +81,6 @@ impl OnlineForest {
             window: self.window.with_room_for(self.leaf_weights.len(), forest.n_classes),
             forest,
             pool: self.pool.by_age_only(),
-            turned: Turned::default(),
             scales: self.scales.clone(),
             columns: self.columns.clone(),
             live: Vec::new(),
@@ -108,26 +106,8 @@ impl OnlineForest {
 }
 
 impl PartialEq for OnlineForest {
-    /// Whether the two would give the same model file.
     fn eq(&self, other: &Self) -> bool {
-        let (a, b) = (self.as_saved(), other.as_saved());
-        let counters = |f: &Self| {
-            (
-                f.seen,
-                f.next_maintenance,
-                f.kept_up_at,
-                f.calibrated_at,
-                f.next_serial,
-                f.most_rows,
-                f.is_settled,
-            )
-        };
-        (&a.forest, &a.pool, &a.scales, &a.records, &a.births)
-            == (&b.forest, &b.pool, &b.scales, &b.records, &b.births)
-            && (&a.window, &a.detector, &a.arms, &a.class_weights)
-                == (&b.window, &b.detector, &b.arms, &b.class_weights)
-            && counters(&a) == counters(&b)
-            && (a.noise, a.replacement_rate) == (b.noise, b.replacement_rate)
+        are_alike(self, other)
     }
 }
 

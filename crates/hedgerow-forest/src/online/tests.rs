@@ -4,7 +4,8 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::{blobs, saved_copy};
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    Budget, ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _, Schema, Silent,
+    Budget, ClassId, Classifier as _, Column, ColumnKind, Dataset, Features, LabelTable, Par, Params as _,
+    Schema, Silent,
 };
 use ndarray::{Array2, s};
 
@@ -95,21 +96,16 @@ fn bytes(n: usize) -> Dataset {
 fn check_trees(online: &mut OnlineForest) {
     online.take_trees();
     let rows = online.pool.by_class();
-    assert_eq!(rows.len(), online.pool.n_rows());
+    assert_eq!(rows.len(), online.pool.n_rows);
     for live in &online.live {
-        match &online.pool.values {
-            Values::Bytes(values) => {
-                online.with_online_rows(values, |online_rows| check_tree(live, &rows, online_rows));
-            }
-            Values::Reals(values) => {
-                online.with_online_rows(values, |online_rows| check_tree(live, &rows, online_rows));
-            }
-        }
+        with_table!(&online.pool.values, |table| {
+            online.with_online_rows(table, |online_rows| check_tree(live, &rows, online_rows));
+        });
     }
     online.give_trees();
 }
 
-fn check_tree<C: Code + Value>(live: &LiveTree, rows: &[u32], online_rows: &OnlineRows<'_, C>) {
+fn check_tree<C: Code>(live: &LiveTree, rows: &[u32], online_rows: &OnlineRows<'_, C>) {
     let mut listed: Vec<u32> = Vec::new();
     for spot in 0..=2 * live.tree.splits.len() {
         listed.extend(live.lists.rows(spot));
@@ -118,7 +114,8 @@ fn check_tree<C: Code + Value>(live: &LiveTree, rows: &[u32], online_rows: &Onli
     listed.sort_unstable();
     expected.sort_unstable();
     assert_eq!(listed, expected, "rows on lists");
-    let attached = LiveTree::attach(live.tree.clone(), live.birth, rows, online_rows);
+    let mut attached = LiveTree::new(live.tree.clone(), live.birth);
+    attached.attach(rows, online_rows);
     for spot in 0..=2 * live.tree.splits.len() {
         let sorted = |live: &LiveTree| {
             let mut rows: Vec<u32> = live.lists.rows(spot).collect();
@@ -177,7 +174,7 @@ fn a_full_pool_of_long_blocks_is_its_rows_in_order() {
     let data = blobs(12_000, 2, 3, 9);
     let settings = [("pool_rows", "8192"), ("n_trees", "2"), ("min_leaf_rows", "1")];
     let whole = learnt(&data, &settings, &[usize::MAX / 2], 2);
-    assert_eq!(whole.n_retained(), 8192);
+    assert_eq!(whole.pool.n_rows, 8192);
     let mut other = learnt(&data, &settings, &[1000, 77], 1);
     assert!(whole == other);
     check_trees(&mut other);
@@ -215,7 +212,7 @@ fn a_fitted_forest_goes_on() {
         let mut online = OnlineForest::from_fitted(fitted.forest, crate::FittedRows::new(first.clone()));
         learn(&mut online, &data, 600, &[100], 1);
         check_trees(&mut online);
-        assert_eq!((online.n_seen(), online.n_retained()), (1000, 1000));
+        assert_eq!((online.seen, online.pool.n_rows), (1000, 1000));
     }
 }
 
@@ -227,7 +224,7 @@ fn the_pool_keeps_to_its_size_and_forgets_no_class() {
         *label = ClassId(if row < 60 { (row % 3) as u32 } else { u32::from(row % 10 == 0) });
     }
     let online = learnt(&data, &[("pool_rows", "240"), ("forget", "false")], &[100], 1);
-    let counts = online.retained_by_class();
+    let counts = online.pool.class_counts().collect::<Vec<_>>();
     assert_eq!(counts.iter().sum::<usize>(), 240);
     assert_eq!(counts[2], 20, "a class within its floor keeps its rows: {counts:?}");
     assert!(counts[0] > 150 && counts[1] >= 20, "{counts:?}");
@@ -248,7 +245,7 @@ fn bytes_are_kept_within_their_limit() {
         assert!(online.bytes() as u64 <= limit, "{} bytes after {at} rows", online.bytes());
     }
     check_trees(&mut online);
-    assert!(online.n_retained() > 1000);
+    assert!(online.pool.n_rows > 1000);
 }
 
 #[test]
@@ -269,7 +266,8 @@ fn answers_come_before_learning() {
     }
     let share = right as f64 / 3000.0;
     assert!((0.45..0.55).contains(&share), "{share}");
-    let proba = online.predict_proba(data.features.to_array(0..3000).view(), &Par::sequential()).unwrap();
+    let proba =
+        online.forest.predict_proba(data.features.to_array(0..3000).view(), &Par::sequential()).unwrap();
     let known =
         proba.rows().into_iter().zip(data.labels()).filter(|(p, l)| largest(*p) == Some(l.index())).count();
     assert!(known as f64 > 0.97 * 3000.0, "{known} of 3000 rows known by heart");
@@ -289,11 +287,13 @@ fn a_class_may_come_late() {
         Dataset { schema: schema.clone(), ..data.select(&rows) }
     };
     learn(&mut online, &part(0..early.len(), &known.schema), 0, &[100], 1);
-    assert_eq!(online.n_classes(), 3);
+    assert_eq!(online.forest.n_classes, 3);
     learn(&mut online, &part(early.len()..data.n_rows(), &data.schema), 0, &[100], 1);
-    assert_eq!(online.n_classes(), 4);
-    let proba =
-        online.predict_proba(data.features.to_array(0..data.n_rows()).view(), &Par::sequential()).unwrap();
+    assert_eq!(online.forest.n_classes, 4);
+    let proba = online
+        .forest
+        .predict_proba(data.features.to_array(0..data.n_rows()).view(), &Par::sequential())
+        .unwrap();
     let of_late = |r: &usize| data.labels()[*r].index() == 3;
     let late: Vec<usize> = (0..data.n_rows()).filter(of_late).collect();
     let right = late.iter().filter(|&&r| largest(proba.row(r)) == Some(3)).count();
@@ -317,15 +317,19 @@ fn an_abrupt_change_is_noticed_and_overcome() {
     };
     assert!(wrong(&updates[5], 2500) < 25, "before the change");
     assert!(wrong(&updates[8], 4000) < 25, "a thousand rows after it");
-    assert!(online.retained_by_class().iter().sum::<usize>() < 3500, "what was out of date is gone");
+    assert!(
+        online.pool.class_counts().collect::<Vec<_>>().iter().sum::<usize>() < 3500,
+        "what was out of date is gone"
+    );
 }
 
 #[test]
 fn nothing_and_next_to_nothing() {
     let data = blobs(3, 2, 2, 1);
     let mut online = OnlineForest::new(&data.schema, &params(&[])).unwrap();
-    let ask =
-        |online: &OnlineForest| online.predict_proba(data.features.to_array(0..1).view(), &Par::sequential());
+    let ask = |online: &OnlineForest| {
+        online.forest.predict_proba(data.features.to_array(0..1).view(), &Par::sequential())
+    };
     assert_eq!(ask(&online).unwrap().row(0).to_vec(), [0.5, 0.5], "a prior before any training");
     learn(&mut online, &data, 0, &[1], 1);
     assert!(ask(&online).unwrap().iter().all(|p| p.is_finite()));
@@ -359,9 +363,9 @@ fn rows_sorted_by_class_do_not_drive_out_the_other_classes() {
     let mut online = learnt(&mixed, &[("n_trees", "20")], &[500], 2);
     learn(&mut online, &sorted, 0, &[500], 2);
     let x = mixed.features.to_array(0..3000);
-    let predicted = online.predict(x.view(), &Par::sequential()).unwrap();
+    let predicted = online.forest.predict(x.view(), &Par::sequential()).unwrap();
     let right = predicted.iter().zip(mixed.labels()).filter(|(a, b)| a == b).count();
-    assert!(right > 2900, "{right} of 3000; retained {:?}", online.retained_by_class());
+    assert!(right > 2900, "{right} of 3000; retained {:?}", online.pool.class_counts().collect::<Vec<_>>());
 }
 
 #[test]
@@ -371,11 +375,11 @@ fn a_row_is_forgotten_exactly_and_only_once() {
     let par = Par::new(2).unwrap();
     let x = data.features.to_array(0..data.n_rows());
     for row in [299, 0, 17, 250] {
-        let (before, class) = (online.n_retained(), data.labels()[row]);
-        let by_class = online.retained_by_class()[class.index()];
+        let (before, class) = (online.pool.n_rows, data.labels()[row]);
+        let by_class = online.pool.class_counts().collect::<Vec<_>>()[class.index()];
         assert!(online.forget(x.row(row), class, &par), "{row}");
-        assert_eq!(online.n_retained(), before - 1);
-        assert_eq!(online.retained_by_class()[class.index()], by_class - 1);
+        assert_eq!(online.pool.n_rows, before - 1);
+        assert_eq!(online.pool.class_counts().collect::<Vec<_>>()[class.index()], by_class - 1);
         assert!(!online.forget(x.row(row), class, &par), "{row} twice");
     }
     // Saving checks that the leaves of every tree count exactly the rows that are left; so does learning on.

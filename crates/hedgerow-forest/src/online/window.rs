@@ -12,17 +12,14 @@ use crate::train::OutOfBag;
 pub(super) const ROWS: usize = 1024;
 pub(super) const WORDS: usize = ROWS / 64;
 
-/// The record of one tree: which of the newest rows it predicted before it learnt them, and which of them it predicted right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Record {
-    pub(super) predicted: [u64; WORDS],
-    pub(super) right: [u64; WORDS],
-}
+/// A set of the newest rows.
+pub(super) type RowSet = [u64; WORDS];
 
-impl Default for Record {
-    fn default() -> Self {
-        Self { predicted: [0; WORDS], right: [0; WORDS] }
-    }
+/// The record of one tree: which of the newest rows it predicted before it learnt them, and which of them it predicted right.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Record {
+    pub(super) predicted: RowSet,
+    pub(super) right: RowSet,
 }
 
 impl Record {
@@ -42,30 +39,12 @@ impl Record {
         self.right[at / 64] &= !(1 << (at % 64));
     }
 
-    /// Rows predicted and rows predicted right, of all or of those in a mask.
-    pub(super) fn counts(&self, mask: Option<&[u64; WORDS]>) -> (u32, u32) {
-        let (mut predicted, mut right) = (0, 0);
-        for word in 0..WORDS {
-            let mask = mask.map_or(u64::MAX, |mask| mask[word]);
-            predicted += (self.predicted[word] & mask).count_ones();
-            right += (self.right[word] & mask).count_ones();
-        }
-        (predicted, right)
+    /// Rows of a set that were predicted, and that were predicted right.
+    pub(super) fn counts(&self, rows: &RowSet) -> (u32, u32) {
+        let count =
+            |bits: &RowSet| bits.iter().zip(rows).map(|(bits, rows)| (bits & rows).count_ones()).sum();
+        (count(&self.predicted), count(&self.right))
     }
-}
-
-/// A set of the newest rows.
-pub(super) type Mask = [u64; WORDS];
-
-/// An empty set.
-pub(super) fn no_rows() -> Mask {
-    [0; WORDS]
-}
-
-/// Adds the row of this number to a set.
-pub(super) fn add_row(mask: &mut Mask, age: u64) {
-    let at = age as usize % ROWS;
-    mask[at / 64] |= 1 << (at % 64);
 }
 
 /// The votes of the whole forest for the newest rows.

@@ -4,8 +4,8 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Error, Par, Result, Task};
 
 use super::class_weights;
-use crate::codes::{CodeMatrix, Codes, Turned};
-use crate::grow::{Grown, GrowthInput, Matrix, grow};
+use crate::codes::{CodeMatrix, Codes};
+use crate::grow::{Grown, GrowthInput, grow};
 use crate::params::ForestParams;
 use crate::tree::Tree;
 
@@ -15,19 +15,8 @@ pub struct TreeBuilder {
     pub(super) params: ForestParams,
     pub(super) class_weights: Vec<f64>,
     codes: Codes,
-    turned: Turned,
-    constant: Vec<u32>,
     by_class: Vec<u32>,
     classes: Vec<u16>,
-}
-
-/// What the growth of a tree must keep to.
-#[derive(Clone, Copy)]
-pub(super) struct Growth<'a> {
-    pub(super) budget: &'a Budget,
-    pub(super) max_bytes: usize,
-    /// Whether rows that the tree leaves out get predictions.
-    pub(super) predicts_left_out: bool,
 }
 
 impl TreeBuilder {
@@ -60,11 +49,8 @@ impl TreeBuilder {
         if label(by_class.first()) == label(by_class.last()) {
             return Err(DataProblem::NoWeight.into());
         }
-        let codes = Codes::new(data, par);
         Ok(Self {
-            constant: codes.constant_columns(),
-            turned: if is_tight { Turned::Bytes(Vec::new()) } else { codes.turned(par) },
-            codes,
+            codes: Codes::new(data, !is_tight, par),
             by_class,
             classes: data.labels().iter().map(|c| c.0 as u16).collect(),
             class_weights,
@@ -75,8 +61,7 @@ impl TreeBuilder {
 
     /// The tree of a number.
     pub fn tree(&self, number: usize) -> Tree {
-        let growth = Growth { budget: &Budget::open(), max_bytes: usize::MAX, predicts_left_out: false };
-        self.grow(number, growth).tree
+        self.grow(number, &Budget::open(), usize::MAX, false).tree
     }
 
     /// The weight of a row, and the same times that of its class.
@@ -85,8 +70,8 @@ impl TreeBuilder {
         [of_row, of_row * self.class_weights[self.data.labels()[row].index()]]
     }
 
-    /// Grows the tree of a number.
-    pub(super) fn grow(&self, number: usize, growth: Growth<'_>) -> Grown {
+    /// Grows the tree of a number, of so many bytes at most.
+    pub(super) fn grow(&self, number: usize, budget: &Budget, max_bytes: usize, votes: bool) -> Grown {
         let (params, n_rows) = (&self.params, self.data.n_rows());
         let mut bag_rng = Rng::new(params.seed, Purpose::Bag, number as u64);
         let mut times = params.bagging.draw(n_rows, &mut bag_rng);
@@ -96,33 +81,23 @@ impl TreeBuilder {
         }
         let input = GrowthInput {
             columns: &self.codes.columns,
-            constant: &self.constant,
+            constant: &self.codes.constant,
             by_class: &self.by_class,
             classes: &self.classes,
             row_weights: self.data.weights.as_deref(),
             class_weights: &self.class_weights,
             params,
-            budget: growth.budget,
-            max_bytes: growth.max_bytes,
-            votes_for_left_out: growth.predicts_left_out,
+            budget,
+            max_bytes,
+            votes_for_left_out: votes,
             learn: params.learn_left_out && params.bagging.is_most_of(n_rows),
             tell_leaves: false,
             noise: 0.0,
         };
         let rng = Rng::new(params.seed, Purpose::Tree, number as u64);
-        match (&self.codes.matrix, &self.turned) {
-            (CodeMatrix::Bytes(by_row), Turned::Bytes(by_column)) => {
-                grow(&input, Matrix { by_row, by_column, room: n_rows }, &times, rng)
-            }
-            (CodeMatrix::Bytes(by_row), Turned::Words(_)) => {
-                grow(&input, Matrix::of_rows(by_row), &times, rng)
-            }
-            (CodeMatrix::Words(by_row), Turned::Words(by_column)) => {
-                grow(&input, Matrix { by_row, by_column, room: n_rows }, &times, rng)
-            }
-            (CodeMatrix::Words(by_row), Turned::Bytes(_)) => {
-                grow(&input, Matrix::of_rows(by_row), &times, rng)
-            }
+        match &self.codes.matrix {
+            CodeMatrix::Bytes(table) => grow(&input, table.matrix(), &times, rng),
+            CodeMatrix::Words(table) => grow(&input, table.matrix(), &times, rng),
         }
     }
 }

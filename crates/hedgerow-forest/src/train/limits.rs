@@ -1,4 +1,4 @@
-//! Keeping to a number of bytes, and knowing when it no longer pays.
+//! Keeping to a number of bytes.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ pub(super) struct Limiter {
     /// Bytes for trees; none if there is no limit.
     for_trees: Option<u64>,
     threads: usize,
-    oob_fits: bool,
+    /// Whether out-of-bag tables fit.
+    pub(super) oob_fits: bool,
 }
 
 impl Limiter {
@@ -57,11 +58,6 @@ impl Limiter {
         Ok(limiter)
     }
 
-    /// Whether out-of-bag tables fit.
-    pub(super) fn allows_oob(&self) -> bool {
-        self.oob_fits
-    }
-
     /// Whether bytes must be counted often. (Trees look at the clock themselves.)
     pub(super) fn is_tight(&self) -> bool {
         self.for_trees.is_some()
@@ -86,31 +82,5 @@ impl Limiter {
         let used: u64 = trees.iter().map(|t| t.bytes() as u64).sum();
         let side_by_side = if trees.is_empty() { 1 } else { self.threads as u64 };
         (limit.saturating_sub(used) / side_by_side / 2) as usize
-    }
-}
-
-/// Says when out-of-bag accuracy has stopped rising.
-pub(super) struct Patience {
-    rounds: usize,
-    best: f64,
-    best_at: usize,
-}
-
-impl Patience {
-    pub(super) fn new(rounds: usize) -> Self {
-        Self { rounds, best: -1.0, best_at: 0 }
-    }
-
-    /// Whether there is any: otherwise nothing is ever over.
-    pub(super) fn is_on(&self) -> bool {
-        self.rounds > 0
-    }
-
-    pub(super) fn is_over(&mut self, n_trees: usize, accuracy: Option<f64>) -> bool {
-        let Some(accuracy) = accuracy.filter(|_| self.rounds > 0) else { return false };
-        if accuracy > self.best {
-            (self.best, self.best_at) = (accuracy, n_trees);
-        }
-        n_trees - self.best_at >= self.rounds * super::ROUND
     }
 }

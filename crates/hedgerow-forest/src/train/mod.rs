@@ -45,11 +45,7 @@ fn class_weights(data: &Dataset, params: &ForestParams) -> Result<Vec<f64>> {
     let n_classes = data.schema.n_classes();
     match &params.class_weights {
         ClassWeights::None => Ok(vec![1.0; n_classes]),
-        ClassWeights::Balanced => {
-            let counts = data.class_counts();
-            let present = counts.iter().filter(|&&n| n > 0).count() as f64;
-            Ok(counts.iter().map(|&n| data.n_rows() as f64 / (present * n.max(1) as f64)).collect())
-        }
+        ClassWeights::Balanced => Ok(balanced_weights(&data.class_counts())),
         ClassWeights::Each(by_label) => {
             let mut weights = vec![1.0; n_classes];
             for (label, &weight) in by_label {
@@ -61,4 +57,11 @@ fn class_weights(data: &Dataset, params: &ForestParams) -> Result<Vec<f64>> {
             Ok(weights)
         }
     }
+}
+
+/// What a row of each class counts where all classes count the same, given how many rows they have.
+pub(crate) fn balanced_weights(counts: &[usize]) -> Vec<f64> {
+    let n_rows = counts.iter().sum::<usize>() as f64;
+    let present = counts.iter().filter(|&&n| n > 0).count() as f64;
+    counts.iter().map(|&n| n_rows / (present * n.max(1) as f64)).collect()
 }

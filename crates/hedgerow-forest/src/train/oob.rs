@@ -1,10 +1,11 @@
 //! Out-of-bag predictions: those of the trees whose bag left the row out.
 
+use hedgerow_core::traits::largest;
 use hedgerow_core::{ClassId, Dataset, Par};
-use ndarray::{Array2, ArrayView1, Axis};
+use ndarray::{Array2, Axis};
 
 use crate::Forest;
-use crate::calibration::{self, MOST_DECIDING, WeightedPredictions, prior_shift};
+use crate::calibration::{self, MOST_DECIDING, WeightedPredictions};
 use crate::grow::LeftOutVotes;
 use crate::leaf_weight::LeafWeight;
 use crate::params::ForestParams;
@@ -22,7 +23,7 @@ pub struct OutOfBag {
 #[derive(Clone)]
 pub(super) struct Tally {
     leaf_weights: Vec<LeafWeight>,
-    tables: Vec<OutOfBag>,
+    pub(super) tables: Vec<OutOfBag>,
     /// The same for every other tree and some rows only, to tell how predictions change with the number of trees.
     halves: Vec<OutOfBag>,
     /// The rows of `halves`: every so many.
@@ -48,7 +49,7 @@ impl Tally {
     /// Bytes of the tables, and of the probabilities and ranks that evaluating them takes.
     pub(super) fn bytes(n_rows: usize, n_classes: usize, params: &ForestParams) -> u64 {
         let table = 4 * n_classes as u64 + 4;
-        (n_rows as u64) * (LeafWeight::n_candidates(params) as u64 * table + 8 * n_classes as u64 + 48)
+        (n_rows as u64) * (LeafWeight::powers(params).len() as u64 * table + 8 * n_classes as u64 + 48)
     }
 
     /// Adds the votes of one tree for the rows it left out. Trees must come in order: sums of floats depend on it.
@@ -62,11 +63,6 @@ impl Tally {
             }
         }
         self.n_trees += 1;
-    }
-
-    /// The first table.
-    pub(super) fn first(&self) -> &OutOfBag {
-        &self.tables[0]
     }
 
     /// The best leaf weight, and its predictions.
@@ -102,14 +98,8 @@ impl OutOfBag {
 
     /// The class predicted for each row; none for rows without votes.
     pub fn predicted(&self) -> Vec<Option<usize>> {
-        let votes = self.shares.axis_iter(Axis(0)).zip(&self.n_trees);
-        let best = |(shares, n): (ArrayView1<'_, f32>, &u32)| {
-            let first = |best: (usize, f32), (class, &share): (usize, &f32)| {
-                if share > best.1 { (class, share) } else { best }
-            };
-            (*n > 0).then(|| shares.iter().enumerate().fold((0, f32::NEG_INFINITY), first).0)
-        };
-        votes.map(best).collect()
+        let votes = self.shares.rows().into_iter().zip(&self.n_trees);
+        votes.map(|(shares, &n)| largest(shares).filter(|_| n > 0)).collect()
     }
 
     /// Adds a tree's votes for every `stride`-th row.
@@ -153,44 +143,25 @@ impl OutOfBag {
     /// Share of the rows with out-of-bag predictions that are predicted right, each row counting as much as it weighs; none
     /// if there are no such rows.
     pub fn accuracy(&self, data: &Dataset) -> Option<f64> {
-        let (mut predicted, mut right) = (0.0, 0.0);
-        let rows = self.shares.axis_iter(Axis(0)).zip(&self.n_trees).zip(data.labels());
-        for (row, ((shares, &n), label)) in rows.enumerate() {
-            if n > 0 {
-                let weight = data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
-                predicted += weight;
-                let own = shares[label.index()];
-                let beaten =
-                    shares.iter().enumerate().any(|(c, &s)| s > own || (s == own && c < label.index()));
-                right += if beaten { 0.0 } else { weight };
-            }
+        let (mut total, mut right) = (0.0, 0.0);
+        for (row, (class, label)) in self.predicted().into_iter().zip(data.labels()).enumerate() {
+            let weight = data.weights.as_ref().map_or(1.0, |w| f64::from(w[row]));
+            total += if class.is_some() { weight } else { 0.0 };
+            right += if class == Some(label.index()) { weight } else { 0.0 };
         }
-        (predicted > 0.0).then(|| right / predicted)
+        (total > 0.0).then(|| right / total)
     }
 
     /// Probabilities for each row, calibrated and shifted as the forest's own predictions are; rows that every tree has seen get
     /// `NaN`.
     pub fn probabilities(&self, forest: &Forest) -> Array2<f64> {
-        let Some(calibration) = &forest.calibration else { return self.mean_shares() };
         let mut proba = self.shares.mapv(f64::from);
-        for (mut row, &n) in proba.axis_iter_mut(Axis(0)).zip(&self.n_trees) {
+        for (mut row, &n) in proba.rows_mut().into_iter().zip(&self.n_trees) {
             match row.as_slice_mut() {
-                Some(row) if n > 0 => {
-                    calibration.apply(row, f64::from(n));
-                    prior_shift::apply(&forest.prior_shift, row);
-                }
+                Some(row) if n > 0 => forest.finish_row(row, f64::from(n)),
                 _ => row.fill(f64::NAN),
             }
         }
         proba
-    }
-
-    /// Mean shares for each row; rows that every tree has seen get `NaN`.
-    pub fn mean_shares(&self) -> Array2<f64> {
-        let mut mean = self.shares.mapv(f64::from);
-        for (mut row, &n) in mean.axis_iter_mut(Axis(0)).zip(&self.n_trees) {
-            row /= if n > 0 { f64::from(n) } else { f64::NAN };
-        }
-        mean
     }
 }

@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hedgerow_core::{
-    Candidate, Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample, Progress,
+    Candidate, Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample, Par, Progress,
     Result, Source, Step, StopReason, Task, Training, TrainingRun,
 };
 
 use ndarray::Axis;
 
-use super::builder::{Growth, TreeBuilder};
-use super::limits::{Limiter, Patience};
+use super::builder::TreeBuilder;
+use super::limits::Limiter;
 use super::oob::{OutOfBag, Tally};
 use super::{Fitted, ROUND};
 use crate::bag::Bagging;
@@ -32,9 +32,7 @@ use crate::tree::Tree;
 pub struct ForestRun {
     builder: Arc<TreeBuilder>,
     limiter: Limiter,
-    patience: Patience,
-    /// Trees that are grown side by side, each by a job of its own.
-    lanes: usize,
+    /// Whether a job has been dropped, for each tree that is grown side by side.
     is_dropped: Vec<bool>,
     goal: usize,
     /// Whether the clock may end the work: then few trees are grown between two looks at it.
@@ -50,6 +48,8 @@ pub struct ForestRun {
     gains: Vec<f64>,
     oob: Option<Arc<Tally>>,
     accuracy: Option<f64>,
+    /// The best out-of-bag accuracy after a round, and with how many trees.
+    best: (f64, usize),
     stop: Option<StopReason>,
 }
 
@@ -65,11 +65,9 @@ impl ForestRun {
         let (params, budget, lanes) = (params.get(), training.budget, lanes.max(1));
         let limiter = Limiter::new(budget, data, params, lanes)?;
         let builder = TreeBuilder::with_layout(data, params, limiter.is_tight(), training.par)?;
-        let has_oob = params.bagging != Bagging::All && limiter.allows_oob();
+        let has_oob = params.bagging != Bagging::All && limiter.oob_fits;
         Ok(Self {
             builder: Arc::new(builder),
-            patience: Patience::new(params.patience),
-            lanes,
             is_dropped: vec![false; lanes],
             goal: match (params.n_trees, budget.rounds) {
                 (0, rounds) => rounds.unwrap_or(usize::MAX),
@@ -85,6 +83,7 @@ impl ForestRun {
             oob: has_oob.then(|| Arc::new(Tally::new(data.n_rows(), data.schema.n_classes(), params))),
             limiter,
             accuracy: None,
+            best: (-1.0, 0),
             stop: None,
         })
     }
@@ -96,7 +95,7 @@ impl ForestRun {
 
     /// Out-of-bag predictions so far: sums over trees, before they are calibrated.
     pub fn out_of_bag(&self) -> Option<&OutOfBag> {
-        self.oob.as_deref().map(Tally::first)
+        self.oob.as_deref().map(|tally| &tally.tables[0])
     }
 
     /// Trees that can still be begun now.
@@ -114,16 +113,10 @@ impl ForestRun {
         if self.builder.params.patience > 0 {
             ROUND - self.next % ROUND
         } else if self.limiter.is_tight() || self.is_timed {
-            self.lanes
+            self.is_dropped.len()
         } else {
-            64 * self.lanes
+            64 * self.is_dropped.len()
         }
-    }
-
-    /// Takes in trees, the first of which has this number.
-    fn add(&mut self, first: usize, grown: Vec<Grown>, spent: Option<StopReason>) {
-        self.waiting.extend((first..).zip(grown.into_iter().map(Some)));
-        self.settle(spent);
     }
 
     /// Counts the trees whose turn it is.
@@ -138,12 +131,13 @@ impl ForestRun {
                     continue;
                 }
             }
-            self.count(grown);
-            if self.patience.is_on() && self.trees.len().is_multiple_of(ROUND) {
-                self.accuracy = self.oob_accuracy();
-                if self.patience.is_over(self.trees.len(), self.accuracy) {
-                    self.stop.get_or_insert(StopReason::Converged);
-                }
+            self.gains.iter_mut().zip(&grown.gains).for_each(|(sum, gain)| *sum += gain);
+            self.trees.push(Arc::new(grown.tree));
+            if let Some(oob) = &mut self.oob {
+                Arc::make_mut(oob).add(&grown.left_out_votes);
+            }
+            if self.has_converged() {
+                self.stop.get_or_insert(StopReason::Converged);
             }
         }
         self.accuracy = self.oob_accuracy();
@@ -152,12 +146,17 @@ impl ForestRun {
         }
     }
 
-    fn count(&mut self, grown: Grown) {
-        self.gains.iter_mut().zip(&grown.gains).for_each(|(sum, gain)| *sum += gain);
-        self.trees.push(Arc::new(grown.tree));
-        if let Some(oob) = &mut self.oob {
-            Arc::make_mut(oob).add(&grown.left_out_votes);
+    /// Whether out-of-bag accuracy has not risen for as many rounds as there is patience.
+    fn has_converged(&mut self) -> bool {
+        let (patience, n_trees) = (self.builder.params.patience, self.trees.len());
+        if patience == 0 || !n_trees.is_multiple_of(ROUND) {
+            return false;
         }
+        let Some(accuracy) = self.oob_accuracy() else { return false };
+        if accuracy > self.best.0 {
+            self.best = (accuracy, n_trees);
+        }
+        n_trees - self.best.1 >= patience * ROUND
     }
 
     fn oob_accuracy(&self) -> Option<f64> {
@@ -172,7 +171,7 @@ impl ForestRun {
             // What no run has any more is moved, otherwise it is copied.
             let oob = oob.map(Arc::unwrap_or_clone);
             let trees = trees.into_iter().map(Arc::unwrap_or_clone).collect();
-            let (forest, oob) = assemble(&builder, trees, gains, oob, training);
+            let (forest, oob) = assemble(&builder, trees, gains, oob, training.par);
             Fitted { forest, oob, stop }
         }
     }
@@ -199,7 +198,7 @@ impl TrainingRun for ForestRun {
             bytes: if lane == 0 { bytes as u64 } else { 0 },
             ..JobStatus::default()
         };
-        (0..self.lanes).map(status).collect()
+        (0..self.is_dropped.len()).map(status).collect()
     }
 
     fn begin(&mut self, jobs: &[usize], effort: Effort) -> Step {
@@ -210,13 +209,12 @@ impl TrainingRun for ForestRun {
         self.in_flight.insert(lane, first..first + n);
         let max_bytes = self.limiter.bytes_for_a_tree(&self.trees);
         let total = (self.goal < usize::MAX).then_some(self.goal);
-        let (builder, predicts_left_out) = (Arc::clone(&self.builder), self.oob.is_some());
+        let (builder, votes) = (Arc::clone(&self.builder), self.oob.is_some());
         let (n_done, accuracy) = (AtomicUsize::new(first), self.accuracy);
         Step::new(move |training: &Training<'_>| {
-            let growth = Growth { budget: training.budget, max_bytes, predicts_left_out };
             training.observer.progress(Progress { done: first, total, accuracy });
             let grown = training.par.map(n, |i| {
-                let grown = builder.grow(first + i, growth);
+                let grown = builder.grow(first + i, training.budget, max_bytes, votes);
                 let done = n_done.fetch_add(1, Ordering::Relaxed) + 1;
                 training.observer.progress(Progress { done, total, accuracy: None });
                 grown
@@ -224,7 +222,8 @@ impl TrainingRun for ForestRun {
             let spent = training.budget.spent();
             move |run: &mut Self| {
                 run.in_flight.remove(&lane);
-                run.add(first, grown, spent);
+                run.waiting.extend((first..).zip(grown.into_iter().map(Some)));
+                run.settle(spent);
                 Ok(())
             }
         })
@@ -277,14 +276,14 @@ fn assemble(
     trees: Vec<Tree>,
     gains: Vec<f64>,
     tally: Option<Tally>,
-    training: &Training<'_>,
+    par: &Par,
 ) -> (Forest, Option<OutOfBag>) {
-    let (data, params, par) = (&builder.data, &builder.params, training.par);
+    let (data, params) = (&builder.data, &builder.params);
     let row_weight = |row: usize| builder.weights(row)[0];
     let (leaf_weight, oob) =
         match tally.map(|tally| tally.finish(data.labels(), |row| builder.weights(row)[1], par)) {
             Some((leaf_weight, oob)) => (leaf_weight, Some(oob)),
-            None => (LeafWeight::without_validation(params), None),
+            None => (LeafWeight::new(LeafWeight::powers(params)[0]), None),
         };
     let calibration = oob.as_ref().filter(|_| params.calibrate).and_then(|oob| {
         // First the votes are calibrated with rows of each class counting the same; then class weights shift the probabilities.
@@ -298,18 +297,8 @@ fn assemble(
         }
         None => prior_shift::without_validation(params, &builder.class_weights),
     };
-    let forest = Forest {
-        params: params.clone(),
-        n_features: data.schema.n_features(),
-        n_classes: data.schema.n_classes(),
-        trees,
-        leaf_weight,
-        calibration,
-        prior_shift,
-        gains,
-        parts: Vec::new(),
-    };
-    (forest, oob)
+    let forest = Forest::from_parts(params.clone(), data.schema.n_classes(), trees, calibration, gains);
+    (Forest { leaf_weight, prior_shift, ..forest }, oob)
 }
 
 /// The probabilities of the rows that some tree has left out.
@@ -326,7 +315,7 @@ pub(super) fn out_of_sample(oob: &OutOfBag, forest: &Forest, data: &Dataset) -> 
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Par, Params as _, Silent};
+    use hedgerow_core::{Budget, Params as _, Silent};
 
     use super::*;
 

@@ -63,6 +63,13 @@ impl Tree {
         }
     }
 
+    /// The same as a list.
+    pub(crate) fn leaf_weights(&self, leaf: Link) -> Vec<(usize, f64)> {
+        let mut weights = Vec::new();
+        self.visit_leaf(leaf, |class, weight| weights.push((class, f64::from(weight))));
+        weights
+    }
+
     /// Adds the class shares of a leaf to `out`, each times what the leaf counts.
     #[inline]
     pub(crate) fn add_shares(&self, leaf: Link, leaf_weight: &LeafWeight, out: &mut [f64]) {

@@ -22,6 +22,9 @@ pub use walk::Place;
 
 use hedgerow_core::{Error, ModelProblem, Result};
 
+/// The split above a node, and whether the node is on its right side; none above the root.
+pub(crate) type Above = Option<(usize, bool)>;
+
 /// A decision tree.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tree {
@@ -54,14 +57,26 @@ impl Tree {
         &self.splits
     }
 
-    /// The list of leaves that do not fit a link.
-    pub fn leaf_entries(&self) -> &[LeafEntry] {
-        &self.leaves
+    /// Where a side of a split leads; without a split, the root.
+    #[inline]
+    pub(crate) fn link(&self, above: Above) -> Link {
+        above.map_or(self.root, |(split, right)| self.splits[split].links[usize::from(right)])
     }
 
-    /// The list of category sets that do not fit a split.
-    pub fn category_sets(&self) -> &[u32] {
-        &self.sets
+    /// Makes it lead elsewhere.
+    #[inline]
+    pub(crate) fn set_link(&mut self, above: Above, link: Link) {
+        match above {
+            None => self.root = link,
+            Some((split, right)) => self.splits[split].links[usize::from(right)] = link,
+        }
+    }
+
+    /// Gives back memory that is not in use.
+    pub(crate) fn shrink(&mut self) {
+        self.splits.shrink_to_fit();
+        self.leaves.shrink_to_fit();
+        self.sets.shrink_to_fit();
     }
 
     /// Adds the splits and leaves of another tree and returns the link to its root.

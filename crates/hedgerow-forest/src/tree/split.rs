@@ -16,11 +16,12 @@ pub struct Split {
     pub(crate) links: [Link; 2],
 }
 
-/// A value of a row: any float, or a byte where rows hold small whole numbers.
+/// A value of a row: any float, or a whole number where rows hold small ones.
 pub(crate) trait Value: Copy + Into<f32> {}
 
 impl Value for f32 {}
 impl Value for u8 {}
+impl Value for u16 {}
 
 /// A missing value goes left.
 pub(crate) const MISSING_LEFT: u16 = 1;
@@ -77,11 +78,6 @@ impl Split {
     /// The column.
     pub fn feature(&self) -> u16 {
         self.feature
-    }
-
-    /// The flags: 1 missing goes left, 2 categories, 4 a set in the list.
-    pub fn flags(&self) -> u16 {
-        self.flags
     }
 
     /// The links: yes, no.

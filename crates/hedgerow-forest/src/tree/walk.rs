@@ -28,19 +28,9 @@ impl Tree {
     /// The leaves of several rows, their walks side by side.
     #[inline]
     pub(crate) fn leaves_of<V: Value>(&self, rows: [&[V]; LANES]) -> [Link; LANES] {
-        let mut at = [self.root; LANES];
-        loop {
-            let mut moved = false;
-            for (at, row) in at.iter_mut().zip(rows) {
-                if let Some(split) = at.as_split() {
-                    *at = self.splits[split].next(row, &self.sets);
-                    moved = true;
-                }
-            }
-            if !moved {
-                return at;
-            }
-        }
+        walk_together([self.root; LANES], |lane, at| {
+            at.as_split().map(|split| self.splits[split].next(rows[lane], &self.sets))
+        })
     }
 
     /// The place a row reaches after at most `height` splits.
@@ -61,12 +51,19 @@ impl Tree {
 /// The leaves of one row in several trees, their walks side by side.
 #[inline]
 pub(crate) fn leaves_in<V: Value>(trees: [&Tree; LANES], row: &[V]) -> [Link; LANES] {
-    let mut at = trees.map(|tree| tree.root);
+    walk_together(trees.map(|tree| tree.root), |lane, at| {
+        at.as_split().map(|split| trees[lane].splits[split].next(row, &trees[lane].sets))
+    })
+}
+
+/// Several walks side by side. `step` leads the walk of a lane on, unless it is at its end.
+#[inline]
+pub(crate) fn walk_together<T: Copy>(mut at: [T; LANES], step: impl Fn(usize, T) -> Option<T>) -> [T; LANES] {
     loop {
         let mut moved = false;
-        for (at, tree) in at.iter_mut().zip(trees) {
-            if let Some(split) = at.as_split() {
-                *at = tree.splits[split].next(row, &tree.sets);
+        for (lane, at) in at.iter_mut().enumerate() {
+            if let Some(next) = step(lane, *at) {
+                *at = next;
                 moved = true;
             }
         }

@@ -43,7 +43,7 @@ impl LiveTree {
             self.tree.leaves[at].weight += 1.0;
             return leaf;
         }
-        let mut weights = self.weights(leaf);
+        let mut weights = self.tree.leaf_weights(leaf);
         match weights.iter_mut().find(|w| w.0 == class) {
             Some(own) => own.1 += 1.0,
             None => weights.push((class, 1.0)),
@@ -59,19 +59,13 @@ impl LiveTree {
         if let Target::Pure { class: own, rows } = leaf.target() {
             return if rows > 1 { Link::pure(own, rows - 1).unwrap_or_default() } else { Link::default() };
         }
-        let mut weights = self.weights(leaf);
+        let mut weights = self.tree.leaf_weights(leaf);
         self.drop_leaf(leaf);
         if let Some(own) = weights.iter_mut().find(|w| w.0 == class) {
             own.1 -= 1.0;
         }
         weights.retain(|w| w.1 > 0.5);
         if weights.is_empty() { Link::default() } else { self.tree.add_leaf(&weights) }
-    }
-
-    pub(super) fn weights(&self, leaf: Link) -> Vec<(usize, f64)> {
-        let mut weights = Vec::new();
-        self.tree.visit_leaf(leaf, |class, weight| weights.push((class, f64::from(weight))));
-        weights
     }
 
     /// Notes that the entries of a leaf are no longer used.

@@ -55,23 +55,16 @@ impl LiveTree {
             } else {
                 old_of_new[to] = old;
                 match link.target() {
-                    Target::Listed(_) => new.add_leaf(&self.weights(link)),
+                    Target::Listed(_) => new.add_leaf(&self.tree.leaf_weights(link)),
                     _ => link,
                 }
             };
-            match split_above(to) {
-                None => new.root = moved,
-                Some((split, right)) => new.splits[split].links[usize::from(right)] = moved,
-            }
+            new.set_link(split_above(to), moved);
         }
         self.lists.reorder(&old_of_new);
         // Spots above splits have no rows of their own.
         for spot in 0..old_of_new.len() {
-            let is_split = match split_above(spot) {
-                None => new.root.as_split().is_some(),
-                Some((split, right)) => new.splits[split].links[usize::from(right)].as_split().is_some(),
-            };
-            if is_split {
+            if new.link(split_above(spot)).as_split().is_some() {
                 self.lists.clear(spot);
             }
         }
