@@ -1,5 +1,6 @@
 //! Rows as a source hands them over, before they are encoded.
 
+use csv::ByteRecord;
 use hedgerow_core::DataProblem;
 
 use crate::delimiter::Decimal;
@@ -55,7 +56,7 @@ pub(crate) struct Block {
     /// The line of each row, in formats of text.
     pub lines: Vec<u64>,
     /// Labels that come apart from the columns.
-    pub labels: Option<LabelCells>,
+    pub labels: Option<ColumnCells>,
 }
 
 impl Block {
@@ -64,28 +65,51 @@ impl Block {
         Self { first_row: 0, n_rows: 0, cells: Cells::Bytes(Vec::new()), lines: Vec::new(), labels: None }
     }
 
-    /// Whether there are rows, all of them with all of their fields: those before the one at which a source of text gave up.
-    pub(crate) fn is_whole(&self, n_columns: usize) -> bool {
-        let n_fields = if let Cells::Text(text) = &self.cells { text.len() } else { 0 };
-        self.n_rows > 0 && n_fields == self.n_rows * n_columns
+    /// Whether it has rows although its source gave up: those of text before the bad one.
+    pub(crate) fn has_rows_before_bad(&self) -> bool {
+        self.n_rows > 0 && matches!(self.cells, Cells::Text(_))
     }
 
-    /// Empties the block, keeping its memory where it was text.
-    pub(crate) fn clear_text(&mut self, n_columns: usize) -> &mut TextCells {
+    /// Makes this a block of other rows, without lines and labels.
+    pub(crate) fn set(&mut self, n_rows: usize, cells: Cells) {
+        *self = Self { n_rows, cells, ..Self::new() };
+    }
+
+    /// Empties the block for rows of text, keeping its memory where it held such rows.
+    pub(crate) fn clear_text(&mut self, n_columns: usize, decimal: Decimal) {
         self.n_rows = 0;
         self.lines.clear();
-        self.labels = None;
-        if !matches!(self.cells, Cells::Text(_)) {
-            self.cells = Cells::Text(TextCells::default());
-        }
         match &mut self.cells {
-            Cells::Text(text) => {
-                text.clear(n_columns);
-                text
-            }
-            _ => unreachable!("set just above"),
+            Cells::Text(text) => text.clear(),
+            cells => *cells = Cells::Text(TextCells::new(n_columns, decimal)),
         }
     }
+
+    /// Adds a row of fields to a block of text. Returns the bytes of the block.
+    pub(crate) fn push_record(&mut self, record: &ByteRecord) -> usize {
+        self.lines.push(line_of(record));
+        self.n_rows += 1;
+        let Cells::Text(text) = &mut self.cells else { return 0 };
+        record.iter().for_each(|field| text.push(field));
+        text.data.len() + text.ends.len() * size_of::<usize>()
+    }
+
+    /// One cell, in a block of `n_columns` columns.
+    #[inline]
+    pub(crate) fn cell(&self, row: usize, column: usize, n_columns: usize) -> Cell<'_> {
+        let place = row * n_columns + column;
+        match &self.cells {
+            Cells::Text(cells) => Cell::Text(cells.field(row, column), cells.decimal),
+            Cells::Bytes(values) => Cell::Int(i64::from(values[place])),
+            Cells::Numbers(values) => Cell::Number(f64::from(values[place])),
+            Cells::Columns(columns) => columns[column].cell(row),
+        }
+    }
+}
+
+/// The line at which a record begins.
+pub(crate) fn line_of(record: &ByteRecord) -> u64 {
+    record.position().map_or(0, csv::Position::line)
 }
 
 /// The cells of a block.
@@ -104,18 +128,46 @@ pub(crate) enum Cells {
 
 /// The cells of one column.
 #[derive(Debug)]
-#[cfg_attr(not(any(feature = "arrow", feature = "parquet")), allow(dead_code))]
 pub(crate) enum ColumnCells {
+    /// Whole numbers.
+    Ints(Vec<i64>),
     /// Numbers; `NaN` is missing.
     Numbers(Vec<f64>),
-    /// Text, and whether it is there.
-    Text(TextCells, Vec<bool>),
+    /// Text.
+    Text(TextCells),
     /// A column that is not read.
+    #[cfg_attr(not(any(feature = "arrow", feature = "parquet")), allow(dead_code))]
     Skipped,
 }
 
+impl ColumnCells {
+    /// The cell of a row.
+    #[inline]
+    pub(crate) fn cell(&self, row: usize) -> Cell<'_> {
+        match self {
+            Self::Ints(values) => Cell::Int(values[row]),
+            Self::Numbers(values) => Cell::Number(values[row]),
+            Self::Text(cells) => Cell::Text(cells.field(row, 0), cells.decimal),
+            Self::Skipped => Cell::Missing,
+        }
+    }
+}
+
+/// One cell, in whatever form its block has it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Cell<'a> {
+    /// A field without blanks around it, and the mark before the decimals of numbers.
+    Text(&'a [u8], Decimal),
+    /// A whole number.
+    Int(i64),
+    /// A number; `NaN` is missing.
+    Number(f64),
+    /// Nothing.
+    Missing,
+}
+
 /// Fields one after the other in one buffer.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct TextCells {
     data: Vec<u8>,
     ends: Vec<usize>,
@@ -125,16 +177,20 @@ pub(crate) struct TextCells {
 }
 
 impl TextCells {
-    /// No fields, in rows of `n_columns`.
-    pub(crate) fn clear(&mut self, n_columns: usize) {
-        self.data.clear();
-        self.ends.clear();
-        self.n_columns = n_columns;
+    fn new(n_columns: usize, decimal: Decimal) -> Self {
+        Self { data: Vec::new(), ends: Vec::new(), n_columns, decimal }
     }
 
-    /// No fields, one a row.
-    pub(crate) fn column() -> Self {
-        Self { data: Vec::new(), ends: Vec::new(), n_columns: 1, decimal: Decimal::Point }
+    fn clear(&mut self) {
+        self.data.clear();
+        self.ends.clear();
+    }
+
+    /// Fields of one column.
+    pub(crate) fn column<T: AsRef<[u8]>>(fields: impl IntoIterator<Item = T>) -> Self {
+        let mut cells = Self::new(1, Decimal::Point);
+        fields.into_iter().for_each(|field| cells.push(field.as_ref()));
+        cells
     }
 
     /// Adds a field.
@@ -143,42 +199,11 @@ impl TextCells {
         self.ends.push(self.data.len());
     }
 
-    /// The number of fields.
-    pub(crate) fn len(&self) -> usize {
-        self.ends.len()
-    }
-
-    /// Bytes held.
-    pub(crate) fn bytes(&self) -> usize {
-        self.data.len() + self.ends.len() * size_of::<usize>()
-    }
-
-    /// One field.
+    /// One field, without blanks around it.
+    #[inline]
     pub(crate) fn field(&self, row: usize, column: usize) -> &[u8] {
         let at = row * self.n_columns + column;
         let start = if at == 0 { 0 } else { self.ends[at - 1] };
-        &self.data[start..self.ends[at]]
-    }
-}
-
-/// Labels that come apart from the columns.
-#[derive(Debug)]
-pub(crate) enum LabelCells {
-    /// Whole numbers.
-    Ints(Vec<i64>),
-    /// Numbers; `NaN` is missing.
-    Floats(Vec<f64>),
-    /// Text.
-    Text(TextCells),
-}
-
-impl LabelCells {
-    /// How many labels.
-    pub(crate) fn len(&self) -> usize {
-        match self {
-            Self::Ints(values) => values.len(),
-            Self::Floats(values) => values.len(),
-            Self::Text(cells) => cells.len(),
-        }
+        self.data[start..self.ends[at]].trim_ascii()
     }
 }

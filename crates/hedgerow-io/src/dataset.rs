@@ -5,11 +5,10 @@ use std::path::Path;
 use hedgerow_core::{
     ClassId, DataError, DataProblem, Dataset, Error, Features, Result, Schema, Targets, Task,
 };
-use ndarray::ArrayView2;
 
 use crate::labels::continuous_problem;
 use crate::options::ReadOptions;
-use crate::reader::{RowReader, Rows};
+use crate::reader::RowReader;
 
 /// Reads a whole file of rows with their targets. Classes come in order: numbers by value, then text.
 ///
@@ -19,27 +18,10 @@ pub fn read_dataset(path: &Path, options: &ReadOptions, max_bytes: Option<u64>) 
     let mut reader = RowReader::open(path, options)?;
     reader.require_targets()?;
     let shown = reader.shown().to_path_buf();
-    let n_features = reader.schema().n_features();
-    let mut features = Features::new(n_features);
+    let mut features = Features::new(reader.schema().n_features());
     let (mut labels, mut values) = (Vec::new(), Vec::new());
     let mut weights: Option<Vec<f32>> = None;
-    while let Some(rows) = reader.next_rows()? {
-        let more = match rows {
-            Rows::Bytes(bytes, more) => {
-                features.extend_bytes(bytes);
-                more
-            }
-            Rows::Encoded(mut more) => {
-                let x = std::mem::take(&mut more.x);
-                let x = ArrayView2::from_shape((more.n_rows, n_features), &x).map_err(|_| Error::Shape {
-                    what: "values in a block",
-                    expected: more.n_rows * n_features,
-                    got: x.len(),
-                })?;
-                features.extend(x);
-                more
-            }
-        };
+    while let Some(more) = reader.next_rows(&mut features)? {
         labels.extend(more.labels.into_iter().flatten().flatten());
         values.extend(more.values.into_iter().flatten());
         if let Some(more) = more.weights {

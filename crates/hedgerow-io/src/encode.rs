@@ -6,11 +6,11 @@ use std::ops::Range;
 use hedgerow_core::data::{MAX_CATEGORIES, canonical_label};
 use hedgerow_core::{ClassId, ColumnKind, DataProblem, Error, Result, Schema, Task};
 
-use crate::block::{Block, Cells, ColumnCells, LabelCells, SourceColumn};
+use crate::block::{Block, Cell, Cells, SourceColumn};
 use crate::delimiter::Decimal;
 use crate::labels::{LabelEncoder, number_text};
-use crate::located::located;
-use crate::number::{Parsed, is_missing, is_missing_number, parse_as, trim, with_point};
+use crate::located::in_cell;
+use crate::number::{Parsed, finite, is_missing, parse_as, utf8, with_point};
 use crate::plan::{Plan, Role, Target};
 
 /// What becomes of a category that is not in the list.
@@ -58,8 +58,20 @@ pub(crate) struct Encoder {
 }
 
 impl Encoder {
-    pub(crate) fn new(schema: Schema, plan: Plan, columns: &[SourceColumn], growth: &[Growth]) -> Self {
-        let codes = schema.columns.iter().zip(growth).map(|(c, g)| Codes::new(&c.kind, *g)).collect();
+    /// `growth` tells for each column what becomes of categories that are not in its list.
+    pub(crate) fn new(
+        schema: Schema,
+        plan: Plan,
+        columns: &[SourceColumn],
+        growth: impl Fn(&SourceColumn) -> Growth,
+    ) -> Self {
+        let codes = schema.columns.iter().map(|c| Codes::new(&c.kind, Growth::Add));
+        let mut codes: Vec<Codes> = codes.collect();
+        for (column, role) in columns.iter().zip(&plan.roles) {
+            if let Role::Feature(k) = *role {
+                codes[k].growth = growth(column);
+            }
+        }
         let names = columns.iter().map(|c| c.name.clone()).collect();
         Self { schema, plan, labels: LabelEncoder::default(), require_targets: false, codes, names }
     }
@@ -125,149 +137,88 @@ impl Encoder {
         if let Some(column) = self.plan.weight {
             let weights = out.weights.get_or_insert_default();
             for row in rows.clone() {
-                let weight = weight_of(self.cell(block, row, column))
-                    .map_err(|problem| in_cell(problem.into(), block, row, &self.names[column]))?;
+                let weight = weight_of(block.cell(row, column, self.names.len()))
+                    .map_err(|problem| in_cell(problem.into(), block, row, Some(&self.names[column])))?;
                 weights.push(weight);
             }
         }
         if self.plan.target == Target::Absent {
             return Ok(());
         }
-        match self.schema.task {
-            Task::Classification => out.labels.get_or_insert_default().reserve(rows.len()),
-            Task::Regression => out.values.get_or_insert_default().reserve(rows.len()),
-        }
         for row in rows {
-            let is_missing = match self.schema.task {
-                Task::Classification => self.label_at(block, row).map(|class| {
-                    out.labels.get_or_insert_default().push(class);
-                    class.is_none()
-                }),
-                Task::Regression => {
-                    value_of(self.target_cell(block, row)).map_err(Error::from).map(|value| {
-                        out.values.get_or_insert_default().push(value);
-                        value.is_nan()
-                    })
-                }
-            };
-            let found = match is_missing {
-                Ok(true) if self.require_targets => Err(DataProblem::MissingLabel.into()),
-                other => other,
-            };
-            found.map_err(|error| {
+            self.encode_target(block, row, out).map_err(|error| {
                 let name = match self.plan.target {
                     Target::Column(i) => self.names[i].as_str(),
                     _ => self.schema.target.as_deref().unwrap_or("label"),
                 };
-                in_cell(error, block, row, name)
+                in_cell(error, block, row, Some(name))
             })?;
         }
         Ok(())
     }
 
-    fn label_at(&mut self, block: &Block, row: usize) -> Result<Option<ClassId>> {
-        let n = block.first_row + row as u64 + 1;
-        let cell = self.target_cell(block, row);
-        let (table, labels) = (&mut self.schema.labels, &mut self.labels);
-        match cell {
-            Cell::Text(field, decimal) => labels.text(table, &with_point(field, decimal), n),
-            Cell::Int(value) => labels.int(table, value, n),
-            Cell::Number(value) => labels.number(table, value, n),
-            Cell::Missing => Ok(None),
-        }
-    }
-
-    fn target_cell<'a>(&self, block: &'a Block, row: usize) -> Cell<'a> {
-        match (self.plan.target, &block.labels) {
-            (Target::Column(column), _) => self.cell(block, row, column),
-            (_, Some(LabelCells::Ints(values))) => Cell::Int(values[row]),
-            (_, Some(LabelCells::Floats(values))) => Cell::Number(values[row]),
-            (_, Some(LabelCells::Text(cells))) => Cell::Text(cells.field(row, 0), Decimal::Point),
+    fn encode_target(&mut self, block: &Block, row: usize, out: &mut Encoded) -> Result<()> {
+        let cell = match (self.plan.target, &block.labels) {
+            (Target::Column(column), _) => block.cell(row, column, self.names.len()),
+            (_, Some(labels)) => labels.cell(row),
             (_, None) => Cell::Missing,
-        }
-    }
-
-    fn cell<'a>(&self, block: &'a Block, row: usize, column: usize) -> Cell<'a> {
-        let place = row * self.names.len() + column;
-        match &block.cells {
-            Cells::Text(cells) => Cell::Text(cells.field(row, column), cells.decimal),
-            Cells::Bytes(values) => Cell::Int(i64::from(values[place])),
-            Cells::Numbers(values) => Cell::Number(f64::from(values[place])),
-            Cells::Columns(columns) => match &columns[column] {
-                ColumnCells::Numbers(values) => Cell::Number(values[row]),
-                ColumnCells::Text(cells, valid) if valid[row] => {
-                    Cell::Text(cells.field(row, 0), cells.decimal)
-                }
-                _ => Cell::Missing,
-            },
-        }
-    }
-
-    fn encode_features(&mut self, block: &Block, rows: Range<usize>, out: &mut Encoded) -> Result<()> {
-        let start = out.x.len();
-        match &block.cells {
-            Cells::Columns(columns) => {
-                out.x.resize(start + rows.len() * self.plan.n_features, f32::NAN);
-                self.encode_columns(columns, block, rows, &mut out.x[start..])
+        };
+        let is_missing = match self.schema.task {
+            Task::Classification => {
+                let n = block.first_row + row as u64 + 1;
+                let class = self.labels.class(&mut self.schema.labels, cell, n)?;
+                out.labels.get_or_insert_default().push(class);
+                class.is_none()
             }
-            Cells::Bytes(values) if self.takes_numbers() => {
-                let width = self.plan.n_features;
-                out.x.extend(values[rows.start * width..rows.end * width].iter().map(|&v| f32::from(v)));
-                Ok(())
+            Task::Regression => {
+                let value = value_of(cell)?;
+                out.values.get_or_insert_default().push(value);
+                value.is_nan()
             }
-            // Where a value is infinite, the way below finds its place.
-            Cells::Numbers(values) if self.takes_numbers() && !values.iter().any(|v| v.is_infinite()) => {
-                let width = self.plan.n_features;
-                out.x.extend_from_slice(&values[rows.start * width..rows.end * width]);
-                Ok(())
-            }
-            _ => {
-                out.x.resize(start + rows.len() * self.plan.n_features, f32::NAN);
-                self.encode_rows(block, rows, &mut out.x[start..])
-            }
-        }
-    }
-
-    fn encode_rows(&mut self, block: &Block, rows: Range<usize>, x: &mut [f32]) -> Result<()> {
-        let (width, n_features) = (self.names.len(), self.plan.n_features);
-        for (row, to) in rows.zip(x.chunks_exact_mut(n_features.max(1))) {
-            for (i, role) in self.plan.roles.iter().enumerate() {
-                let Role::Feature(k) = *role else { continue };
-                let (codes, kind) = (&mut self.codes[k], &mut self.schema.columns[k].kind);
-                let value = match &block.cells {
-                    Cells::Text(cells) => codes.text(kind, cells.field(row, i), cells.decimal),
-                    Cells::Bytes(values) => codes.number(kind, f64::from(values[row * width + i])),
-                    Cells::Numbers(values) => codes.number(kind, f64::from(values[row * width + i])),
-                    Cells::Columns(_) => Ok(f32::NAN),
-                };
-                to[k] = match value {
-                    Ok(value) => value,
-                    Err(problem) => return Err(in_cell(problem.into(), block, row, &self.names[i])),
-                };
-            }
+        };
+        if is_missing && self.require_targets {
+            return Err(DataProblem::MissingLabel.into());
         }
         Ok(())
     }
 
-    fn encode_columns(
-        &mut self,
-        columns: &[ColumnCells],
-        block: &Block,
-        rows: Range<usize>,
-        x: &mut [f32],
-    ) -> Result<()> {
-        for (i, role) in self.plan.roles.iter().enumerate() {
-            let Role::Feature(k) = *role else { continue };
-            let (codes, kind) = (&mut self.codes[k], &mut self.schema.columns[k].kind);
-            for (row, to) in rows.clone().zip(x.chunks_exact_mut(self.plan.n_features.max(1))) {
-                let value = match &columns[i] {
-                    ColumnCells::Numbers(values) => codes.number(kind, values[row]),
-                    ColumnCells::Text(cells, valid) if valid[row] => {
-                        codes.text(kind, cells.field(row, 0), cells.decimal)
-                    }
-                    _ => Ok(f32::NAN),
+    fn encode_features(&mut self, block: &Block, rows: Range<usize>, out: &mut Encoded) -> Result<()> {
+        let width = self.plan.n_features;
+        let range = rows.start * width..rows.end * width;
+        match &block.cells {
+            Cells::Bytes(values) if self.takes_numbers() => {
+                out.x.extend(values[range].iter().map(|&v| f32::from(v)));
+                Ok(())
+            }
+            // Where a value is infinite, the way below finds its place.
+            Cells::Numbers(values) if self.takes_numbers() && !values.iter().any(|v| v.is_infinite()) => {
+                out.x.extend_from_slice(&values[range]);
+                Ok(())
+            }
+            _ => {
+                let start = out.x.len();
+                out.x.resize(start + range.len(), f32::NAN);
+                self.encode_cells(block, rows, &mut out.x[start..])
+            }
+        }
+    }
+
+    fn encode_cells(&mut self, block: &Block, rows: Range<usize>, x: &mut [f32]) -> Result<()> {
+        let n_columns = self.names.len();
+        for (row, to) in rows.zip(x.chunks_exact_mut(self.plan.n_features.max(1))) {
+            for (i, role) in self.plan.roles.iter().enumerate() {
+                let Role::Feature(k) = *role else { continue };
+                let (codes, kind) = (&mut self.codes[k], &mut self.schema.columns[k].kind);
+                let value = match block.cell(row, i, n_columns) {
+                    Cell::Text(field, decimal) => codes.text(kind, field, decimal),
+                    Cell::Int(value) => codes.number(kind, value as f64),
+                    Cell::Number(value) => codes.number(kind, value),
+                    Cell::Missing => Ok(f32::NAN),
                 };
-                to[k] = value.map_err(|problem| in_cell(problem.into(), block, row, &self.names[i]))?;
+                to[k] = match value {
+                    Ok(value) => value,
+                    Err(problem) => return Err(in_cell(problem.into(), block, row, Some(&self.names[i]))),
+                };
             }
         }
         Ok(())
@@ -294,14 +245,8 @@ impl Codes {
 
     /// A field of text as a number.
     fn text(&mut self, kind: &mut ColumnKind, field: &[u8], decimal: Decimal) -> Result<f32, DataProblem> {
-        let field = trim(field);
         match kind {
-            ColumnKind::Numeric => match parse_as(field, decimal) {
-                Parsed::Number(value) if value.is_finite() => Ok(value),
-                Parsed::Number(_) => Err(DataProblem::Infinite { text: utf8(field)?.to_string() }),
-                Parsed::Missing => Ok(f32::NAN),
-                Parsed::Text => Err(DataProblem::NotANumber { text: utf8(field)?.to_string() }),
-            },
+            ColumnKind::Numeric => finite(field, decimal),
             ColumnKind::Boolean { no, yes } => {
                 if field.eq_ignore_ascii_case(no.as_bytes()) || field == b"0" {
                     Ok(0.0)
@@ -376,32 +321,14 @@ impl Codes {
     }
 }
 
-fn utf8(field: &[u8]) -> Result<&str, DataProblem> {
-    std::str::from_utf8(field).map_err(|_| DataProblem::InvalidUtf8)
-}
-
-/// One cell, in whatever form its block has it.
-#[derive(Clone, Copy)]
-enum Cell<'a> {
-    Text(&'a [u8], Decimal),
-    Int(i64),
-    Number(f64),
-    Missing,
-}
-
 /// The target of a regression; `NaN` is missing. Text is read in full precision.
 fn value_of(cell: Cell<'_>) -> Result<f64, DataProblem> {
     let value = match cell {
-        Cell::Text(field, decimal) => {
-            let field = trim(field);
-            match parse_as(field, decimal) {
-                Parsed::Missing => f64::NAN,
-                Parsed::Text => return Err(DataProblem::NotAValue { text: utf8(field)?.to_string() }),
-                Parsed::Number(narrow) => {
-                    utf8(&with_point(field, decimal))?.parse().unwrap_or(f64::from(narrow))
-                }
-            }
-        }
+        Cell::Text(field, decimal) => match parse_as(field, decimal) {
+            Parsed::Missing => f64::NAN,
+            Parsed::Text => return Err(DataProblem::NotAValue { text: utf8(field)?.to_string() }),
+            Parsed::Number(narrow) => utf8(&with_point(field, decimal))?.parse().unwrap_or(f64::from(narrow)),
+        },
         Cell::Int(value) => value as f64,
         Cell::Number(value) => value,
         Cell::Missing => f64::NAN,
@@ -413,29 +340,15 @@ fn value_of(cell: Cell<'_>) -> Result<f64, DataProblem> {
 }
 
 fn weight_of(cell: Cell<'_>) -> Result<f32, DataProblem> {
+    let bad = |got: String| DataProblem::BadWeight { got };
     let value = match cell {
-        Cell::Text(field, decimal) => {
-            let field = trim(field);
-            match parse_as(field, decimal) {
-                Parsed::Number(value) if !is_missing_number(field) => value,
-                _ => {
-                    let got = format!("{:?}", String::from_utf8_lossy(field));
-                    return Err(DataProblem::BadWeight { got });
-                }
-            }
-        }
+        Cell::Text(field, decimal) => match parse_as(field, decimal) {
+            Parsed::Number(value) => value,
+            _ => return Err(bad(format!("{:?}", String::from_utf8_lossy(field)))),
+        },
         Cell::Int(value) => value as f32,
         Cell::Number(value) => value as f32,
-        Cell::Missing => return Err(DataProblem::BadWeight { got: "text or nothing".into() }),
+        Cell::Missing => return Err(bad("text or nothing".into())),
     };
-    if value.is_finite() && value >= 0.0 {
-        Ok(value)
-    } else {
-        Err(DataProblem::BadWeight { got: value.to_string() })
-    }
-}
-
-/// Adds the place to an error about one cell.
-fn in_cell(error: Error, block: &Block, row: usize, column: &str) -> Error {
-    located(error, Some(block.first_row + row as u64 + 1), block.lines.get(row).copied(), Some(column))
+    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(bad(value.to_string())) }
 }

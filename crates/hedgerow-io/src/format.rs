@@ -46,20 +46,25 @@ impl Format {
         Self::ArrowIpc,
     ];
 
+    /// The name `--format` takes, and how file names end.
+    fn names(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Self::Csv => ("csv", &["csv"]),
+            Self::Tsv => ("tsv", &["tsv"]),
+            Self::Whitespace => ("txt", &["txt", "data"]),
+            Self::Libsvm => ("libsvm", &["libsvm", "svm"]),
+            Self::Idx => ("idx", &["idx"]),
+            Self::Npy => ("npy", &["npy"]),
+            Self::Npz => ("npz", &["npz"]),
+            Self::Arff => ("arff", &["arff"]),
+            Self::Parquet => ("parquet", &["parquet"]),
+            Self::ArrowIpc => ("arrow", &["arrow", "feather", "ipc"]),
+        }
+    }
+
     /// The name `--format` takes.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Csv => "csv",
-            Self::Tsv => "tsv",
-            Self::Whitespace => "txt",
-            Self::Libsvm => "libsvm",
-            Self::Idx => "idx",
-            Self::Npy => "npy",
-            Self::Npz => "npz",
-            Self::Arff => "arff",
-            Self::Parquet => "parquet",
-            Self::ArrowIpc => "arrow",
-        }
+        self.names().0
     }
 
     /// The format that a file's name tells, and whether the name ends in `.gz`.
@@ -72,25 +77,17 @@ impl Format {
         if is_idx_name(stem) {
             return Some((Self::Idx, is_gz));
         }
-        let format = match stem.rsplit_once('.')?.1 {
-            "csv" => Self::Csv,
-            "tsv" => Self::Tsv,
-            "txt" | "data" => Self::Whitespace,
-            "libsvm" | "svm" => Self::Libsvm,
-            "idx" => Self::Idx,
-            "npy" => Self::Npy,
-            "npz" => Self::Npz,
-            "arff" => Self::Arff,
-            "parquet" => Self::Parquet,
-            "arrow" | "feather" | "ipc" => Self::ArrowIpc,
-            _ => return None,
-        };
-        Some((format, is_gz))
+        let end = stem.rsplit_once('.')?.1;
+        Some((Self::ALL.into_iter().find(|format| format.names().1.contains(&end))?, is_gz))
     }
 
     /// The problem of a name that tells no format.
     pub(crate) fn unknown() -> DataProblem {
-        DataProblem::UnknownFormat { known: Self::ALL.map(Self::name).join(", ") }
+        DataProblem::UnknownFormat { known: Self::known() }
+    }
+
+    fn known() -> String {
+        Self::ALL.map(Self::name).join(", ")
     }
 }
 
@@ -111,11 +108,8 @@ impl FromStr for Format {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self, Error> {
-        let known = || Self::ALL.map(Self::name).join(", ");
-        Self::ALL
-            .into_iter()
-            .find(|f| f.name().eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::param("format", format!("one of {}", known()), text))
+        let format = Self::ALL.into_iter().find(|f| f.name().eq_ignore_ascii_case(text));
+        format.ok_or_else(|| Error::param("format", format!("one of {}", Self::known()), text))
     }
 }
 

@@ -3,11 +3,12 @@
 use hedgerow_core::data::Column;
 use hedgerow_core::{ColumnKind, DataProblem, Result, Schema};
 
-use crate::block::{Block, Cells, Declared, SourceColumn, TextCells};
-use crate::located::located;
-use crate::number::{Parsed, is_missing, parse_as, trim};
+use crate::block::{Block, Cells, Declared, TextCells};
+use crate::located::{in_cell, located};
+use crate::number::{Parsed, is_missing, parse_as, utf8};
 use crate::options::ReadOptions;
-use crate::plan::{Plan, Role};
+use crate::plan::{Plan, Role, Target};
+use crate::source::Source;
 
 /// How many rows are looked at.
 pub(crate) const SAMPLE_ROWS: usize = 1000;
@@ -15,19 +16,31 @@ pub(crate) const SAMPLE_ROWS: usize = 1000;
 /// Words for no and yes, in small letters.
 const TRUTH_WORDS: [(&str, &str); 4] = [("false", "true"), ("no", "yes"), ("f", "t"), ("n", "y")];
 
-/// The schema of the features, without target and labels.
+/// The schema without labels. `label_name` is the name of labels beside the columns.
 pub(crate) fn infer_schema(
-    columns: &[SourceColumn],
-    named: bool,
+    source: &Source,
     plan: &Plan,
     options: &ReadOptions,
+    label_name: Option<&str>,
     sample: &Block,
 ) -> Result<Schema> {
+    let columns = &source.columns;
     let mut forced = vec![false; columns.len()];
     for column in &options.categorical {
         forced[column.resolve(columns)?] = true;
     }
-    let mut schema = Schema { named, ..Schema::default() };
+    let target = match plan.target {
+        Target::Absent => None,
+        Target::Column(i) => Some(columns[i].name.as_str()),
+        Target::Beside => label_name,
+    };
+    let mut schema = Schema {
+        named: source.is_named,
+        task: options.task,
+        target: target.map(String::from),
+        image: source.image.filter(|_| plan.is_identity()),
+        ..Schema::default()
+    };
     for (i, column) in columns.iter().enumerate() {
         if !matches!(plan.roles[i], Role::Feature(_)) {
             continue;
@@ -55,83 +68,51 @@ pub(crate) fn infer_schema(
 fn infer_text(cells: &TextCells, sample: &Block, column: usize) -> Result<ColumnKind> {
     let (mut n_numbers, mut n_texts) = (0_usize, 0_usize);
     let mut first_text = None;
-    let mut truth = Truth::default();
+    // Different words, as many as it takes to tell that they are not two.
+    let mut words: Vec<&[u8]> = Vec::new();
     for row in 0..sample.n_rows {
-        let field = trim(cells.field(row, column));
-        match parse_as(field, cells.decimal) {
-            Parsed::Number(_) => n_numbers += 1,
-            Parsed::Missing => {
-                // `None` is missing among numbers and a word among words.
-                if !is_missing(field) {
-                    truth.is_possible = false;
-                }
+        let field = cells.field(row, column);
+        let is_word = match parse_as(field, cells.decimal) {
+            Parsed::Number(_) => {
+                n_numbers += 1;
+                false
             }
+            // `None` is missing among numbers and a word among words.
+            Parsed::Missing => !is_missing(field),
             Parsed::Text => {
                 n_texts += 1;
                 first_text.get_or_insert(row);
-                truth.note(field);
+                true
             }
+        };
+        if is_word && words.len() < 3 && !words.iter().any(|word| word.eq_ignore_ascii_case(field)) {
+            words.push(field);
         }
     }
     let Some(row) = first_text else {
         return Ok(ColumnKind::Numeric);
     };
     if n_numbers == 0
-        && let Some(kind) = truth.kind()
+        && let Some(kind) = truth(&words)
     {
         return Ok(kind);
     }
     if n_texts * 10 > n_numbers + n_texts {
         return Ok(ColumnKind::Categorical { categories: Vec::new() });
     }
-    let problem = match std::str::from_utf8(trim(cells.field(row, column))) {
-        Ok(text) => DataProblem::NotANumber { text: text.to_string() },
-        Err(_) => DataProblem::InvalidUtf8,
+    let text = utf8(cells.field(row, column));
+    let problem = text.map_or_else(|e| e, |text| DataProblem::NotANumber { text: text.to_string() });
+    Err(in_cell(problem.into(), sample, row, None))
+}
+
+/// Boolean where the words of a column are one pair for no and yes.
+fn truth(words: &[&[u8]]) -> Option<ColumnKind> {
+    let &[a, b] = words else { return None };
+    let is_pair = |no: &[u8], yes: &[u8]| {
+        let is = |word: &[u8], wanted: &str| word.eq_ignore_ascii_case(wanted.as_bytes());
+        TRUTH_WORDS.iter().any(|pair| is(no, pair.0) && is(yes, pair.1))
     };
-    Err(located(
-        problem.into(),
-        Some(sample.first_row + row as u64 + 1),
-        sample.lines.get(row).copied(),
-        None,
-    ))
-}
-
-/// The words for no and yes that a column was seen to hold.
-struct Truth {
-    is_possible: bool,
-    no: Option<String>,
-    yes: Option<String>,
-}
-
-impl Default for Truth {
-    fn default() -> Self {
-        Self { is_possible: true, no: None, yes: None }
-    }
-}
-
-impl Truth {
-    fn note(&mut self, field: &[u8]) {
-        let is_same =
-            |word: &Option<String>| word.as_ref().is_some_and(|w| w.as_bytes().eq_ignore_ascii_case(field));
-        if !self.is_possible || is_same(&self.no) || is_same(&self.yes) {
-            return;
-        }
-        let text = String::from_utf8_lossy(field).into_owned();
-        let small = text.to_ascii_lowercase();
-        if self.no.is_none() && TRUTH_WORDS.iter().any(|(no, _)| *no == small) {
-            self.no = Some(text);
-        } else if self.yes.is_none() && TRUTH_WORDS.iter().any(|(_, yes)| *yes == small) {
-            self.yes = Some(text);
-        } else {
-            self.is_possible = false;
-        }
-    }
-
-    /// Boolean if both words of one pair were there.
-    fn kind(self) -> Option<ColumnKind> {
-        let (no, yes) = (self.no?, self.yes?);
-        let is_pair =
-            TRUTH_WORDS.iter().any(|(n, y)| n.eq_ignore_ascii_case(&no) && y.eq_ignore_ascii_case(&yes));
-        (self.is_possible && is_pair).then_some(ColumnKind::Boolean { no, yes })
-    }
+    let (no, yes) = if is_pair(a, b) { (a, b) } else { (b, a) };
+    let [no, yes] = is_pair(no, yes).then(|| [no, yes].map(|word| String::from_utf8_lossy(word).into()))?;
+    Some(ColumnKind::Boolean { no, yes })
 }

@@ -6,16 +6,17 @@ use std::path::Path;
 use hedgerow_core::data::{MAX_CLASSES, canonical_label};
 use hedgerow_core::{ClassId, DataProblem, Error, LabelTable, Result};
 
-use crate::block::LabelCells;
+use crate::block::{Cell, ColumnCells};
 use crate::format::Format;
-use crate::number::{is_missing, trim};
+use crate::number::{is_missing, with_point};
 use crate::open::Place;
-use crate::source::{RawArray, open_labels};
+use crate::source::{RawArray, malformed, open_labels};
 
 /// Labels that stand in an array of their own.
 pub(crate) struct LabelStream {
     array: RawArray,
-    name: String,
+    /// What the target is called.
+    pub name: String,
 }
 
 impl LabelStream {
@@ -35,19 +36,10 @@ impl LabelStream {
             array.shape.pop();
         }
         if array.shape.len() != 1 {
-            return Err(DataProblem::Malformed {
-                format: array.format,
-                expected: "labels in an array of one dimension".into(),
-                got: format!("{} dimensions", array.shape.len()),
-            }
-            .into());
+            let got = format!("{} dimensions", array.shape.len());
+            return Err(malformed(array.format, "labels in an array of one dimension", got).into());
         }
         Ok(Self { array, name: name.to_string() })
-    }
-
-    /// What the target is called.
-    pub(crate) fn name(&self) -> &str {
-        &self.name
     }
 
     /// How many labels there are.
@@ -55,25 +47,15 @@ impl LabelStream {
         self.array.n_rows()
     }
 
+    /// How many of them have not been read yet.
+    pub(crate) fn n_left(&self) -> u64 {
+        self.n_labels() - self.array.n_read
+    }
+
     /// The next `n` labels, or fewer where they end.
-    pub(crate) fn read(&mut self, n: usize) -> Result<LabelCells> {
-        let shown = self.array.place.shown();
-        let mut cells = self.array.read_labels(n).map_err(|e| e.in_file(&shown))?;
-        // One read stops at a limit of bytes.
-        while cells.len() < n && self.array.n_read < self.array.n_rows() {
-            let more = self.array.read_labels(n - cells.len()).map_err(|e| e.in_file(&shown))?;
-            match (&mut cells, more) {
-                (LabelCells::Ints(a), LabelCells::Ints(b)) => a.extend(b),
-                (LabelCells::Floats(a), LabelCells::Floats(b)) => a.extend(b),
-                (LabelCells::Text(a), LabelCells::Text(b)) => {
-                    for i in 0..b.len() {
-                        a.push(b.field(i, 0));
-                    }
-                }
-                _ => break,
-            }
-        }
-        Ok(cells)
+    pub(crate) fn read(&mut self, n: usize) -> Result<ColumnCells> {
+        let labels = self.array.read_labels(n);
+        labels.map_err(|e| e.in_file(&self.array.place.shown()))
     }
 }
 
@@ -88,9 +70,22 @@ pub(crate) struct LabelEncoder {
 }
 
 impl LabelEncoder {
-    /// The class of a label as text; `None` if it is missing or unknown.
-    pub(crate) fn text(&mut self, table: &mut LabelTable, field: &[u8], row: u64) -> Result<Option<ClassId>> {
-        let field = trim(field);
+    /// The class of a label in row `row`, from 1; `None` if it is missing or unknown.
+    pub(crate) fn class(
+        &mut self,
+        table: &mut LabelTable,
+        cell: Cell<'_>,
+        row: u64,
+    ) -> Result<Option<ClassId>> {
+        match cell {
+            Cell::Text(field, decimal) => self.text(table, &with_point(field, decimal), row),
+            Cell::Int(value) => self.int(table, value, row),
+            Cell::Number(value) => self.number(table, value, row),
+            Cell::Missing => Ok(None),
+        }
+    }
+
+    fn text(&mut self, table: &mut LabelTable, field: &[u8], row: u64) -> Result<Option<ClassId>> {
         if is_missing(field) {
             return Ok(None);
         }
@@ -108,8 +103,7 @@ impl LabelEncoder {
         Ok(class)
     }
 
-    /// The class of a label that is a number.
-    pub(crate) fn number(&mut self, table: &mut LabelTable, value: f64, row: u64) -> Result<Option<ClassId>> {
+    fn number(&mut self, table: &mut LabelTable, value: f64, row: u64) -> Result<Option<ClassId>> {
         if value.is_nan() {
             return Ok(None);
         }
@@ -122,8 +116,7 @@ impl LabelEncoder {
         self.text(table, number_text(value).as_bytes(), row)
     }
 
-    /// The class of a label that is a whole number.
-    pub(crate) fn int(&mut self, table: &mut LabelTable, value: i64, row: u64) -> Result<Option<ClassId>> {
+    fn int(&mut self, table: &mut LabelTable, value: i64, row: u64) -> Result<Option<ClassId>> {
         if let Some(&class) = self.of_number.get(&value) {
             return Ok(Some(class));
         }

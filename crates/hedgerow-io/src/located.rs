@@ -2,6 +2,8 @@
 
 use hedgerow_core::Error;
 
+use crate::block::Block;
+
 /// Adds to an error about data what is known of its place and not in it yet. Rows count from 1.
 pub(crate) fn located(error: Error, row: Option<u64>, line: Option<u64>, column: Option<&str>) -> Error {
     match error {
@@ -15,4 +17,9 @@ pub(crate) fn located(error: Error, row: Option<u64>, line: Option<u64>, column:
         }
         other => other,
     }
+}
+
+/// The same for an error about a cell of a row of a block.
+pub(crate) fn in_cell(error: Error, block: &Block, row: usize, column: Option<&str>) -> Error {
+    located(error, Some(block.first_row + row as u64 + 1), block.lines.get(row).copied(), column)
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use hedgerow_core::DataProblem;
+
 use crate::delimiter::Decimal;
 
 /// What a field holds, looked at as a number.
@@ -60,6 +62,27 @@ pub(crate) fn parse_as(field: &[u8], decimal: Decimal) -> Parsed {
         }
         _ => parse(field),
     }
+}
+
+/// A trimmed field as a finite number; `NaN` is missing.
+#[inline]
+pub(crate) fn finite(field: &[u8], decimal: Decimal) -> Result<f32, DataProblem> {
+    match parse_as(field, decimal) {
+        Parsed::Number(value) if value.is_finite() => Ok(value),
+        Parsed::Number(_) => Err(DataProblem::Infinite { text: utf8(field)?.to_string() }),
+        Parsed::Missing => Ok(f32::NAN),
+        Parsed::Text => Err(DataProblem::NotANumber { text: utf8(field)?.to_string() }),
+    }
+}
+
+/// A field as text.
+pub(crate) fn utf8(field: &[u8]) -> Result<&str, DataProblem> {
+    std::str::from_utf8(field).map_err(|_| DataProblem::InvalidUtf8)
+}
+
+/// Whether a field is a number.
+pub(crate) fn is_number(field: &[u8], decimal: Decimal) -> bool {
+    matches!(parse_as(trim(field), decimal), Parsed::Number(_))
 }
 
 /// A label or category that is a number with that decimal mark, with a point; any other text as it is.

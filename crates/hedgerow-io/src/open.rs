@@ -1,12 +1,13 @@
 //! From a path to bytes: standard input, gzip, byte-order mark, and files that can be sought in.
 
-use std::fmt;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use flate2::bufread::MultiGzDecoder;
 use hedgerow_core::{DataError, DataProblem, Error, Result};
+
+use crate::sniff::Sample;
 
 /// Bytes in a row of reads; large enough that the system calls do not count.
 const BUFFER: usize = 256 * 1024;
@@ -57,11 +58,6 @@ impl Place {
     pub(crate) fn open_text(&self) -> Result<Input> {
         let input = self.open()?;
         skip_mark(input).map_err(|e| self.error(e))
-    }
-
-    /// The same with its first bytes, which are read ahead and come again.
-    pub(crate) fn open_text_ahead(&self) -> Result<(Input, Ahead)> {
-        Ok(read_ahead(self.open_text()?))
     }
 
     /// The decoded content as a file that can be sought in. What is compressed or comes from standard input goes to a
@@ -126,53 +122,38 @@ struct Gzip<R>(MultiGzDecoder<R>);
 impl<R: BufRead> Read for Gzip<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         self.0.read(buf).map_err(|e| match e.kind() {
-            io::ErrorKind::UnexpectedEof => damaged("it ends too early"),
-            io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => damaged(&e.to_string()),
-            _ => e,
+            io::ErrorKind::UnexpectedEof => io::Error::new(io::ErrorKind::InvalidData, "it ends too early"),
+            _ => damaged(e),
         })
     }
 }
 
-/// Marks an error as one of the decompressor.
-#[derive(Debug)]
-struct Damaged(String);
-
-impl fmt::Display for Damaged {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+/// An error of a decompressor; those about its data are marked as such.
+pub(crate) fn damaged(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData | io::ErrorKind::InvalidInput | io::ErrorKind::UnexpectedEof => {
+            io::Error::new(io::ErrorKind::InvalidData, error.to_string())
+        }
+        _ => error,
     }
-}
-
-impl std::error::Error for Damaged {}
-
-/// An I/O error that stands for damaged compressed data.
-pub(crate) fn damaged(reason: &str) -> io::Error {
-    io::Error::other(Damaged(reason.to_string()))
 }
 
 /// The data problem behind an I/O error, or the error itself where the system is to blame.
 pub(crate) fn io_error(error: io::Error) -> Result<DataError, io::Error> {
-    match error.get_ref().and_then(|e| e.downcast_ref::<Damaged>()) {
-        Some(Damaged(reason)) => Ok(DataProblem::Compressed { reason: reason.clone() }.into()),
-        None => Err(error),
+    if error.kind() == io::ErrorKind::InvalidData {
+        return Ok(DataProblem::Compressed { reason: error.to_string() }.into());
     }
-}
-
-/// The first bytes of a text file.
-pub(crate) struct Ahead {
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    /// Whether more follow.
-    pub is_cut: bool,
+    Err(error)
 }
 
 /// Reads the first lines. An error on the way comes again at its place, when the rows before it have been read.
-fn read_ahead(mut input: Input) -> (Input, Ahead) {
+pub(crate) fn read_ahead(mut input: Input) -> (Input, Sample) {
     let mut bytes = Vec::new();
     let mut n_lines = 0;
-    let mut failure = None;
-    let mut is_cut = true;
-    while n_lines < AHEAD_LINES && bytes.len() < AHEAD_BYTES {
+    let end = loop {
+        if n_lines >= AHEAD_LINES || bytes.len() >= AHEAD_BYTES {
+            break None;
+        }
         let n = match input.fill_buf() {
             Ok(chunk) => {
                 n_lines += chunk.iter().filter(|byte| **byte == b'\n').count();
@@ -180,32 +161,28 @@ fn read_ahead(mut input: Input) -> (Input, Ahead) {
                 chunk.len()
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => {
-                failure = Some(error);
-                break;
-            }
+            Err(error) => break Some(Err(error)),
         };
         if n == 0 {
-            is_cut = false;
-            break;
+            break Some(Ok(0));
         }
         input.consume(n);
-    }
-    let again = Cursor::new(bytes.clone());
-    let whole: Box<dyn Read + Send> = match failure {
-        Some(error) => Box::new(again.chain(Failing(Some(error)))),
-        None if is_cut => Box::new(again.chain(input)),
-        None => Box::new(again),
     };
-    (BufReader::with_capacity(BUFFER, whole), Ahead { bytes, is_cut })
+    let is_cut = !matches!(end, Some(Ok(_)));
+    let again = Cursor::new(bytes.clone());
+    let whole: Box<dyn Read + Send> = match end {
+        None => Box::new(again.chain(input)),
+        end => Box::new(again.chain(Ended(end))),
+    };
+    (BufReader::with_capacity(BUFFER, whole), Sample { bytes, is_cut })
 }
 
-/// Fails once, with the error that was met when reading ahead.
-struct Failing(Option<io::Error>);
+/// Ends with what was met at the end when reading ahead.
+struct Ended(Option<io::Result<usize>>);
 
-impl Read for Failing {
+impl Read for Ended {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
-        self.0.take().map_or(Ok(0), Err)
+        self.0.take().unwrap_or(Ok(0))
     }
 }
 

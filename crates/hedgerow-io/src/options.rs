@@ -29,10 +29,7 @@ impl ColumnRef {
     pub(crate) fn find(&self, columns: &[SourceColumn]) -> Option<usize> {
         let place = match self {
             Self::Index(place) => Some(*place),
-            Self::Name(name) => match columns.iter().position(|c| c.name == *name) {
-                Some(place) => Some(place),
-                None => name.parse().ok(),
-            },
+            Self::Name(name) => columns.iter().position(|c| c.name == *name).or_else(|| name.parse().ok()),
         };
         place.filter(|&p| p < columns.len())
     }
@@ -43,12 +40,8 @@ impl ColumnRef {
             let wanted = self.to_string();
             let meant = nearest(&wanted, columns.iter().map(|c| c.name.as_str()));
             let hint = meant.map(|name| format!("did you mean {name:?}?"));
-            let error =
-                DataError::from(DataProblem::NoSuchColumn { wanted, available: column_names(columns) });
-            match hint {
-                Some(hint) => error.with_hint(hint).into(),
-                None => error.into(),
-            }
+            let problem = DataProblem::NoSuchColumn { wanted, available: column_names(columns) };
+            DataError { hint, ..problem.into() }.into()
         })
     }
 }

@@ -47,84 +47,55 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The plan for a file whose schema is to be inferred. `beside` is the name of labels beside the columns.
-    pub(crate) fn infer(source: &dyn Source, options: &ReadOptions, beside: Option<&str>) -> Result<Self> {
-        let columns = source.columns();
-        let mut ignored = vec![false; columns.len()];
-        for column in &options.ignore {
-            ignored[column.resolve(columns)?] = true;
-        }
-        let weight = options.weight.as_ref().map(|w| w.resolve(columns)).transpose()?;
-        let target = match &options.target {
-            Some(wanted) if is_beside(wanted, beside, columns) => Target::Beside,
-            Some(wanted) => Target::Column(wanted.resolve(columns)?),
-            None if beside.is_some() => Target::Beside,
-            None => source.default_target().map_or(Target::Absent, Target::Column),
-        };
-        let mut plan = Self { roles: vec![Role::Ignored; columns.len()], n_features: 0, target, weight };
-        for (i, is_ignored) in ignored.into_iter().enumerate() {
-            plan.roles[i] = match plan.special(i) {
-                Some(role) => role,
-                None if is_ignored => Role::Ignored,
-                None => {
-                    plan.n_features += 1;
-                    Role::Feature(plan.n_features - 1)
-                }
-            };
-        }
-        plan.check_counts()?;
-        plan.check_names(source)?;
-        Ok(plan)
-    }
-
-    /// The plan for a file that must fit a model's schema.
-    pub(crate) fn enforce(
-        source: &dyn Source,
+    /// The plan for a file that must fit a model's schema, or whose schema is to be inferred. `beside` is the name of labels beside the
+    /// columns.
+    pub(crate) fn new(
+        source: &Source,
         options: &ReadOptions,
         beside: Option<&str>,
-        model: &Schema,
+        model: Option<&Schema>,
     ) -> Result<Self> {
-        let columns = source.columns();
+        let columns = &source.columns;
         let mut free = vec![true; columns.len()];
-        // A column that is to be left out may well be absent already when a model is used.
-        for i in options.ignore.iter().filter_map(|c| c.find(columns)) {
-            free[i] = false;
+        for column in &options.ignore {
+            match column.resolve(columns) {
+                Ok(i) => free[i] = false,
+                // A column that is to be left out may well be absent already when a model is used.
+                Err(_) if model.is_some() => {}
+                Err(error) => return Err(error),
+            }
         }
         let weight = options.weight.as_ref().map(|w| w.resolve(columns)).transpose()?;
+        let mut roles = vec![Role::Ignored; columns.len()];
         if let Some(i) = weight {
-            free[i] = false;
+            (roles[i], free[i]) = (Role::Weight, false);
         }
-        let by_name = model.named && source.is_named();
         let target = match &options.target {
             Some(wanted) if is_beside(wanted, beside, columns) => Target::Beside,
             Some(wanted) => Target::Column(wanted.resolve(columns)?),
             None if beside.is_some() => Target::Beside,
-            None => match find_target(source, model, by_name, &free) {
-                Some(i) => Target::Column(i),
-                None => Target::Absent,
-            },
+            None => {
+                let place = match model {
+                    Some(model) => find_target(source, model, &free),
+                    None => source.default_target,
+                };
+                place.map_or(Target::Absent, Target::Column)
+            }
         };
         if let Target::Column(i) = target {
-            free[i] = false;
+            (roles[i], free[i]) = (Role::Target, false);
         }
-        let mut plan = Self {
-            roles: vec![Role::Ignored; columns.len()],
-            n_features: model.n_features(),
-            target,
-            weight,
-        };
-        for i in 0..columns.len() {
-            if let Some(role) = plan.special(i) {
-                plan.roles[i] = role;
-            }
-        }
-        if by_name {
-            plan.match_names(columns, &free, model)?;
-        } else {
-            plan.match_places(&free, model)?;
+        let n_free = free.iter().filter(|is_free| **is_free).count();
+        let n_features = model.map_or(n_free, Schema::n_features);
+        let mut plan = Self { roles, n_features, target, weight };
+        match model {
+            Some(model) if model.named && source.is_named => plan.match_names(columns, &free, model)?,
+            _ => plan.match_places(&free, n_free)?,
         }
         plan.check_names(source)?;
-        plan.check_kinds(columns, model)?;
+        if let Some(model) = model {
+            plan.check_kinds(columns, model)?;
+        }
         Ok(plan)
     }
 
@@ -132,16 +103,6 @@ impl Plan {
     pub(crate) fn is_identity(&self) -> bool {
         self.n_features == self.roles.len()
             && self.roles.iter().enumerate().all(|(i, role)| *role == Role::Feature(i))
-    }
-
-    fn special(&self, i: usize) -> Option<Role> {
-        if self.target == Target::Column(i) {
-            Some(Role::Target)
-        } else if self.weight == Some(i) {
-            Some(Role::Weight)
-        } else {
-            None
-        }
     }
 
     fn match_names(&mut self, columns: &[SourceColumn], free: &[bool], model: &Schema) -> Result<()> {
@@ -166,37 +127,31 @@ impl Plan {
         }
     }
 
-    fn match_places(&mut self, free: &[bool], model: &Schema) -> Result<()> {
-        let got = free.iter().filter(|f| **f).count();
-        if got != model.n_features() {
-            return Err(DataProblem::ColumnCount { expected: model.n_features(), got }.into());
+    fn match_places(&mut self, free: &[bool], n_free: usize) -> Result<()> {
+        if n_free != self.n_features {
+            return Err(DataProblem::ColumnCount { expected: self.n_features, got: n_free }.into());
         }
-        let places = (0..free.len()).filter(|&i| free[i]);
-        for (k, i) in places.enumerate() {
+        if n_free > MAX_FEATURES {
+            return Err(DataProblem::TooManyColumns { limit: MAX_FEATURES, got: n_free }.into());
+        }
+        if n_free == 0 {
+            return Err(DataProblem::NoFeatures.into());
+        }
+        for (k, i) in (0..free.len()).filter(|&i| free[i]).enumerate() {
             self.roles[i] = Role::Feature(k);
         }
         Ok(())
     }
 
-    fn check_counts(&self) -> Result<()> {
-        if self.n_features > MAX_FEATURES {
-            return Err(DataProblem::TooManyColumns { limit: MAX_FEATURES, got: self.n_features }.into());
-        }
-        if self.n_features == 0 {
-            return Err(DataProblem::NoFeatures.into());
-        }
-        Ok(())
-    }
-
     /// Fails on two used columns of one name, and on a used column that cannot be read.
-    fn check_names(&self, source: &dyn Source) -> Result<()> {
-        let columns = source.columns();
+    fn check_names(&self, source: &Source) -> Result<()> {
+        let columns = &source.columns;
         let mut seen: HashMap<&str, usize> = HashMap::new();
         for (i, column) in columns.iter().enumerate().filter(|(i, _)| self.roles[*i] != Role::Ignored) {
             if let Declared::Unsupported(problem) = &column.declared {
                 return Err(DataError::from(problem.clone()).in_column(column.name.clone()).into());
             }
-            if source.is_named() && seen.insert(&column.name, i).is_some() {
+            if source.is_named && seen.insert(&column.name, i).is_some() {
                 return Err(duplicate(columns, i));
             }
         }
@@ -231,10 +186,10 @@ fn is_beside(wanted: &ColumnRef, beside: Option<&str>, columns: &[SourceColumn])
 }
 
 /// The column that holds labels in a file given to a model, where the caller does not name it.
-fn find_target(source: &dyn Source, model: &Schema, by_name: bool, free: &[bool]) -> Option<usize> {
-    let columns = source.columns();
+fn find_target(source: &Source, model: &Schema, free: &[bool]) -> Option<usize> {
+    let columns = &source.columns;
     let target = model.target.as_ref()?;
-    let by_model = if by_name {
+    let by_model = if model.named && source.is_named {
         columns.iter().position(|c| c.name == *target)
     } else {
         // Without names a column for the labels shows only in there being one column more than the model has.
@@ -242,11 +197,8 @@ fn find_target(source: &dyn Source, model: &Schema, by_name: bool, free: &[bool]
         let place = ColumnRef::Name(target.clone()).find(columns);
         place.filter(|_| n_free == model.n_features() + 1)
     };
-    by_model
-        .or_else(|| {
-            source.default_target().filter(|&i| !model.columns.iter().any(|c| c.name == columns[i].name))
-        })
-        .filter(|&i| free[i])
+    let is_feature = |i: usize| model.columns.iter().any(|c| c.name == columns[i].name);
+    by_model.or_else(|| source.default_target.filter(|&i| !is_feature(i))).filter(|&i| free[i])
 }
 
 fn duplicate(columns: &[SourceColumn], second: usize) -> Error {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use hedgerow_core::{ClassId, DataProblem, Error, Result, Schema};
+use hedgerow_core::{ClassId, DataProblem, Error, Features, Result, Schema};
 use ndarray::Array2;
 
-use crate::block::{Block, Cells, Declared};
+use crate::block::{Block, Cells, Declared, SourceColumn};
 use crate::encode::{Encoded, Encoder, Growth};
 use crate::format::Format;
 use crate::infer::{SAMPLE_ROWS, infer_schema};
@@ -35,7 +35,7 @@ pub struct Batch {
 pub struct RowReader {
     shown: PathBuf,
     format: Format,
-    source: Box<dyn Source>,
+    source: Source,
     beside: Option<LabelStream>,
     encoder: Encoder,
     block: Block,
@@ -48,38 +48,10 @@ pub struct RowReader {
     held: Option<Error>,
 }
 
-/// The schema that a file is read by.
-#[derive(Clone, Copy)]
-enum By<'a> {
-    /// One inferred from the file.
-    Itself,
-    /// A model's, which stays as it is.
-    Model(&'a Schema),
-    /// A model's, to which classes and categories may be added.
-    Growing(&'a Schema),
-}
-
-impl<'a> By<'a> {
-    fn model(self) -> Option<&'a Schema> {
-        match self {
-            Self::Itself => None,
-            Self::Model(schema) | Self::Growing(schema) => Some(schema),
-        }
-    }
-}
-
-/// Rows that the reader hands on: either bytes that need no encoding, or encoded rows.
-pub(crate) enum Rows<'a> {
-    /// Feature rows as bytes, with the targets and weights.
-    Bytes(&'a [u8], Encoded),
-    /// Encoded rows.
-    Encoded(Encoded),
-}
-
 impl RowReader {
     /// Opens a file whose schema is inferred from its first 1,000 rows. Categories and classes are added as they come.
     pub fn open(path: &Path, options: &ReadOptions) -> Result<Self> {
-        Self::start(path, options, By::Itself)
+        Self::start(path, options, None, true)
     }
 
     /// Opens a file for a model, whose schema the file must fit.
@@ -87,13 +59,13 @@ impl RowReader {
     /// Columns are matched by name where both sides have names, otherwise by place. A category that the model does not
     /// know counts as missing, a label that it does not know is counted in [`unknown_labels`](Self::unknown_labels).
     pub fn open_with(path: &Path, options: &ReadOptions, schema: &Schema) -> Result<Self> {
-        Self::start(path, options, By::Model(schema))
+        Self::start(path, options, Some(schema), false)
     }
 
     /// Opens a file for a model that goes on learning, and is [`for_learning`](Self::for_learning): columns are matched as by
     /// [`open_with`](Self::open_with), but labels and categories that the model does not know are added at the end.
     pub fn open_growing(path: &Path, options: &ReadOptions, schema: &Schema) -> Result<Self> {
-        Self::start(path, options, By::Growing(schema)).map(Self::for_learning)
+        Self::start(path, options, Some(schema), true).map(Self::for_learning)
     }
 
     /// The same reader for a model that learns while it reads. Columns keep their kinds: a third word in a column of yes and no
@@ -134,20 +106,18 @@ impl RowReader {
 
     /// The next rows, at most `max_rows` (at least 1) and fewer only at the end; `None` after the last.
     pub fn next_batch(&mut self, max_rows: usize) -> Result<Option<Batch>> {
-        let shown = self.shown.clone();
-        self.next_batch_impl(max_rows.max(1)).map_err(|e| e.in_file(&shown))
+        self.next_batch_impl(max_rows.max(1)).map_err(|e| e.in_file(&self.shown))
     }
 
     /// Fails unless there are targets.
     pub(crate) fn require_targets(&mut self) -> Result<()> {
         if self.encoder.plan.target == Target::Absent {
-            let problem = if self.source.wants_label_file() {
+            let problem = if self.source.wants_label_file {
                 DataProblem::NoLabelFile
             } else {
-                DataProblem::NoTarget { available: column_names(self.source.columns()) }
+                DataProblem::NoTarget { available: column_names(&self.source.columns) }
             };
-            let error = with_split_hint(problem.into(), &*self.source);
-            return Err(error.in_file(&self.shown));
+            return Err(with_split_hint(problem.into(), &self.source).in_file(&self.shown));
         }
         self.encoder.require_targets = true;
         Ok(())
@@ -158,10 +128,9 @@ impl RowReader {
         &self.shown
     }
 
-    /// The next rows in whatever number and form is cheapest, for those who put all rows together anyway.
-    pub(crate) fn next_rows(&mut self) -> Result<Option<Rows<'_>>> {
-        let shown = self.shown.clone();
-        self.next_rows_impl().map_err(|e| e.in_file(&shown))
+    /// Adds the next rows, in whatever number is cheapest, to `features` and returns the rest of them; `None` after the last.
+    pub(crate) fn next_rows(&mut self, features: &mut Features) -> Result<Option<Encoded>> {
+        self.next_rows_impl(features).map_err(|e| e.in_file(&self.shown))
     }
 
     /// The schema, when all rows have been read.
@@ -169,47 +138,52 @@ impl RowReader {
         self.encoder.schema
     }
 
-    fn start(path: &Path, options: &ReadOptions, by: By<'_>) -> Result<Self> {
+    /// Reads by the schema of a model, or by one that is inferred; `grows` if classes and categories may be added to it.
+    fn start(path: &Path, options: &ReadOptions, model: Option<&Schema>, grows: bool) -> Result<Self> {
         let place = Place::new(path);
-        let shown = place.shown();
-        Self::start_impl(&place, options, by).map_err(|e| e.in_file(&shown))
+        Self::start_impl(&place, options, model, grows).map_err(|e| e.in_file(&place.shown()))
     }
 
-    fn start_impl(place: &Place, options: &ReadOptions, by: By<'_>) -> Result<Self> {
-        let by_name = || Format::of_path(place.path()).map(|(format, _)| format);
-        let format = options.format.or_else(by_name).ok_or_else(Format::unknown)?;
+    fn start_impl(place: &Place, options: &ReadOptions, model: Option<&Schema>, grows: bool) -> Result<Self> {
+        let format = match options.format {
+            Some(format) => format,
+            None => Format::of_path(place.path()).ok_or_else(Format::unknown)?.0,
+        };
         if let (Some(labels), Some(target)) = (&options.labels, &options.target) {
             let got = format!("both {} and {target}", labels.display());
             return Err(Error::param("labels", "a file of labels or a target column", got));
         }
-        let mut source = source::open(place, format, options, by.model())?;
+        let mut source = source::open(place, format, options, model)?;
         let beside = match &options.labels {
             Some(path) => Some(LabelStream::open(path, None)?),
-            None => source.take_labels(),
+            None => source.labels.take(),
         };
-        if let (Some(rows), Some(labels)) = (source.declared_rows(), &beside)
+        if let (Some(rows), Some(labels)) = (source.declared_rows, &beside)
             && rows != labels.n_labels()
         {
             let (rows, labels) = (rows as usize, labels.n_labels() as usize);
             return Err(DataProblem::LabelCount { rows, labels }.into());
         }
-        let label_name = beside.as_ref().map(LabelStream::name).or(source.label_name()).map(String::from);
-        let plan = match by.model() {
-            Some(model) => Plan::enforce(&*source, options, label_name.as_deref(), model),
-            None => Plan::infer(&*source, options, label_name.as_deref()),
-        };
-        let plan = plan.map_err(|e| with_split_hint(e, &*source))?;
+        let label_name = beside.as_ref().map(|labels| labels.name.as_str()).or(source.label_name);
+        let plan = Plan::new(&source, options, label_name, model);
+        let plan = plan.map_err(|e| with_split_hint(e, &source))?;
         let mut block = Block::new();
-        source.read(SAMPLE_ROWS, &mut block)?;
+        source.rows.read(SAMPLE_ROWS, &mut block)?;
         if block.n_rows == 0 {
             return Err(DataProblem::Empty.into());
         }
-        let mut encoder = match by {
-            By::Itself => inferring_encoder(&*source, plan, options, label_name, &block)?,
-            By::Model(model) => enforcing_encoder(&*source, plan, model),
-            By::Growing(model) => growing_encoder(&*source, plan, model),
+        let mut schema = match model {
+            Some(model) => model.clone(),
+            None => infer_schema(&source, &plan, options, label_name, &block)?,
         };
-        set_image(&mut encoder.schema, options)?;
+        set_image(&mut schema, options)?;
+        let growth = |column: &SourceColumn| match column.declared {
+            _ if !grows => Growth::Missing,
+            Declared::Nominal(_) if model.is_none() => Growth::Refuse,
+            _ => Growth::Add,
+        };
+        let mut encoder = Encoder::new(schema, plan, &source.columns, growth);
+        encoder.labels.grow = grows;
         let mut reader = Self {
             shown: place.shown(),
             format,
@@ -230,37 +204,31 @@ impl RowReader {
         if let Some(error) = self.held.take() {
             return Err(error);
         }
+        let first_row = self.block.first_row + self.n_used as u64;
         let mut out = Encoded::default();
-        let mut first_row = None;
         while out.n_rows < max_rows && self.held.is_none() {
-            match self.add_rows(max_rows, &mut out, &mut first_row) {
+            match self.add_rows(max_rows - out.n_rows, &mut out) {
                 Ok(true) => {}
                 Ok(false) => break,
-                Err(error) if out.n_rows > 0 && self.is_for_learning => {
-                    self.held = Some(error);
-                    break;
-                }
+                Err(error) if out.n_rows > 0 && self.is_for_learning => self.held = Some(error),
                 Err(error) => return Err(error),
             }
         }
-        let Some(first_row) = first_row else { return Ok(None) };
-        let n_features = self.encoder.plan.n_features;
-        let n_values = out.x.len();
-        let x = Array2::from_shape_vec((out.n_rows, n_features), out.x).map_err(|_| Error::Shape {
-            what: "values in a batch",
-            expected: out.n_rows * n_features,
-            got: n_values,
-        })?;
+        if out.n_rows == 0 {
+            return Ok(None);
+        }
+        let shape = (out.n_rows, self.encoder.plan.n_features);
+        let (what, expected, got) = ("values in a batch", shape.0 * shape.1, out.x.len());
+        let x = Array2::from_shape_vec(shape, out.x).map_err(|_| Error::Shape { what, expected, got })?;
         Ok(Some(Batch { first_row, x, labels: out.labels, values: out.values, weights: out.weights }))
     }
 
     /// Adds rows of the block, which is filled if it is used up; `false` at the end of the file.
-    fn add_rows(&mut self, max_rows: usize, out: &mut Encoded, first_row: &mut Option<u64>) -> Result<bool> {
-        if !self.fill(max_rows - out.n_rows)? {
+    fn add_rows(&mut self, max_rows: usize, out: &mut Encoded) -> Result<bool> {
+        if !self.fill(max_rows)? {
             return Ok(false);
         }
-        first_row.get_or_insert(self.block.first_row + self.n_used as u64);
-        let rows = self.n_used..self.block.n_rows.min(self.n_used.saturating_add(max_rows - out.n_rows));
+        let rows = self.n_used..self.block.n_rows.min(self.n_used.saturating_add(max_rows));
         self.n_used = rows.end;
         if self.is_for_learning {
             self.encoder.encode_up_to_bad(&self.block, rows, out)?;
@@ -270,25 +238,26 @@ impl RowReader {
         Ok(true)
     }
 
-    fn next_rows_impl(&mut self) -> Result<Option<Rows<'_>>> {
+    fn next_rows_impl(&mut self, features: &mut Features) -> Result<Option<Encoded>> {
+        let width = self.encoder.plan.n_features.max(1);
         // About a million values: few enough to stay in the cache, enough to make the work between blocks vanish.
-        let max_rows = (1 << 20) / self.encoder.plan.n_features.max(1);
-        if !self.fill(max_rows.max(1))? {
+        if !self.fill(((1 << 20) / width).max(1))? {
             return Ok(None);
         }
         let mut out = Encoded::default();
         let rows = self.n_used..self.block.n_rows;
-        self.n_used = self.block.n_rows;
-        if let Cells::Bytes(values) = &self.block.cells
-            && self.encoder.takes_numbers()
-        {
-            self.encoder.encode_targets(&self.block, rows.clone(), &mut out)?;
-            out.n_rows = rows.len();
-            let width = self.encoder.plan.n_features;
-            return Ok(Some(Rows::Bytes(&values[rows.start * width..rows.end * width], out)));
+        self.n_used = rows.end;
+        match &self.block.cells {
+            Cells::Bytes(values) if self.encoder.takes_numbers() => {
+                self.encoder.encode_targets(&self.block, rows.clone(), &mut out)?;
+                features.extend_bytes(&values[rows.start * width..rows.end * width]);
+            }
+            _ => {
+                self.encoder.encode(&self.block, rows, &mut out)?;
+                out.x.chunks_exact(width).for_each(|row| features.push(row));
+            }
         }
-        self.encoder.encode(&self.block, rows, &mut out)?;
-        Ok(Some(Rows::Encoded(out)))
+        Ok(Some(out))
     }
 
     /// Makes sure that the block has rows left; `false` at the end of the file.
@@ -299,8 +268,8 @@ impl RowReader {
         self.n_used = 0;
         // Should the read fail, the old rows must not come again.
         self.block.n_rows = 0;
-        if let Err(error) = self.source.read(max_rows, &mut self.block) {
-            if !self.is_for_learning || !self.block.is_whole(self.source.columns().len()) {
+        if let Err(error) = self.source.rows.read(max_rows, &mut self.block) {
+            if !self.is_for_learning || !self.block.has_rows_before_bad() {
                 self.block.n_rows = 0;
                 return Err(error);
             }
@@ -315,37 +284,23 @@ impl RowReader {
         self.block.first_row = self.n_read;
         self.n_read += self.block.n_rows as u64;
         if let Some(stream) = &mut self.beside {
-            let is_end = self.block.n_rows == 0;
-            let labels = stream.read(if is_end { 1 } else { self.block.n_rows })?;
-            if labels.len() != self.block.n_rows {
-                let rows = if is_end { self.n_read } else { self.n_read.max(stream.n_labels() + 1) };
-                let n_labels = stream.n_labels() as usize;
-                return Err(DataProblem::LabelCount { rows: rows as usize, labels: n_labels }.into());
+            let (n_rows, n_left) = (self.block.n_rows, stream.n_left());
+            if n_rows as u64 > n_left || (n_rows == 0 && n_left > 0) {
+                let (rows, labels) = (self.n_read as usize, stream.n_labels() as usize);
+                return Err(DataProblem::LabelCount { rows, labels }.into());
             }
-            self.block.labels = Some(labels);
+            self.block.labels = Some(stream.read(n_rows)?);
         }
         Ok(())
     }
 }
 
 /// An error about columns with how lines were split into fields, where that may be the cause.
-fn with_split_hint(error: Error, source: &dyn Source) -> Error {
-    match (error, source.split_hint()) {
+fn with_split_hint(error: Error, source: &Source) -> Error {
+    match (error, &source.split_hint) {
         (Error::Data(data), Some(hint)) => data.with_hint(hint).into(),
         (error, _) => error,
     }
-}
-
-fn enforcing_encoder(source: &dyn Source, plan: Plan, model: &Schema) -> Encoder {
-    let growth = vec![Growth::Missing; model.n_features()];
-    Encoder::new(model.clone(), plan, source.columns(), &growth)
-}
-
-fn growing_encoder(source: &dyn Source, plan: Plan, model: &Schema) -> Encoder {
-    let growth = vec![Growth::Add; model.n_features()];
-    let mut encoder = Encoder::new(model.clone(), plan, source.columns(), &growth);
-    encoder.labels.grow = true;
-    encoder
 }
 
 /// Notes the size of the images where the caller has given one.
@@ -357,31 +312,4 @@ fn set_image(schema: &mut Schema, options: &ReadOptions) -> Result<()> {
     }
     schema.image = options.image;
     Ok(())
-}
-
-fn inferring_encoder(
-    source: &dyn Source,
-    plan: Plan,
-    options: &ReadOptions,
-    label_name: Option<String>,
-    sample: &Block,
-) -> Result<Encoder> {
-    let columns = source.columns();
-    let mut schema = infer_schema(columns, source.is_named(), &plan, options, sample)?;
-    schema.task = options.task;
-    schema.target = match plan.target {
-        Target::Absent => None,
-        Target::Column(i) => Some(columns[i].name.clone()),
-        Target::Beside => label_name,
-    };
-    schema.image = source.image().filter(|_| plan.is_identity());
-    let growth: Vec<Growth> = columns
-        .iter()
-        .zip(&plan.roles)
-        .filter(|(_, role)| matches!(role, crate::plan::Role::Feature(_)))
-        .map(|(c, _)| if matches!(c.declared, Declared::Nominal(_)) { Growth::Refuse } else { Growth::Add })
-        .collect();
-    let mut encoder = Encoder::new(schema, plan, columns, &growth);
-    encoder.labels.grow = true;
-    Ok(encoder)
 }

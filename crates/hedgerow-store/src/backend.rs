@@ -1,14 +1,12 @@
 //! What a place to keep things must be able to do. [`Store`](crate::Store) does the rest, once for all of them.
 
-use std::path::PathBuf;
-
 use hedgerow_core::{ClassId, Result, Schema};
-use ndarray::ArrayView2;
 
 use crate::block::Change;
 use crate::checkpoint::{Checkpoint, Written};
-use crate::growth::Grown;
+use crate::growth::{Grown, History};
 use crate::input::Input;
+use crate::store::NewRows;
 
 /// Everything that is appended at once: it is kept as a whole or not at all.
 pub(crate) struct Entry<'a, 'e> {
@@ -22,38 +20,50 @@ pub(crate) struct Entry<'a, 'e> {
     pub(crate) schema: &'a Schema,
 }
 
+#[derive(Clone, Copy)]
 pub(crate) enum Events<'a> {
-    /// New rows, each with a label or without.
-    Rows {
-        first_row: u64,
-        x: ArrayView2<'a, f32>,
-        labels: Option<&'a [Option<ClassId>]>,
-        weights: Option<&'a [f32]>,
-    },
+    /// New rows, the first of which has this number.
+    Rows(u64, NewRows<'a>),
     /// Labels of rows that are there.
     Labels(&'a [NewLabel]),
 }
 
-/// A label, and the event that gave its row the label before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+impl Events<'_> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::Rows(_, rows) => rows.x.nrows(),
+            Self::Labels(labels) => labels.len(),
+        }
+    }
+
+    /// What an event says of a column in numbers: its category, or without a column its class.
+    pub(crate) fn code(&self, event: usize, column: Option<usize>) -> Option<usize> {
+        match (self, column) {
+            (Self::Rows(_, rows), None) => rows.label(event).map(ClassId::index),
+            (Self::Rows(_, rows), Some(column)) => {
+                Some(rows.x[[event, column]]).filter(|value| !value.is_nan()).map(|value| value as usize)
+            }
+            (Self::Labels(labels), None) => Some(labels[event].class.index()),
+            (Self::Labels(_), Some(_)) => None,
+        }
+    }
+}
+
+/// A label, and the label that the row had before with the event that gave it.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct NewLabel {
     pub(crate) row: u64,
     pub(crate) class: ClassId,
-    pub(crate) replaces: Option<u64>,
+    pub(crate) replaces: Option<(u64, ClassId)>,
 }
 
-/// A stretch of events of one sort.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Run {
-    pub(crate) first_seq: u64,
-    pub(crate) n: u64,
-    /// The first row, for events that are rows. Such rows follow one another.
-    pub(crate) first_row: Option<u64>,
-}
-
-impl Run {
-    pub(crate) fn end(self) -> u64 {
-        self.first_seq + self.n
+impl NewLabel {
+    pub(crate) fn change(self) -> Change {
+        match self.replaces {
+            Some((_, old)) => Change::Correction { old, new: self.class },
+            None => Change::Label(self.class),
+        }
     }
 }
 
@@ -94,16 +104,23 @@ pub struct LearnerInfo {
     pub model_bytes: u64,
 }
 
+/// A place to keep rows and labels, and what is known of its content.
+pub(crate) struct Log {
+    pub(crate) backend: Box<dyn Backend>,
+    pub(crate) history: History,
+    pub(crate) n_rows: u64,
+    /// The place after the last event.
+    pub(crate) end: u64,
+    /// Whether a write has failed so that nothing may follow it.
+    pub(crate) is_broken: bool,
+}
+
 /// A place to keep rows and labels.
-pub(crate) trait Backend: Send {
+pub(crate) trait Backend: Learners + Send {
     /// Keeps all of the entry or, if it fails, nothing of it. When it returns, it is safe.
     fn write(&mut self, entry: &Entry<'_, '_>) -> Result<()>;
-    /// The stretch that an event lies in.
-    fn run_at(&mut self, seq: u64) -> Result<Option<Run>>;
-    /// Events of a stretch of rows, from `seq` on.
-    fn read_rows(&mut self, run: Run, seq: u64, n: usize, schema: &Schema, out: &mut Raw) -> Result<()>;
-    /// Events of a stretch of labels, from `seq` on.
-    fn read_labels(&mut self, seq: u64, n: usize, schema: &Schema, out: &mut Raw) -> Result<()>;
+    /// Adds events from `seq` on, which is there, to `out`: at most `most`, all of them rows or all of them labels.
+    fn read(&mut self, seq: u64, most: usize, out: &mut Raw) -> Result<()>;
     /// The label that a row has now, and the event that gave it.
     fn label_of(&mut self, row: u64) -> Result<Option<(u64, ClassId)>>;
 
@@ -112,20 +129,21 @@ pub(crate) trait Backend: Send {
     /// Notes how far an input was read, without rows.
     fn set_input(&mut self, input: &Input) -> Result<()>;
 
+    fn counts(&mut self) -> Result<Counts>;
+    /// Looks at everything there is, and fails if something is wrong.
+    fn check(&mut self) -> Result<()>;
+}
+
+/// A place to keep learners and their checkpoints.
+pub(crate) trait Learners {
     /// All learners.
     fn learners(&mut self) -> Result<Vec<LearnerInfo>>;
     /// Notes a learner, or other words about one that is there.
     fn set_learner(&mut self, name: &str, config: &str) -> Result<()>;
-    /// The folder that models are written into; none if they are kept in memory.
-    fn models(&self) -> Option<PathBuf>;
     /// Keeps a checkpoint whose model was written; afterwards at most two of the learner are kept.
     fn save_checkpoint(&mut self, name: &str, cursor: u64, state: &str, model: Written) -> Result<()>;
     /// The newest checkpoint that is whole, and words about those that are not.
     fn load_checkpoint(&mut self, name: &str, warnings: &mut Vec<String>) -> Result<Option<Checkpoint>>;
     /// Throws one checkpoint away: its owner could not use it.
     fn drop_checkpoint(&mut self, name: &str, cursor: u64) -> Result<()>;
-
-    fn counts(&mut self) -> Result<Counts>;
-    /// Looks at everything there is, and fails if something is wrong.
-    fn check(&mut self) -> Result<()>;
 }

@@ -32,81 +32,68 @@ pub struct Restored {
     pub warnings: Vec<String>,
 }
 
+/// The folder of models in the store's folder.
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
 /// The end of a name of a file that is being written.
 pub(crate) const UNFINISHED: &str = ".unfinished";
 /// The end of a name of a model.
 pub(crate) const MODEL: &str = ".hedgerow";
 
 /// A model that was written and that no learner has yet.
-#[derive(Debug)]
-pub(crate) enum Written {
-    /// A file in the folder of models, on the disk.
-    File { name: String, len: u64, crc: u32 },
-    /// Its bytes.
-    Bytes(Vec<u8>),
+#[derive(Debug, Default)]
+pub(crate) struct Written {
+    /// The name of its file in the folder of models, on the disk; empty where there is no folder.
+    pub(crate) file: String,
+    /// Its bytes where there is no folder.
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) len: u64,
+    pub(crate) crc: u32,
 }
 
 impl Written {
-    /// Writes a model into a folder, or where there is none into memory. Until a backend tells of it, it is as if it were not there.
-    pub(crate) fn new(folder: Option<&Path>, stem: &str, write: WriteModel<'_>) -> Result<Self> {
-        if let Some(folder) = folder {
-            return Self::file(folder, stem, write);
-        }
-        let mut model = Vec::new();
-        let failed = |source| Error::io("memory", source);
-        write(&mut model).and_then(|()| model.flush()).map_err(failed)?;
-        Ok(Self::Bytes(model))
+    /// Writes a model into memory.
+    pub(crate) fn to_memory(write: WriteModel<'_>) -> Result<Self> {
+        let mut bytes = Vec::new();
+        write(&mut bytes).map_err(|source| Error::io("memory", source))?;
+        Ok(Self { len: bytes.len() as u64, bytes, ..Self::default() })
     }
 
-    /// The file is written under another name, brought to the disk and renamed.
-    fn file(folder: &Path, stem: &str, write: WriteModel<'_>) -> Result<Self> {
+    /// Writes a model into a folder: under another name, which is changed when it is on the disk. Until a backend tells of it, it is as
+    /// if it were not there.
+    pub(crate) fn to_file(folder: &Path, stem: &str, write: WriteModel<'_>) -> Result<Self> {
         fs::create_dir_all(folder).map_err(|source| Error::io(folder, source))?;
         // A name that is not taken: until the database tells of the new file, the old one must stay.
-        let name_of =
-            |n: u32| format!("{stem}{}{MODEL}", if n == 0 { String::new() } else { format!("-{n}") });
-        let mut n = 0;
-        while folder.join(name_of(n)).exists() {
-            n += 1;
+        let mut file = format!("{stem}{MODEL}");
+        for n in 1.. {
+            if !folder.join(&file).exists() {
+                break;
+            }
+            file = format!("{stem}-{n}{MODEL}");
         }
-        let name = name_of(n);
-        let (path, unfinished) = (folder.join(&name), folder.join(format!("{name}{UNFINISHED}")));
+        let (path, unfinished) = (folder.join(&file), folder.join(format!("{file}{UNFINISHED}")));
         let written = (|| {
-            let mut out = Summed::new(BufWriter::with_capacity(1 << 20, File::create(&unfinished)?));
+            let out = BufWriter::with_capacity(1 << 20, File::create(&unfinished)?);
+            let mut out = Summed { out, crc: crc32fast::Hasher::new(), len: 0 };
             write(&mut out)?;
             out.flush()?;
             out.out.get_ref().sync_all()?;
             fs::rename(&unfinished, &path)?;
             sync_folder(folder)?;
-            Ok((out.len, out.crc.finalize()))
+            Ok(Self { file, bytes: Vec::new(), len: out.len, crc: out.crc.finalize() })
         })();
-        let (len, crc) = written.map_err(|source| {
+        written.map_err(|source| {
             // Best effort: it would go when the store is opened next.
             let _ = fs::remove_file(&unfinished);
             Error::io(&path, source)
-        })?;
-        Ok(Self::File { name, len, crc })
-    }
-
-    /// Bytes of the model.
-    pub(crate) fn len(&self) -> u64 {
-        match self {
-            Self::File { len, .. } => *len,
-            Self::Bytes(bytes) => bytes.len() as u64,
-        }
+        })
     }
 }
 
 /// Hands bytes on, counts them, and sums them up.
-pub(crate) struct Summed<W> {
-    pub(crate) out: W,
-    pub(crate) crc: crc32fast::Hasher,
-    pub(crate) len: u64,
-}
-
-impl<W: Write> Summed<W> {
-    pub(crate) fn new(out: W) -> Self {
-        Self { out, crc: crc32fast::Hasher::new(), len: 0 }
-    }
+struct Summed<W> {
+    out: W,
+    crc: crc32fast::Hasher,
+    len: u64,
 }
 
 impl<W: Write> Write for Summed<W> {

@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{ClassId, Column, ColumnKind, Error, Result, Schema, StoreProblem};
-use ndarray::ArrayView2;
+use hedgerow_core::{Column, ColumnKind, Error, Result, Schema, StoreProblem};
+
+use crate::backend::Events;
 
 /// A name that was added to the schema: a class, or a category of a column.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,45 +23,28 @@ pub(crate) struct Grown {
 #[derive(Debug, Clone)]
 pub(crate) struct History {
     /// The schema of an empty store.
-    base: Schema,
+    pub(crate) base: Schema,
     /// Names added since, in order of `since`.
     grown: Vec<Grown>,
-    now: Arc<Schema>,
+    /// The schema as it is now.
+    pub(crate) now: Arc<Schema>,
     /// The schema that was asked for last, with the events for which it holds: readers go forward.
     last: Option<(std::ops::Range<u64>, Arc<Schema>)>,
 }
 
 impl History {
     pub(crate) fn new(base: Schema, grown: Vec<Grown>) -> Result<Self> {
-        let mut now = base.clone();
-        for name in &grown {
-            add(&mut now, name)?;
-        }
-        Ok(Self { base, grown, now: Arc::new(now), last: None })
-    }
-
-    /// The schema of an empty store.
-    pub(crate) fn base(&self) -> &Schema {
-        &self.base
-    }
-
-    /// The schema as it is now.
-    pub(crate) fn now(&self) -> &Arc<Schema> {
-        &self.now
+        let now = Arc::new(with_names(&base, &grown)?);
+        Ok(Self { base, grown, now, last: None })
     }
 
     /// Takes up names that have been written.
     pub(crate) fn extend(&mut self, grown: Vec<Grown>) -> Result<()> {
-        if grown.is_empty() {
-            return Ok(());
+        if !grown.is_empty() {
+            self.now = Arc::new(with_names(&self.now, &grown)?);
+            self.grown.extend(grown);
+            self.last = None;
         }
-        let mut now = Schema::clone(&self.now);
-        for name in &grown {
-            add(&mut now, name)?;
-        }
-        self.now = Arc::new(now);
-        self.grown.extend(grown);
-        self.last = None;
         Ok(())
     }
 
@@ -77,11 +61,7 @@ impl History {
         let schema = if known == self.grown.len() {
             Arc::clone(&self.now)
         } else {
-            let mut schema = self.base.clone();
-            for name in &self.grown[..known] {
-                add(&mut schema, name)?;
-            }
-            Arc::new(schema)
+            Arc::new(with_names(&self.base, &self.grown[..known])?)
         };
         self.last = Some((start..end, Arc::clone(&schema)));
         Ok((schema, end))
@@ -89,95 +69,52 @@ impl History {
 
     /// What `schema`, which must be ours grown at the ends, adds; each name since the first of these events that uses it. Names that
     /// none uses count from the first event on.
-    pub(crate) fn growth(&self, schema: &Schema, first_seq: u64, used: &Used<'_>) -> Result<Vec<Grown>> {
+    pub(crate) fn growth(&self, schema: &Schema, first_seq: u64, events: Events<'_>) -> Result<Vec<Grown>> {
         check(&self.now, schema)?;
-        let mut grown = Vec::new();
-        let old = self.now.n_classes();
-        let labels = &schema.labels.names()[old..];
-        if !labels.is_empty() {
-            let codes = |event: usize| used.label(event).map(ClassId::index);
-            add_names(labels, old, None, first_seq, used.n_events(), codes, &mut grown);
-        }
+        let mut lists = vec![(None, self.now.n_classes(), schema.labels.names())];
         for (place, (ours, theirs)) in self.now.columns.iter().zip(&schema.columns).enumerate() {
-            let ColumnKind::Categorical { categories } = &theirs.kind else { continue };
-            let old = ours.kind.n_categories();
-            if categories.len() > old {
-                let code = |event: usize| used.category(event, place);
-                add_names(&categories[old..], old, Some(place), first_seq, used.n_events(), code, &mut grown);
+            if let ColumnKind::Categorical { categories } = &theirs.kind {
+                lists.push((Some(place), ours.kind.n_categories(), categories.as_slice()));
             }
+        }
+        let mut grown = Vec::new();
+        for (column, old, names) in lists.into_iter().filter(|(_, old, names)| names.len() > *old) {
+            let (mut known, mut since) = (old, first_seq);
+            let mut add = |names: &[String], since: u64| {
+                grown.extend(names.iter().map(|name| Grown { column, name: name.clone(), since }));
+            };
+            for event in 0..events.len() {
+                let Some(code) = events.code(event, column).filter(|&code| code >= known) else { continue };
+                let upto = (code + 1).min(names.len());
+                since = first_seq + event as u64;
+                add(&names[known..upto], since);
+                known = upto;
+            }
+            add(&names[known..], since);
         }
         grown.sort_by_key(|name| name.since);
         Ok(grown)
     }
 }
 
-/// The codes that new events use.
-pub(crate) enum Used<'a> {
-    Rows(ArrayView2<'a, f32>, Option<&'a [Option<ClassId>]>),
-    Labels(&'a [(u64, ClassId)]),
-}
-
-impl Used<'_> {
-    fn n_events(&self) -> usize {
-        match self {
-            Self::Rows(x, _) => x.nrows(),
-            Self::Labels(labels) => labels.len(),
-        }
-    }
-
-    fn label(&self, event: usize) -> Option<ClassId> {
-        match self {
-            Self::Rows(_, labels) => labels.and_then(|labels| labels[event]),
-            Self::Labels(labels) => Some(labels[event].1),
-        }
-    }
-
-    fn category(&self, event: usize, column: usize) -> Option<usize> {
-        match self {
-            Self::Rows(x, _) => Some(x[[event, column]]).filter(|v| !v.is_nan()).map(|v| v as usize),
-            Self::Labels(_) => None,
-        }
-    }
-}
-
-/// Names with codes from `old` on, each with the event from which on it counts.
-fn add_names(
-    names: &[String],
-    old: usize,
-    column: Option<usize>,
-    first_seq: u64,
-    n_events: usize,
-    code: impl Fn(usize) -> Option<usize>,
-    grown: &mut Vec<Grown>,
-) {
-    let mut since = vec![None; names.len()];
-    let mut known = old;
-    for event in 0..n_events {
-        let Some(code) = code(event).filter(|&code| code >= known) else { continue };
-        let upto = (code + 1 - old).min(names.len());
-        since[known - old..upto].fill(Some(first_seq + event as u64));
-        known = old + upto;
-    }
-    let mut last = first_seq;
-    for (name, since) in names.iter().zip(since) {
-        last = since.unwrap_or(last);
-        grown.push(Grown { column, name: name.clone(), since: last });
-    }
-}
-
-fn add(schema: &mut Schema, grown: &Grown) -> Result<()> {
-    match grown.column {
-        None => schema.labels.get_or_add(&grown.name).map(|_| ()),
-        Some(column) => match schema.columns.get_mut(column) {
-            Some(Column { kind: ColumnKind::Categorical { categories }, .. }) => {
-                categories.push(grown.name.clone());
-                Ok(())
+/// A schema with names added at the ends.
+fn with_names(schema: &Schema, grown: &[Grown]) -> Result<Schema> {
+    let mut schema = schema.clone();
+    for Grown { column, name, .. } in grown {
+        match column.map(|column| schema.columns.get_mut(column)) {
+            None => {
+                schema.labels.get_or_add(name)?;
             }
-            _ => Err(Error::store(StoreProblem::Damaged {
-                detail: format!("category {:?} of a column that has none", grown.name),
-            })),
-        },
+            Some(Some(Column { kind: ColumnKind::Categorical { categories }, .. })) => {
+                categories.push(name.clone());
+            }
+            Some(_) => {
+                let detail = format!("category {name:?} of a column that has none");
+                return Err(Error::store(StoreProblem::Damaged { detail }));
+            }
+        }
     }
+    Ok(schema)
 }
 
 /// Fails unless `schema` is `ours` with classes and categories added at the ends.
@@ -211,7 +148,10 @@ fn check(ours: &Schema, schema: &Schema) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use hedgerow_core::ClassId;
+
     use super::*;
+    use crate::store::NewRows;
 
     fn schema(classes: &[&str], colors: &[&str]) -> Schema {
         let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -231,20 +171,20 @@ mod tests {
         let grown = schema(&["a", "b", "c"], &["red", "blue", "gray"]);
         let x = ndarray::array![[1.0, 0.0], [1.0, f32::NAN], [1.0, 2.0], [1.0, 1.0]];
         let labels = [Some(ClassId(0)), Some(ClassId(1)), None, Some(ClassId(0))];
-        let names = history.growth(&grown, 10, &Used::Rows(x.view(), Some(&labels))).unwrap();
+        let rows = NewRows { x: x.view(), labels: Some(&labels), weights: None };
+        let names = history.growth(&grown, 10, Events::Rows(11, rows)).unwrap();
         let since: Vec<(&str, u64)> = names.iter().map(|n| (n.name.as_str(), n.since)).collect();
         assert_eq!(since, [("b", 11), ("c", 11), ("blue", 12), ("gray", 12)]);
         history.extend(names).unwrap();
-        assert_eq!(**history.now(), grown);
+        assert_eq!(*history.now, grown);
         let (before, end) = history.at(10).unwrap();
         assert_eq!((&*before, end), (&schema(&["a"], &["red"]), 11));
         let (between, end) = history.at(11).unwrap();
         assert_eq!((&*between, end), (&schema(&["a", "b", "c"], &["red"]), 12));
-        assert_eq!(history.at(12).unwrap(), (Arc::clone(history.now()), u64::MAX));
+        assert_eq!(history.at(12).unwrap(), (Arc::clone(&history.now), u64::MAX));
         // A smaller schema, or another one, is refused.
-        let nothing = Used::Labels(&[]);
         for other in [schema(&["a"], &["red"]), schema(&["x", "b", "c"], &["red", "blue", "gray"])] {
-            assert!(history.growth(&other, 0, &nothing).is_err());
+            assert!(history.growth(&other, 0, Events::Labels(&[])).is_err());
         }
     }
 }

@@ -35,7 +35,6 @@ mod checkpoint;
 mod growth;
 mod input;
 mod memory;
-#[expect(clippy::cast_possible_wrap, reason = "the database counts in i64, which no count here outgrows")]
 mod sqlite;
 mod store;
 mod subscription;

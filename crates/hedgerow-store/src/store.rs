@@ -1,5 +1,6 @@
 //! The store: what is the same wherever rows are kept.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,10 +10,10 @@ use hedgerow_core::data::check_rows;
 use hedgerow_core::{ClassId, Error, Result, Schema, StoreProblem};
 use ndarray::{Array2, ArrayView2};
 
-use crate::backend::{Backend, Counts, Entry, Events, LearnerInfo, NewLabel, Raw};
+use crate::backend::{Counts, Entry, Events, LearnerInfo, Log, NewLabel, Raw};
 use crate::block::Block;
-use crate::checkpoint::{Restored, Written};
-use crate::growth::{History, Used};
+use crate::checkpoint::{CHECKPOINTS, Restored, Written};
+use crate::growth::History;
 use crate::input::Input;
 use crate::memory::Memory;
 use crate::sqlite::{self, Options};
@@ -27,6 +28,18 @@ pub struct NewRows<'a> {
     pub labels: Option<&'a [Option<ClassId>]>,
     /// The weight of each row; 1 where there is none.
     pub weights: Option<&'a [f32]>,
+}
+
+impl NewRows<'_> {
+    /// The class of a row, where it is known.
+    pub(crate) fn label(&self, i: usize) -> Option<ClassId> {
+        self.labels.and_then(|labels| labels[i])
+    }
+
+    /// The weight of a row.
+    pub(crate) fn weight(&self, i: usize) -> f32 {
+        self.weights.map_or(1.0, |weights| weights[i])
+    }
 }
 
 /// What rows got when they were appended.
@@ -54,21 +67,13 @@ pub struct Labelled {
 pub struct Store(Arc<Shared>);
 
 struct Shared {
-    inner: Mutex<Inner>,
+    log: Mutex<Log>,
     appended: Condvar,
     /// Held while the model of a checkpoint is written.
     saving: Mutex<()>,
     dir: Option<PathBuf>,
     /// What was found and set right when the store was opened.
     notes: Vec<String>,
-}
-
-struct Inner {
-    backend: Box<dyn Backend>,
-    history: History,
-    n_rows: u64,
-    end: u64,
-    is_broken: bool,
 }
 
 impl std::fmt::Debug for Store {
@@ -78,12 +83,12 @@ impl std::fmt::Debug for Store {
 }
 
 impl Store {
-    /// An empty store in memory. It takes about as much memory as its rows.
+    /// An empty store in memory. A row takes as much of it as its values, and about 40 bytes more.
     pub fn in_memory(schema: Schema) -> Result<Self> {
         schema.check_sizes()?;
-        let backend = Memory::new(schema.n_features());
+        let backend = Box::<Memory>::default();
         let history = History::new(schema, Vec::new())?;
-        Ok(Self::new(Box::new(backend), history, (0, 0), None, Vec::new()))
+        Ok(Self::new(Log { backend, history, n_rows: 0, end: 0, is_broken: false }, None, Vec::new()))
     }
 
     /// The durable store in a folder, to read and to append; fails if there is none, or if another process writes to it.
@@ -106,23 +111,14 @@ impl Store {
         sqlite::is_there(dir.as_ref())
     }
 
-    fn from_opened(opened: Result<sqlite::Opened>, dir: &Path) -> Result<Self> {
-        let opened = opened.map_err(|error| error.in_file(dir))?;
-        let sqlite::Opened { backend, history, n_rows, end, notes } = opened;
-        Ok(Self::new(Box::new(backend), history, (n_rows, end), Some(dir), notes))
+    fn from_opened(opened: Result<(Log, Vec<String>)>, dir: &Path) -> Result<Self> {
+        let (log, notes) = opened.map_err(|error| error.in_file(dir))?;
+        Ok(Self::new(log, Some(dir.to_path_buf()), notes))
     }
 
-    fn new(
-        backend: Box<dyn Backend>,
-        history: History,
-        (n_rows, end): (u64, u64),
-        dir: Option<&Path>,
-        notes: Vec<String>,
-    ) -> Self {
-        let inner = Inner { backend, history, n_rows, end, is_broken: false };
-        let dir = dir.map(Path::to_path_buf);
-        let (inner, appended, saving) = (Mutex::new(inner), Condvar::new(), Mutex::default());
-        Self(Arc::new(Shared { inner, appended, saving, dir, notes }))
+    fn new(log: Log, dir: Option<PathBuf>, notes: Vec<String>) -> Self {
+        let (log, appended, saving) = (Mutex::new(log), Condvar::new(), Mutex::default());
+        Self(Arc::new(Shared { log, appended, saving, dir, notes }))
     }
 
     /// What was found and set right when the store was opened, in words for the user; empty if all was well.
@@ -132,12 +128,12 @@ impl Store {
 
     /// The columns and classes known now.
     pub fn schema(&self) -> Arc<Schema> {
-        Arc::clone(self.lock().history.now())
+        Arc::clone(&self.lock().history.now)
     }
 
     /// The columns and classes that were known before any event: what a new learner begins with.
     pub fn first_schema(&self) -> Schema {
-        self.lock().history.base().clone()
+        self.lock().history.base.clone()
     }
 
     /// The columns and classes known at an event, from 0.
@@ -167,42 +163,32 @@ impl Store {
     }
 
     fn append_impl(&self, schema: &Schema, rows: &NewRows<'_>, input: Option<&Input>) -> Result<Appended> {
-        let mut inner = self.lock();
-        let first_row = inner.n_rows + 1;
+        let mut log = self.lock();
+        let first_row = log.n_rows + 1;
         check_new(schema, rows)?;
-        let used = Used::Rows(rows.x, rows.labels);
-        let NewRows { x, labels, weights } = *rows;
-        let events = Events::Rows { first_row, x, labels, weights };
-        let n = rows.x.nrows() as u64;
-        self.write(&mut inner, schema, &used, events, input)?;
-        inner.n_rows += n;
-        inner.end += n;
-        let end = inner.end;
-        drop(inner);
-        self.0.appended.notify_all();
+        let end = self.write(&mut log, schema, Events::Rows(first_row, *rows), input)?;
+        log.n_rows += rows.x.nrows() as u64;
         Ok(Appended { first_row, end })
     }
 
     /// Gives labels to rows by number, from 1, whether they have one or not; the history is kept. `schema` is that of the store, or that
     /// with classes added at the end. All labels are written or, if it fails, none.
     pub fn label(&self, schema: &Schema, labels: &[(u64, ClassId)]) -> Result<Labelled> {
-        let mut inner = self.lock();
+        let mut log = self.lock();
         let mut told = Labelled::default();
-        let mut given: std::collections::HashMap<u64, (u64, ClassId)> = std::collections::HashMap::new();
-        let (mut new, mut kept) = (Vec::new(), Vec::new());
+        let mut given: HashMap<u64, (u64, ClassId)> = HashMap::new();
+        let mut new = Vec::new();
         for &(row, class) in labels {
-            if row == 0 || row > inner.n_rows {
-                return Err(self.fail(StoreProblem::NoSuchRow { row, rows: inner.n_rows }));
-            }
+            self.check_row(&log, row)?;
             if class.index() >= schema.n_classes() {
                 let (expected, got) = (schema.n_classes(), class.index());
                 return Err(Error::Shape { what: "a class below", expected, got });
             }
-            let before = match given.get(&row) {
+            let replaces = match given.get(&row) {
                 Some(&before) => Some(before),
-                None => self.placed(inner.backend.label_of(row))?,
+                None => self.placed(log.backend.label_of(row))?,
             };
-            match before {
+            match replaces {
                 Some((_, old)) if old == class => {
                     told.unchanged += 1;
                     continue;
@@ -210,77 +196,75 @@ impl Store {
                 Some(_) => told.corrected += 1,
                 None => told.added += 1,
             }
-            given.insert(row, (inner.end + new.len() as u64, class));
-            new.push(NewLabel { row, class, replaces: before.map(|(seq, _)| seq) });
-            kept.push((row, class));
+            given.insert(row, (log.end + new.len() as u64, class));
+            new.push(NewLabel { row, class, replaces });
         }
-        if new.is_empty() {
-            return Ok(told);
+        if !new.is_empty() {
+            self.write(&mut log, schema, Events::Labels(&new), None)?;
         }
-        self.write(&mut inner, schema, &Used::Labels(&kept), Events::Labels(&new), None)?;
-        inner.end += new.len() as u64;
-        drop(inner);
-        self.0.appended.notify_all();
         Ok(told)
     }
 
     /// The label that a row has now, by number from 1.
     pub fn label_of(&self, row: u64) -> Result<Option<ClassId>> {
-        let mut inner = self.lock();
-        if row == 0 || row > inner.n_rows {
-            return Err(self.fail(StoreProblem::NoSuchRow { row, rows: inner.n_rows }));
-        }
-        Ok(self.placed(inner.backend.label_of(row))?.map(|(_, class)| class))
+        let mut log = self.lock();
+        self.check_row(&log, row)?;
+        Ok(self.placed(log.backend.label_of(row))?.map(|(_, class)| class))
     }
 
+    fn check_row(&self, log: &Log, row: u64) -> Result<()> {
+        if row == 0 || row > log.n_rows {
+            return Err(self.fail(StoreProblem::NoSuchRow { row, rows: log.n_rows }));
+        }
+        Ok(())
+    }
+
+    /// Writes events and wakes those who wait for them. Returns the place after them.
     fn write(
         &self,
-        inner: &mut Inner,
+        log: &mut Log,
         schema: &Schema,
-        used: &Used<'_>,
         events: Events<'_>,
         input: Option<&Input>,
-    ) -> Result<()> {
-        if inner.is_broken {
+    ) -> Result<u64> {
+        if log.is_broken {
             return Err(self.fail(StoreProblem::Broken));
         }
-        let first_seq = inner.end;
-        let grown = self.placed(inner.history.growth(schema, first_seq, used))?;
-        let entry = Entry { first_seq, grown: &grown, events, input, schema };
-        let written = inner.backend.write(&entry);
+        let first_seq = log.end;
+        let grown = self.placed(log.history.growth(schema, first_seq, events))?;
+        let written = log.backend.write(&Entry { first_seq, grown: &grown, events, input, schema });
         // After a failed write to the disk it is unknown what it holds; a full one has taken nothing.
-        inner.is_broken =
-            matches!(&written, Err(Error::Store { problem: StoreProblem::Database { .. }, .. }));
+        log.is_broken = matches!(&written, Err(Error::Store { problem: StoreProblem::Database { .. }, .. }));
         self.placed(written)?;
-        inner.history.extend(grown)
+        log.history.extend(grown)?;
+        log.end += events.len() as u64;
+        // They go on when the log is let go of.
+        self.0.appended.notify_all();
+        Ok(log.end)
     }
 
     /// Some events from a place in the log on, at most `most` (at least 1); none at the end. They are all rows or all labels, and all
     /// under one schema.
     pub fn read(&self, from: u64, most: usize) -> Result<Option<Block>> {
-        let mut inner = self.lock();
-        if from >= inner.end {
-            let end = inner.end;
+        let mut log = self.lock();
+        let end = log.end;
+        if from >= end {
             let problem = StoreProblem::NoSuchEvent { seq: from, end };
             return if from == end { Ok(None) } else { Err(self.fail(problem)) };
         }
-        let (schema, known_until) = self.placed(inner.history.at(from))?;
-        let run = self
-            .placed(inner.backend.run_at(from))?
-            .ok_or_else(|| self.fail(StoreProblem::Damaged { detail: format!("event {from} is missing") }))?;
-        let n = (run.end().min(known_until) - from).min(most.max(1) as u64) as usize;
+        let (schema, known_until) = self.placed(log.history.at(from))?;
+        let most = (known_until - from).min(most.max(1) as u64) as usize;
         let mut raw = Raw::default();
-        let width = schema.n_features();
-        raw.x.reserve_exact(n * width);
-        let read = match run.first_row {
-            Some(_) => inner.backend.read_rows(run, from, n, &schema, &mut raw),
-            None => inner.backend.read_labels(from, n, &schema, &mut raw),
-        };
-        drop(inner);
+        let read = log.backend.read(from, most, &mut raw);
+        drop(log);
         self.placed(read)?;
         let Raw { x, rows, changes, weights } = raw;
-        let missing = |got| StoreProblem::Damaged { detail: format!("{got} of {n} events are there") };
-        let x = Array2::from_shape_vec((n, width), x).map_err(|_| self.fail(missing(changes.len())))?;
+        let (what, expected, got) = ("values of events", rows.len() * schema.n_features(), x.len());
+        let x = Array2::from_shape_vec((rows.len(), schema.n_features()), x).map_err(|_| Error::Shape {
+            what,
+            expected,
+            got,
+        })?;
         let weights = weights.iter().any(|&weight| weight != 1.0).then_some(weights);
         Ok(Some(Block { first: from, x, rows, changes, weights, schema }))
     }
@@ -293,14 +277,14 @@ impl Store {
     /// Waits until the log goes on past a place, or the time is up; whether it does.
     pub(crate) fn wait_past(&self, cursor: u64, limit: Duration) -> bool {
         let end = Instant::now().checked_add(limit);
-        let mut inner = self.lock();
-        while inner.end <= cursor {
+        let mut log = self.lock();
+        while log.end <= cursor {
             let left = end.map_or(limit, |end| end.saturating_duration_since(Instant::now()));
             if left.is_zero() {
                 return false;
             }
-            let waited = self.0.appended.wait_timeout(inner, left);
-            inner = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.0.appended.wait_timeout(log, left);
+            log = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         true
     }
@@ -339,23 +323,23 @@ impl Store {
         mut write: impl FnMut(&mut dyn Write) -> io::Result<()>,
     ) -> Result<u64> {
         // One at a time: two must not write the same file.
-        let saving = self.0.saving.lock().unwrap_or_else(PoisonError::into_inner);
-        let folder = self.lock().backend.models();
-        let written = Written::new(folder.as_deref(), &format!("{name}-{cursor}"), &mut write);
+        let _saving = self.0.saving.lock().unwrap_or_else(PoisonError::into_inner);
+        let written = match &self.0.dir {
+            Some(dir) => Written::to_file(&dir.join(CHECKPOINTS), &format!("{name}-{cursor}"), &mut write),
+            None => Written::to_memory(&mut write),
+        };
         let written = self.placed(written)?;
-        let len = written.len();
+        let len = written.len;
         self.placed(self.lock().backend.save_checkpoint(name, cursor, state, written))?;
-        drop(saving);
         Ok(len)
     }
 
     /// The newest checkpoint of a learner that is whole. Damaged ones are dropped with a warning.
     pub fn load_checkpoint(&self, name: &str) -> Result<Restored> {
-        let mut inner = self.lock();
+        let mut log = self.lock();
         let mut restored = Restored::default();
-        let loaded = inner.backend.load_checkpoint(name, &mut restored.warnings);
-        restored.checkpoint = self.placed(loaded)?;
-        let end = inner.end;
+        restored.checkpoint = self.placed(log.backend.load_checkpoint(name, &mut restored.warnings))?;
+        let end = log.end;
         match &restored.checkpoint {
             Some(checkpoint) if checkpoint.cursor > end => {
                 Err(self.fail(StoreProblem::NoSuchEvent { seq: checkpoint.cursor, end }))
@@ -379,9 +363,9 @@ impl Store {
         self.placed(self.lock().backend.check())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, Log> {
         // Whoever panicked while writing has written nothing: the state here changes only after a write has succeeded.
-        self.0.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The result with the store's folder in its error.
@@ -410,10 +394,9 @@ fn check_new(schema: &Schema, rows: &NewRows<'_>) -> Result<()> {
             return Err(Error::Shape { what, expected, got });
         }
     }
-    let label = |i: usize| rows.labels.and_then(|labels| labels[i]);
     // A row without a label is checked as if it had the first one.
-    let labels: Vec<ClassId> = (0..n).map(|i| label(i).unwrap_or(ClassId(0))).collect();
-    if schema.n_classes() == 0 && (0..n).all(|i| label(i).is_none()) {
+    let labels: Vec<ClassId> = (0..n).map(|i| rows.label(i).unwrap_or(ClassId(0))).collect();
+    if schema.n_classes() == 0 && (0..n).all(|i| rows.label(i).is_none()) {
         let with_one = Schema { labels: vec![String::new()].into(), ..schema.clone() };
         return check_rows(&with_one, rows.x, labels.as_slice().into(), rows.weights);
     }

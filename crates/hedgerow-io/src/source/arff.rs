@@ -1,149 +1,109 @@
 //! ARFF, Weka's text format: `@attribute` lines declare the columns, rows follow after `@data`.
 
+use csv::ByteRecord;
+use hedgerow_core::data::MAX_CATEGORIES;
 use hedgerow_core::{DataProblem, Error, Result};
 
 use super::Source;
-use super::csv::push_row;
 use super::lines::{Lines, malformed, shown};
-use crate::block::{Block, Declared, SourceColumn, TEXT_BLOCK_BYTES};
+use super::table::{Records, Table};
+use crate::block::{Declared, SourceColumn};
 use crate::located::located;
 use crate::open::Place;
 
 const FORMAT: &str = "arff";
 
-/// Rows of an ARFF file.
-pub(crate) struct ArffSource {
-    lines: Lines,
-    columns: Vec<SourceColumn>,
-    /// What a column holds in a sparse row that does not mention it.
-    zeros: Vec<Vec<u8>>,
-    next_row: u64,
-    fields: Vec<Vec<u8>>,
+/// Opens an ARFF file.
+pub(crate) fn open(place: &Place) -> Result<Source> {
+    let mut lines = Lines::open(place, FORMAT)?;
+    let mut columns: Vec<SourceColumn> = Vec::new();
+    let mut is_empty = true;
+    loop {
+        if !lines.advance(1)? {
+            return Err(if is_empty {
+                DataProblem::Empty.into()
+            } else {
+                lines.malformed("a line @data", "the end of the file").into()
+            });
+        }
+        is_empty = false;
+        let line = lines.line();
+        if line.starts_with(b"%") {
+            continue;
+        }
+        if let Some(rest) = keyword(line, "@attribute") {
+            columns.push(parse_attribute(rest).map_err(|e| located(e, None, Some(lines.number()), None))?);
+        } else if keyword(line, "@data").is_some() {
+            break;
+        } else if keyword(line, "@relation").is_none() {
+            return Err(lines.malformed("@relation, @attribute or @data", shown(line)).into());
+        }
+    }
+    if columns.is_empty() {
+        return Err(lines.malformed("an @attribute before @data", "none").into());
+    }
+    let zero = |column: &SourceColumn| match &column.declared {
+        Declared::Nominal(names) => names.first().cloned().unwrap_or_default().into_bytes(),
+        _ => b"0".to_vec(),
+    };
+    let records = ArffRecords { lines, zeros: columns.iter().map(zero).collect() };
+    let default_target = columns.iter().rposition(|c| c.name.eq_ignore_ascii_case("class"));
+    let table = Table::new(Box::new(records), columns.len());
+    Ok(Source { is_named: true, default_target, ..Source::new(columns, table) })
 }
 
-impl ArffSource {
-    pub(crate) fn open(place: &Place) -> Result<Self> {
-        let mut lines = Lines::open(place, FORMAT)?;
-        let mut columns: Vec<SourceColumn> = Vec::new();
-        let mut is_empty = true;
-        loop {
-            if !lines.advance(1)? {
-                return Err(if is_empty {
-                    DataProblem::Empty.into()
-                } else {
-                    lines.malformed("a line @data", "the end of the file").into()
-                });
-            }
-            is_empty = false;
-            let line = lines.line();
-            if line.starts_with(b"%") {
-                continue;
-            }
-            if let Some(rest) = keyword(line, "@attribute") {
-                let column =
-                    parse_attribute(rest).map_err(|e| located(e, None, Some(lines.number()), None))?;
-                columns.push(column);
-            } else if keyword(line, "@data").is_some() {
-                break;
-            } else if keyword(line, "@relation").is_none() {
-                return Err(lines.malformed("@relation, @attribute or @data", shown(line)).into());
-            }
-        }
-        if columns.is_empty() {
-            return Err(lines.malformed("an @attribute before @data", "none").into());
-        }
-        let zeros = columns
-            .iter()
-            .map(|c| match &c.declared {
-                Declared::Nominal(names) => names.first().map_or_else(Vec::new, |n| n.clone().into_bytes()),
-                _ => b"0".to_vec(),
-            })
-            .collect();
-        Ok(Self { lines, columns, zeros, next_row: 1, fields: Vec::new() })
-    }
+/// Rows of an ARFF file.
+struct ArffRecords {
+    lines: Lines,
+    /// What a column holds in a sparse row that does not mention it.
+    zeros: Vec<Vec<u8>>,
+}
 
+impl ArffRecords {
     /// Splits the line in the buffer into the fields of a row.
-    fn parse_row(&mut self) -> Result<()> {
+    fn parse_row(&self, record: &mut ByteRecord) -> Result<()> {
         let line = self.lines.line();
-        let sparse = line.strip_prefix(b"{").map(|rest| rest.trim_ascii_end().strip_suffix(b"}"));
-        let Some(inside) = sparse else {
-            let mut n = 0;
-            let mut rest = line;
-            loop {
-                let (field, after) = take_value(rest, b",\t")?;
-                set(&mut self.fields, n, field);
-                n += 1;
-                match after {
-                    Some(after) => rest = after,
-                    None => break,
-                }
-            }
-            if n != self.columns.len() {
-                return Err(DataProblem::Ragged { expected: self.columns.len(), got: n }.into());
+        let Some(inside) = line.strip_prefix(b"{") else {
+            let mut rest = Some(line);
+            while let Some(text) = rest {
+                let (field, after) = take_value(text, b",\t")?;
+                record.push_field(&field);
+                rest = after;
             }
             return Ok(());
         };
-        let Some(inside) = inside else {
+        let Some(inside) = inside.strip_suffix(b"}") else {
             return Err(malformed(FORMAT, "a closing brace at the end of a sparse row", shown(line)).into());
         };
-        for (i, zero) in self.zeros.iter().enumerate() {
-            set(&mut self.fields, i, zero.clone());
-        }
+        let mut fields = self.zeros.clone();
         let mut rest = Some(inside.trim_ascii()).filter(|inside| !inside.is_empty());
         while let Some(pair) = rest {
             let pair = pair.trim_ascii_start();
             let digits = pair.iter().take_while(|b| b.is_ascii_digit()).count();
             let index: Option<usize> = std::str::from_utf8(&pair[..digits]).ok().and_then(|t| t.parse().ok());
-            let Some(index) = index.filter(|&i| i < self.columns.len()) else {
+            let Some(field) = index.and_then(|i| fields.get_mut(i)) else {
                 return Err(malformed(FORMAT, "a column's number and its value", shown(pair)).into());
             };
-            let (field, after) = take_value(&pair[digits..], b",")?;
-            set(&mut self.fields, index, field);
-            rest = after;
+            (*field, rest) = take_value(&pair[digits..], b",")?;
         }
+        record.extend(fields);
         Ok(())
     }
 }
 
-impl Source for ArffSource {
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_named(&self) -> bool {
-        true
-    }
-
-    fn default_target(&self) -> Option<usize> {
-        self.columns.iter().rposition(|c| c.name.eq_ignore_ascii_case("class"))
-    }
-
-    fn read(&mut self, max_rows: usize, block: &mut Block) -> Result<()> {
-        block.clear_text(self.columns.len());
-        while block.n_rows < max_rows {
-            if !self.lines.advance(self.next_row)? {
-                break;
-            }
-            if self.lines.line().starts_with(b"%") {
-                continue;
-            }
-            let line = self.lines.number();
-            self.parse_row().map_err(|e| located(e, Some(self.next_row), Some(line), None))?;
-            self.next_row += 1;
-            let fields = self.fields[..self.columns.len()].iter().map(Vec::as_slice);
-            if push_row(block, fields, line) > TEXT_BLOCK_BYTES {
-                break;
+impl Records for ArffRecords {
+    fn read(&mut self, row: u64, record: &mut ByteRecord) -> Result<bool> {
+        record.clear();
+        while self.lines.advance(row)? {
+            if !self.lines.line().starts_with(b"%") {
+                self.lines.mark(record);
+                let parsed = self.parse_row(record);
+                return parsed
+                    .map(|()| true)
+                    .map_err(|e| located(e, Some(row), Some(self.lines.number()), None));
             }
         }
-        Ok(())
-    }
-}
-
-fn set(fields: &mut Vec<Vec<u8>>, at: usize, field: Vec<u8>) {
-    if at < fields.len() {
-        fields[at] = field;
-    } else {
-        fields.push(field);
+        Ok(false)
     }
 }
 
@@ -198,9 +158,8 @@ fn parse_names(list: &[u8]) -> Result<Vec<String>> {
         names.push(String::from_utf8(name).map_err(|_| DataProblem::InvalidUtf8)?);
         rest = after;
     }
-    if names.len() > hedgerow_core::data::MAX_CATEGORIES {
-        let limit = hedgerow_core::data::MAX_CATEGORIES;
-        return Err(DataProblem::TooManyCategories { limit }.into());
+    if names.len() > MAX_CATEGORIES {
+        return Err(DataProblem::TooManyCategories { limit: MAX_CATEGORIES }.into());
     }
     Ok(names)
 }

@@ -6,15 +6,15 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
 use hedgerow_core::{DataProblem, Error, Result};
 
-use super::ipc_sizes;
 use super::lines::malformed;
-use super::record::{Batches, RecordSource, guarded};
+use super::record::{self, Batches, guarded};
+use super::{Source, ipc_sizes};
 use crate::open::Place;
 
 const FORMAT: &str = "arrow";
 
 /// Opens an IPC file or stream, told apart by the first bytes.
-pub(crate) fn open(place: &Place) -> Result<RecordSource> {
+pub(crate) fn open(place: &Place) -> Result<Source> {
     let mut file = place.open_seekable()?;
     let mut start = Vec::new();
     (&mut file).take(6).read_to_end(&mut start).map_err(|e| place.error(e))?;
@@ -44,5 +44,5 @@ pub(crate) fn open(place: &Place) -> Result<RecordSource> {
         let reader = guarded(FORMAT, || FileReader::try_new(input, None))?.map_err(bad)?;
         (reader.schema(), Box::new(reader))
     };
-    RecordSource::new(FORMAT, &schema, batches)
+    record::open(FORMAT, &schema, batches)
 }

@@ -1,75 +1,104 @@
-//! Tables of text: which delimiter and decimal mark they are read with.
+//! Tables of text with a character between the fields: how they are written, and what their columns are called.
 
+use csv::ByteRecord;
 use hedgerow_core::{DataError, DataProblem, Result};
 
 use super::Source;
-use super::csv::CsvSource;
-use super::whitespace::WhitespaceSource;
+use super::csv::CsvRecords;
+use super::lines::{BlankRecords, malformed, shown};
+use super::table::{Records, Table};
+use crate::block::{Declared, SourceColumn, line_of};
 use crate::delimiter::{Decimal, Delimiter};
 use crate::format::Format;
-use crate::open::Place;
+use crate::number::{is_number, trim};
+use crate::open::{Place, read_ahead};
 use crate::options::ReadOptions;
-use crate::sniff::Sample;
-
-/// How a table of text is written.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Layout {
-    pub format: Format,
-    pub delimiter: Delimiter,
-    pub decimal: Decimal,
-    /// Whether the delimiter is not the one that the format stands for, or was given by the caller.
-    is_unusual: bool,
-}
-
-impl Layout {
-    fn find(format: Format, options: &ReadOptions, sample: Sample<'_>) -> Self {
-        let usual = match format {
-            Format::Tsv => Delimiter::TAB,
-            Format::Whitespace => Delimiter::SPACE,
-            _ => Delimiter::COMMA,
-        };
-        let delimiter = options.delimiter.unwrap_or_else(|| match format {
-            Format::Whitespace => sample.delimiter_or_blanks(options.decimal),
-            _ => sample.delimiter(usual, options.decimal).unwrap_or(usual),
-        });
-        let decimal = options.decimal.unwrap_or_else(|| match delimiter {
-            Delimiter::SEMICOLON => sample.decimal(delimiter),
-            _ => Decimal::Point,
-        });
-        Self { format, delimiter, decimal, is_unusual: options.delimiter.is_some() || delimiter != usual }
-    }
-
-    /// How lines are split, where the columns that were found give reason to doubt it.
-    pub(crate) fn hint(self, n_columns: usize) -> Option<String> {
-        (self.is_unusual || n_columns == 1).then(|| {
-            format!("the lines were split at every {}; --delimiter gives another character", self.delimiter)
-        })
-    }
-
-    /// The error of a row that has not as many fields as the first.
-    pub(crate) fn ragged(self, expected: usize, got: usize) -> DataError {
-        let error = DataError::from(DataProblem::Ragged { expected, got });
-        match self.hint(expected) {
-            Some(hint) => error.with_hint(hint),
-            None => error,
-        }
-    }
-}
 
 /// Opens a table of text.
-pub(crate) fn open(place: &Place, format: Format, options: &ReadOptions) -> Result<Box<dyn Source>> {
-    let (input, ahead) = place.open_text_ahead()?;
-    let sample = Sample { bytes: &ahead.bytes, is_cut: ahead.is_cut };
-    let layout = Layout::find(format, options, sample);
-    if layout.delimiter == Delimiter::SPACE {
-        return Ok(Box::new(WhitespaceSource::new(place, input, layout, options.header)?));
-    }
-    let header = match format {
-        // Such files seldom have a header, with whatever delimiter.
-        Format::Whitespace => {
-            options.header.or_else(|| Some(sample.has_names(layout.delimiter, layout.decimal)))
-        }
-        _ => options.header,
+pub(crate) fn open(place: &Place, format: Format, options: &ReadOptions) -> Result<Source> {
+    let (input, sample) = read_ahead(place.open_text()?);
+    let usual = match format {
+        Format::Tsv => Delimiter::TAB,
+        Format::Whitespace => Delimiter::SPACE,
+        _ => Delimiter::COMMA,
     };
-    Ok(Box::new(CsvSource::new(place, input, layout, header)?))
+    let delimiter = options.delimiter.unwrap_or_else(|| sample.delimiter(usual, options.decimal));
+    let decimal = options.decimal.unwrap_or_else(|| match delimiter {
+        Delimiter::SEMICOLON => sample.decimal(delimiter),
+        _ => Decimal::Point,
+    });
+    let mut records: Box<dyn Records> = match delimiter {
+        Delimiter::SPACE => Box::new(BlankRecords::new(place, input, format.name())),
+        _ => Box::new(CsvRecords::new(place, input, format.name(), delimiter)),
+    };
+    let mut first = ByteRecord::new();
+    if !records.read(1, &mut first)? {
+        return Err(DataProblem::Empty.into());
+    }
+    if delimiter == Delimiter::SPACE && first.len() == 1 && first[0].contains(&b',') {
+        let got = format!("{}; for commas give --delimiter comma", shown(&first[0]));
+        let error = malformed(format.name(), "fields separated by blanks", got);
+        return Err(error.at_line(line_of(&first)).into());
+    }
+    let mut ahead = Vec::new();
+    let is_named = match options.header {
+        Some(is_named) => is_named,
+        // Files named like tables with blanks seldom have a header, with whatever delimiter.
+        None if usual == Delimiter::SPACE || delimiter == Delimiter::SPACE => {
+            let mut second = ByteRecord::new();
+            if records.read(1, &mut second)? {
+                ahead.push(second);
+            }
+            ahead.first().is_some_and(|second| is_header(&first, second, decimal))
+        }
+        // No header consists of numbers only, and every bare table of numbers does.
+        None => !first.iter().all(|field| is_number(field, decimal)),
+    };
+    let columns = if is_named {
+        header_columns(&first)?
+    } else {
+        let columns = SourceColumn::numbered(0, first.len(), &Declared::Unknown);
+        ahead.push(first);
+        columns
+    };
+    let may_be_wrong = options.delimiter.is_some() || delimiter != usual || columns.len() == 1;
+    let split_hint = may_be_wrong
+        .then(|| format!("the lines were split at every {delimiter}; --delimiter gives another character"));
+    let table =
+        Table { ahead, decimal, split_hint: split_hint.clone(), ..Table::new(records, columns.len()) };
+    Ok(Source { is_named, split_hint, ..Source::new(columns, table) })
+}
+
+/// Whether the first line holds names: it has no number in it. A table of words has none in the second line either.
+fn is_header(first: &ByteRecord, second: &ByteRecord, decimal: Decimal) -> bool {
+    let has_number = |record: &ByteRecord| record.iter().any(|field| is_number(field, decimal));
+    has_number(second) && !has_number(first)
+}
+
+/// The columns that a header line names. A column without a name goes by its number.
+fn header_columns(record: &ByteRecord) -> Result<Vec<SourceColumn>> {
+    let column = |(i, field): (usize, &[u8])| {
+        let name = std::str::from_utf8(trim(field)).map_err(|_| {
+            let error = DataError::from(DataProblem::InvalidUtf8);
+            error.at_line(line_of(record)).in_column(i.to_string())
+        })?;
+        let name = if name.is_empty() { i.to_string() } else { name.to_string() };
+        Ok(SourceColumn { name, declared: Declared::Unknown })
+    };
+    record.iter().enumerate().map(column).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_in_the_first_line() {
+        let is_header = |first: [&str; 2], second: [&str; 2], decimal| {
+            is_header(&ByteRecord::from(&first[..]), &ByteRecord::from(&second[..]), decimal)
+        };
+        assert!(is_header(["a", "b"], ["1,5", "x"], Decimal::Comma));
+        assert!(!is_header(["5.1", "x"], ["4.9", "y"], Decimal::Point));
+        assert!(!is_header(["red", "x"], ["blue", "y"], Decimal::Point));
+    }
 }

@@ -5,22 +5,21 @@ use std::path::{Path, PathBuf};
 
 use hedgerow_core::Result;
 
-use super::RawArray;
 use super::lines::malformed;
-use super::matrix::MatrixSource;
 use super::raw::Element;
+use super::{RawArray, Source, matrix};
 use crate::format::Format;
 use crate::labels::LabelStream;
 use crate::open::Place;
 
 /// Opens an IDX file of rows, and the labels beside it unless they are given apart.
-pub(crate) fn open(place: &Place, has_labels: bool) -> Result<MatrixSource> {
+pub(crate) fn open(place: &Place, has_labels: bool) -> Result<Source> {
     let array = read_header(place)?;
     let labels = match labels_beside(place.path()) {
         Some(path) if !has_labels => Some(LabelStream::open(&path, Some(Format::Idx))?),
         _ => None,
     };
-    MatrixSource::new(array, labels)
+    matrix::open(array, labels)
 }
 
 /// Reads the header.
@@ -47,17 +46,7 @@ pub(crate) fn read_header(place: &Place) -> Result<RawArray> {
         return Err(malformed("idx", "the size of each dimension", "the end of the file").into());
     }
     let shape = sizes.chunks_exact(4).map(|c| c.iter().fold(0, |v, &b| v << 8 | u64::from(b))).collect();
-    Ok(RawArray {
-        place: place.clone(),
-        input,
-        format: "idx",
-        element,
-        big_endian: true,
-        fortran: false,
-        shape,
-        n_read: 0,
-        whole: None,
-    })
+    Ok(RawArray { big_endian: true, ..RawArray::new(place, input, "idx", element, shape) })
 }
 
 /// The label file that goes with an image file: `train-labels-idx1-ubyte` beside `train-images-idx3-ubyte`, either of

@@ -18,10 +18,10 @@ const MAGIC_LEN: u64 = 6;
 pub(super) fn are_possible(file: &mut File, is_stream: bool) -> io::Result<bool> {
     let len = file.seek(SeekFrom::End(0))?;
     let mut sizes = Sizes { file, len };
-    let possible = if is_stream { sizes.check_stream() } else { sizes.check_file() };
-    match possible {
-        Err(e) if e.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
-        other => other,
+    let checked = if is_stream { sizes.check_stream() } else { sizes.check_file() };
+    match checked {
+        Err(e) if matches!(e.kind(), io::ErrorKind::UnexpectedEof | io::ErrorKind::InvalidData) => Ok(false),
+        other => other.map(|()| true),
     }
 }
 
@@ -31,102 +31,75 @@ struct Sizes<'a> {
 }
 
 impl Sizes<'_> {
-    fn check_file(&mut self) -> io::Result<bool> {
-        let tail = 4 + MAGIC_LEN;
-        let Some(footer_end) = self.len.checked_sub(tail) else { return Ok(false) };
-        let footer_len = self.bytes::<4>(footer_end)?;
-        let footer_len = u64::try_from(i32::from_le_bytes(footer_len)).unwrap_or(u64::MAX);
-        let Some(start) = footer_end.checked_sub(footer_len) else { return Ok(false) };
-        let footer = self.stretch(start, footer_len)?;
-        let Ok(footer) = root_as_footer(&footer) else { return Ok(false) };
-        for blocks in [footer.dictionaries(), footer.recordBatches()].into_iter().flatten() {
-            for block in blocks {
-                if !self.check_block(block)? {
-                    return Ok(false);
-                }
-            }
+    fn check_file(&mut self) -> io::Result<()> {
+        let footer_end = possible(self.len.checked_sub(4 + MAGIC_LEN))?;
+        let footer_len = size(i32::from_le_bytes(self.bytes(footer_end)?))?;
+        let footer = self.stretch(possible(footer_end.checked_sub(footer_len))?, footer_len)?;
+        let footer = possible(root_as_footer(&footer).ok())?;
+        for block in [footer.dictionaries(), footer.recordBatches()].into_iter().flatten().flatten() {
+            self.check_block(block)?;
         }
-        Ok(true)
+        Ok(())
     }
 
-    fn check_block(&mut self, block: &Block) -> io::Result<bool> {
-        let (Ok(start), Ok(meta_len), Ok(body_len)) = (
-            u64::try_from(block.offset()),
-            u64::try_from(block.metaDataLength()),
-            u64::try_from(block.bodyLength()),
-        ) else {
-            return Ok(false);
-        };
-        if !self.holds(start, meta_len) || !self.holds(start + meta_len, body_len) {
-            return Ok(false);
-        }
+    fn check_block(&mut self, block: &Block) -> io::Result<()> {
+        let (start, meta_len) = (size(block.offset())?, size(block.metaDataLength())?);
         let meta = self.stretch(start, meta_len)?;
         let skip = if meta.starts_with(&CONTINUATION) { 8 } else { 4 };
-        let Some(Ok(message)) = meta.get(skip..).map(root_as_message) else { return Ok(false) };
-        self.check_message(message, start + meta_len, body_len)
+        let message = possible(meta.get(skip..).and_then(|meta| root_as_message(meta).ok()))?;
+        self.check_message(message, start + meta_len, size(block.bodyLength())?)
     }
 
-    fn check_stream(&mut self) -> io::Result<bool> {
+    fn check_stream(&mut self) -> io::Result<()> {
         let mut at = 0;
         while at < self.len {
-            let mut word = self.bytes::<4>(at)?;
+            let mut word = self.bytes(at)?;
             at += 4;
             if word == CONTINUATION {
-                word = self.bytes::<4>(at)?;
+                word = self.bytes(at)?;
                 at += 4;
             }
-            let Ok(meta_len) = u64::try_from(i32::from_le_bytes(word)) else { return Ok(false) };
+            let meta_len = size(i32::from_le_bytes(word))?;
             if meta_len == 0 {
-                return Ok(true);
-            }
-            if !self.holds(at, meta_len) {
-                return Ok(false);
+                break;
             }
             let meta = self.stretch(at, meta_len)?;
-            at += meta_len;
-            let Ok(message) = root_as_message(&meta) else { return Ok(false) };
-            let body_len = u64::try_from(message.bodyLength()).unwrap_or(u64::MAX);
-            if !self.holds(at, body_len) || !self.check_message(message, at, body_len)? {
-                return Ok(false);
-            }
-            at += body_len;
+            let message = possible(root_as_message(&meta).ok())?;
+            let body_len = size(message.bodyLength())?;
+            self.check_message(message, at + meta_len, body_len)?;
+            at += meta_len + body_len;
         }
-        Ok(true)
+        Ok(())
     }
 
-    fn check_message(&mut self, message: Message<'_>, body: u64, body_len: u64) -> io::Result<bool> {
+    fn check_message(&mut self, message: Message<'_>, body: u64, body_len: u64) -> io::Result<()> {
+        self.check_within(body, body_len)?;
         let dictionary = message.header_as_dictionary_batch();
         match message.header_as_record_batch().or_else(|| dictionary.and_then(|d| d.data())) {
             Some(batch) => self.check_batch(batch, body, body_len),
-            None => Ok(true),
+            None => Ok(()),
         }
     }
 
-    fn check_batch(&mut self, batch: RecordBatch<'_>, body: u64, body_len: u64) -> io::Result<bool> {
+    fn check_batch(&mut self, batch: RecordBatch<'_>, body: u64, body_len: u64) -> io::Result<()> {
         let is_compressed = batch.compression().is_some();
         for buffer in batch.buffers().into_iter().flatten() {
-            let (Ok(offset), Ok(len)) = (u64::try_from(buffer.offset()), u64::try_from(buffer.length()))
-            else {
-                return Ok(false);
-            };
-            if offset.checked_add(len).is_none_or(|end| end > body_len) {
-                return Ok(false);
-            }
+            let (offset, len) = (size(buffer.offset())?, size(buffer.length())?);
+            possible(offset.checked_add(len).filter(|end| *end <= body_len))?;
             if is_compressed && len >= 8 {
-                let grown = i64::from_le_bytes(self.bytes::<8>(body + offset)?);
+                let grown = i64::from_le_bytes(self.bytes(body + offset)?);
                 // -1 marks a buffer that was left as it is.
-                let possible = grown == -1 || u64::try_from(grown).is_ok_and(|n| n <= MOST_TIMES * len);
-                if !possible {
-                    return Ok(false);
+                if grown != -1 {
+                    possible(Some(size(grown)?).filter(|n| *n <= MOST_TIMES * len))?;
                 }
             }
         }
-        Ok(true)
+        Ok(())
     }
 
-    /// Whether a stretch lies within the file.
-    fn holds(&self, start: u64, len: u64) -> bool {
-        start.checked_add(len).is_some_and(|end| end <= self.len)
+    /// Fails unless a stretch lies within the file.
+    fn check_within(&self, start: u64, len: u64) -> io::Result<()> {
+        possible(start.checked_add(len).filter(|end| *end <= self.len)).map(|_| ())
     }
 
     fn bytes<const N: usize>(&mut self, at: u64) -> io::Result<[u8; N]> {
@@ -138,9 +111,20 @@ impl Sizes<'_> {
 
     /// The bytes of a stretch, which must lie within the file.
     fn stretch(&mut self, start: u64, len: u64) -> io::Result<Vec<u8>> {
+        self.check_within(start, len)?;
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(start))?;
         (&mut *self.file).take(len).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
+}
+
+/// The value, or the error of a size that is not possible.
+fn possible<T>(value: Option<T>) -> io::Result<T> {
+    value.ok_or_else(|| io::ErrorKind::InvalidData.into())
+}
+
+/// A length or offset, which must not be negative.
+fn size(value: impl TryInto<u64>) -> io::Result<u64> {
+    possible(value.try_into().ok())
 }

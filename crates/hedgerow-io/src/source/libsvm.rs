@@ -8,19 +8,65 @@ use std::io::{BufReader, Seek as _, SeekFrom};
 
 use hedgerow_core::{DataError, DataProblem, Error, Result, Schema};
 
-use super::lines::{Lines, malformed, shown};
-use super::{MAX_COLUMNS, Source, too_many};
-use crate::block::{BLOCK_BYTES, Block, Cells, Declared, LabelCells, SourceColumn, TextCells};
+use super::lines::{Lines, malformed, shown, split_blanks};
+use super::{MAX_COLUMNS, Rows, Source, too_many};
+use crate::block::{BLOCK_BYTES, Block, Cells, ColumnCells, Declared, SourceColumn, TextCells};
+use crate::delimiter::Decimal;
 use crate::located::located;
-use crate::number::{Parsed, parse};
+use crate::number::{finite, is_number};
 use crate::open::{Place, spool};
 
 const FORMAT: &str = "libsvm";
 
+/// Opens a LIBSVM file.
+pub(crate) fn open(place: &Place, model: Option<&Schema>) -> Result<Source> {
+    // Standard input cannot be read twice.
+    let spooled =
+        if place.is_stdin() { Some(spool(place.open_text()?).map_err(|e| place.error(e))?) } else { None };
+    let start = || -> Result<Lines> {
+        let Some(file) = &spooled else { return Lines::open(place, FORMAT) };
+        let mut file = file.try_clone().map_err(|e| place.error(e))?;
+        file.seek(SeekFrom::Start(0)).map_err(|e| place.error(e))?;
+        Ok(Lines::new(place, BufReader::new(Box::new(file)), FORMAT))
+    };
+    let mut lines = start()?;
+    if !next_row(&mut lines, 1)? {
+        return Err(DataProblem::Empty.into());
+    }
+    let header = parse_header(row_text(lines.line()));
+    let n_model = model.map(Schema::n_features);
+    let (base, n_features) = if let Some(header) = header {
+        (header.base, header.n_features)
+    } else {
+        let (lowest, end) = scan(&mut lines)?;
+        // A file without its first feature does not tell where it counts from; the model's names do.
+        let model_base = model.and_then(|m| m.columns.first()).is_some_and(|c| c.name == "0");
+        let is_from_0 = lowest == Some(0) || n_model.is_some_and(|n| model_base && end <= n as u64);
+        let base = u64::from(!is_from_0);
+        (base, end.saturating_sub(base))
+    };
+    if base > 1 {
+        return Err(malformed(FORMAT, "a first index of 0 or 1", base.to_string()).into());
+    }
+    let width = n_model.unwrap_or(usize::try_from(n_features).unwrap_or(usize::MAX));
+    if width > MAX_COLUMNS {
+        return Err(too_many(width));
+    }
+    if header.is_some() && n_features > width as u64 {
+        return Err(DataProblem::ColumnCount { expected: width, got: n_features as usize }.into());
+    }
+    let mut lines = if header.is_some() { lines } else { start()? };
+    let pending = header.is_none() && next_row(&mut lines, 1)?;
+    let columns = SourceColumn::numbered(base as usize, width, &Declared::Numeric);
+    let (has_model, labels_seen) = (model.is_some(), BTreeSet::new());
+    let rows = LibsvmRows { lines, width, base, header, has_model, pending, n_rows: 0, labels_seen };
+    Ok(Source { label_name: Some("label"), ..Source::new(columns, rows) })
+}
+
 /// Rows of a LIBSVM file.
-pub(crate) struct LibsvmSource {
+struct LibsvmRows {
     lines: Lines,
-    columns: Vec<SourceColumn>,
+    width: usize,
     /// The index of the first feature.
     base: u64,
     header: Option<Header>,
@@ -41,76 +87,14 @@ struct Header {
     base: u64,
 }
 
-impl LibsvmSource {
-    pub(crate) fn open(place: &Place, model: Option<&Schema>) -> Result<Self> {
-        // Standard input cannot be read twice.
-        let spooled = if place.is_stdin() {
-            Some(spool(place.open_text()?).map_err(|e| place.error(e))?)
-        } else {
-            None
-        };
-        let start = || -> Result<Lines> {
-            let Some(file) = &spooled else { return Lines::open(place, FORMAT) };
-            let mut file = file.try_clone().map_err(|e| place.error(e))?;
-            file.seek(SeekFrom::Start(0)).map_err(|e| place.error(e))?;
-            Ok(Lines::new(place, BufReader::new(Box::new(file)), FORMAT))
-        };
-        let mut lines = start()?;
-        if !next_row(&mut lines, 1)? {
-            return Err(DataProblem::Empty.into());
-        }
-        let header = parse_header(row_text(lines.line()));
-        let range = match header {
-            Some(header) => {
-                Range { lowest: Some(header.base), end: header.base.saturating_add(header.n_features) }
-            }
-            None => scan(&mut lines)?,
-        };
-        let n_model = model.map(Schema::n_features);
-        let model_base = model.and_then(|m| m.columns.first()).is_some_and(|c| c.name == "0");
-        let base = match (header, n_model) {
-            (Some(header), _) => header.base,
-            _ if range.lowest == Some(0) => 0,
-            // A file without its first feature does not tell; the model's names do.
-            (None, Some(n)) if model_base && range.end <= n as u64 => 0,
-            _ => 1,
-        };
-        if base > 1 {
-            return Err(malformed(FORMAT, "a first index of 0 or 1", base.to_string()).into());
-        }
-        let n_features = match n_model {
-            Some(n) => n,
-            None => usize::try_from(range.end.saturating_sub(base)).unwrap_or(usize::MAX),
-        };
-        if n_features > MAX_COLUMNS {
-            return Err(too_many(n_features));
-        }
-        if let (Some(header), Some(expected)) = (header, n_model)
-            && header.n_features > expected as u64
-        {
-            return Err(DataProblem::ColumnCount { expected, got: header.n_features as usize }.into());
-        }
-        let mut lines = if header.is_some() { lines } else { start()? };
-        let pending = header.is_none() && next_row(&mut lines, 1)?;
-        Ok(Self {
-            lines,
-            columns: SourceColumn::numbered(base as usize, n_features, &Declared::Numeric),
-            base,
-            header,
-            has_model: model.is_some(),
-            pending,
-            n_rows: 0,
-            labels_seen: BTreeSet::new(),
-        })
-    }
-
+impl LibsvmRows {
     /// Adds the line in the buffer to the block's values and labels.
     fn parse_row(&mut self, values: &mut Vec<f32>, labels: &mut TextCells) -> Result<()> {
-        let width = self.columns.len();
+        let width = self.width;
         let start = values.len();
         values.resize(start + width, 0.0);
         let row = &mut values[start..];
-        let mut tokens = tokens(row_text(self.lines.line())).peekable();
+        let mut tokens = split_blanks(row_text(self.lines.line())).peekable();
         // Rows to be predicted may have no label.
         let label = tokens.next_if(|token| !token.contains(&b':')).unwrap_or(b"");
         if label.contains(&b',') {
@@ -127,7 +111,8 @@ impl LibsvmSource {
             }
         }
         // `+1` and `1` are one class.
-        labels.push(label.strip_prefix(b"+").filter(|rest| is_number(rest)).unwrap_or(label));
+        let without_plus = label.strip_prefix(b"+").filter(|rest| is_number(rest, Decimal::Point));
+        labels.push(without_plus.unwrap_or(label));
         let mut last = None;
         for token in tokens {
             let (index, value) = split_pair(token)?;
@@ -139,29 +124,14 @@ impl LibsvmSource {
             let Some(cell) = column.and_then(|i| row.get_mut(i)) else {
                 if self.has_model {
                     let got = usize::try_from(index.saturating_add(1).saturating_sub(self.base));
-                    let problem =
-                        DataProblem::ColumnCount { expected: width, got: got.unwrap_or(usize::MAX) };
-                    return Err(problem.into());
+                    let got = got.unwrap_or(usize::MAX);
+                    return Err(DataProblem::ColumnCount { expected: width, got }.into());
                 }
                 let expected = format!("{width} features, counted from {}", self.base);
                 return Err(malformed(FORMAT, &expected, format!("index {index}")).into());
             };
-            *cell = match parse(value) {
-                Parsed::Number(v) if v.is_finite() => v,
-                Parsed::Number(_) => {
-                    let text = String::from_utf8_lossy(value).into_owned();
-                    return Err(DataError::from(DataProblem::Infinite { text })
-                        .in_column(index.to_string())
-                        .into());
-                }
-                Parsed::Missing => f32::NAN,
-                Parsed::Text => {
-                    let text = String::from_utf8_lossy(value).into_owned();
-                    return Err(DataError::from(DataProblem::NotANumber { text })
-                        .in_column(index.to_string())
-                        .into());
-                }
-            };
+            *cell = finite(value, Decimal::Point)
+                .map_err(|problem| DataError::from(problem).in_column(index.to_string()))?;
         }
         Ok(())
     }
@@ -177,21 +147,11 @@ impl LibsvmSource {
     }
 }
 
-impl Source for LibsvmSource {
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn label_name(&self) -> Option<&str> {
-        Some("label")
-    }
-
+impl Rows for LibsvmRows {
     fn read(&mut self, max_rows: usize, block: &mut Block) -> Result<()> {
-        let mut values = Vec::new();
-        let mut labels = TextCells::column();
-        block.n_rows = 0;
-        block.lines.clear();
-        while block.n_rows < max_rows && values.len() * size_of::<f32>() < BLOCK_BYTES {
+        let (mut values, mut lines) = (Vec::new(), Vec::new());
+        let mut labels = TextCells::column([b""; 0]);
+        while lines.len() < max_rows && values.len() * size_of::<f32>() < BLOCK_BYTES {
             if !std::mem::take(&mut self.pending) && !next_row(&mut self.lines, self.n_rows + 1)? {
                 self.check_end()?;
                 break;
@@ -200,38 +160,31 @@ impl Source for LibsvmSource {
             self.parse_row(&mut values, &mut labels)
                 .map_err(|e| located(e, Some(self.n_rows + 1), Some(line), None))?;
             self.n_rows += 1;
-            block.n_rows += 1;
-            block.lines.push(line);
+            lines.push(line);
         }
-        block.cells = Cells::Numbers(values);
-        block.labels = Some(LabelCells::Text(labels));
+        block.set(lines.len(), Cells::Numbers(values));
+        (block.lines, block.labels) = (lines, Some(ColumnCells::Text(labels)));
         Ok(())
     }
 }
 
-/// The lowest index that is used, and the one after the highest.
-struct Range {
-    lowest: Option<u64>,
-    end: u64,
-}
-
-/// Looks through all rows for the range of indices, starting with the line in the buffer.
-fn scan(lines: &mut Lines) -> Result<Range> {
-    let mut range = Range { lowest: None, end: 0 };
+/// The lowest index that is used in all rows, from the line in the buffer on, and the one after the highest.
+fn scan(lines: &mut Lines) -> Result<(Option<u64>, u64)> {
+    let (mut lowest, mut end) = (None, 0);
     let mut row = 1;
     loop {
-        for (i, token) in tokens(row_text(lines.line())).enumerate() {
+        for (i, token) in split_blanks(row_text(lines.line())).enumerate() {
             if i == 0 && !token.contains(&b':') {
                 continue;
             }
             let (index, _) =
                 split_pair(token).map_err(|e| located(e, Some(row), Some(lines.number()), None))?;
-            range.lowest = Some(range.lowest.map_or(index, |lowest| lowest.min(index)));
-            range.end = range.end.max(index.saturating_add(1));
+            lowest = Some(lowest.unwrap_or(index).min(index));
+            end = end.max(index.saturating_add(1));
         }
         row += 1;
         if !next_row(lines, row)? {
-            return Ok(range);
+            return Ok((lowest, end));
         }
     }
 }
@@ -251,14 +204,6 @@ fn row_text(line: &[u8]) -> &[u8] {
     line.split(|&b| b == b'#').next().unwrap_or_default().trim_ascii()
 }
 
-fn is_number(text: &[u8]) -> bool {
-    matches!(parse(text), Parsed::Number(_))
-}
-
-fn tokens(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(u8::is_ascii_whitespace).filter(|token| !token.is_empty())
-}
-
 fn split_pair(token: &[u8]) -> Result<(u64, &[u8])> {
     let bad = || Error::from(malformed(FORMAT, "index:value", shown(token)));
     let colon = token.iter().position(|&b| b == b':').ok_or_else(bad)?;
@@ -272,7 +217,7 @@ fn split_pair(token: &[u8]) -> Result<(u64, &[u8])> {
 
 fn parse_header(line: &[u8]) -> Option<Header> {
     let numbers: Option<Vec<u64>> =
-        tokens(line).map(|t| std::str::from_utf8(t).ok().and_then(|t| t.parse().ok())).collect();
+        split_blanks(line).map(|t| std::str::from_utf8(t).ok().and_then(|t| t.parse().ok())).collect();
     match numbers?[..] {
         [n_rows, n_features, n_classes, base] => Some(Header { n_rows, n_features, n_classes, base }),
         _ => None,

@@ -2,8 +2,10 @@
 
 use std::io::{BufRead as _, Read as _};
 
+use csv::{ByteRecord, Position};
 use hedgerow_core::{DataError, DataProblem, Error, Result};
 
+use super::table::Records;
 use crate::open::{Input, Place, io_error};
 
 /// A line longer than this is no table but a mistake, and must not fill the memory.
@@ -59,10 +61,41 @@ impl Lines {
         }
     }
 
+    /// Notes the line read last as the place of a record.
+    pub(crate) fn mark(&self, record: &mut ByteRecord) {
+        record.set_position(Some(Position::new().set_line(self.number).clone()));
+    }
+
     /// The problem of a line that does not follow the format.
     pub(crate) fn malformed(&self, expected: &str, got: impl Into<String>) -> DataError {
         malformed(self.format, expected, got).at_line(self.number)
     }
+}
+
+/// Lines as records whose fields are separated by blanks.
+pub(crate) struct BlankRecords(Lines);
+
+impl BlankRecords {
+    pub(crate) fn new(place: &Place, input: Input, format: &'static str) -> Self {
+        Self(Lines::new(place, input, format))
+    }
+}
+
+impl Records for BlankRecords {
+    fn read(&mut self, row: u64, record: &mut ByteRecord) -> Result<bool> {
+        if !self.0.advance(row)? {
+            return Ok(false);
+        }
+        record.clear();
+        split_blanks(self.0.line()).for_each(|field| record.push_field(field));
+        self.0.mark(record);
+        Ok(true)
+    }
+}
+
+/// The pieces of a text between blanks.
+pub(crate) fn split_blanks(line: &[u8]) -> impl Iterator<Item = &[u8]> {
+    line.split(u8::is_ascii_whitespace).filter(|field| !field.is_empty())
 }
 
 /// A file that does not follow its format.

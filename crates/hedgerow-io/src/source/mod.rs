@@ -10,7 +10,7 @@ mod matrix;
 mod npy;
 mod npz;
 mod raw;
-mod whitespace;
+mod table;
 
 #[cfg(feature = "arrow")]
 mod arrow;
@@ -29,58 +29,58 @@ use crate::labels::LabelStream;
 use crate::open::Place;
 use crate::options::ReadOptions;
 
+pub(crate) use self::lines::{malformed, split_blanks};
 pub(crate) use self::raw::RawArray;
 
 /// The most columns a source may have; more cannot all be features, and a header must not make us name billions.
 pub(crate) const MAX_COLUMNS: usize = 1 << 20;
 
 /// Something that gives rows of cells.
-pub(crate) trait Source: Send {
-    /// The columns, in the order of the cells.
-    fn columns(&self) -> &[SourceColumn];
-
-    /// Whether the names of the columns come from the file.
-    fn is_named(&self) -> bool {
-        false
-    }
-
-    /// Height and width where each row is an image.
-    fn image(&self) -> Option<[usize; 2]> {
-        None
-    }
-
-    /// The column that holds the labels unless the caller names another.
-    fn default_target(&self) -> Option<usize> {
-        None
-    }
-
-    /// The name of the labels where they come with the blocks and not in a column.
-    fn label_name(&self) -> Option<&str> {
-        None
-    }
-
-    /// Labels that the source found beside its rows; asked for once.
-    fn take_labels(&mut self) -> Option<LabelStream> {
-        None
-    }
-
-    /// Whether labels for this format usually stand in a file of their own.
-    fn wants_label_file(&self) -> bool {
-        false
-    }
-
-    /// How many rows there will be, where the file tells at its start.
-    fn declared_rows(&self) -> Option<u64> {
-        None
-    }
-
-    /// How lines are split into fields, where that may be why columns are not as expected.
-    fn split_hint(&self) -> Option<String> {
-        None
-    }
-
+pub(crate) trait Rows: Send {
     /// Replaces the content of `block` by the next rows, at most `max_rows`. No rows means the end.
     fn read(&mut self, max_rows: usize, block: &mut Block) -> Result<()>;
+}
+
+/// A file that has been opened: what it tells of its rows, and the rows.
+pub(crate) struct Source {
+    /// The columns, in the order of the cells.
+    pub columns: Vec<SourceColumn>,
+    /// Whether the names of the columns come from the file.
+    pub is_named: bool,
+    /// Height and width where each row is an image.
+    pub image: Option<[usize; 2]>,
+    /// The column that holds the labels unless the caller names another.
+    pub default_target: Option<usize>,
+    /// The name of the labels where they come with the blocks and not in a column.
+    pub label_name: Option<&'static str>,
+    /// Labels that were found beside the rows.
+    pub labels: Option<LabelStream>,
+    /// Whether labels for this format usually stand in a file of their own.
+    pub wants_label_file: bool,
+    /// How many rows there will be, where the file tells at its start.
+    pub declared_rows: Option<u64>,
+    /// How lines are split into fields, where that may be why columns are not as expected.
+    pub split_hint: Option<String>,
+    /// The rows.
+    pub rows: Box<dyn Rows>,
+}
+
+impl Source {
+    /// A file that tells nothing but its columns.
+    fn new(columns: Vec<SourceColumn>, rows: impl Rows + 'static) -> Self {
+        Self {
+            columns,
+            is_named: false,
+            image: None,
+            default_target: None,
+            label_name: None,
+            labels: None,
+            wants_label_file: false,
+            declared_rows: None,
+            split_hint: None,
+            rows: Box::new(rows),
+        }
+    }
 }
 
 /// Opens the source for a format. `model` is the schema that will be enforced, where there is one.
@@ -89,30 +89,30 @@ pub(crate) fn open(
     format: Format,
     options: &ReadOptions,
     model: Option<&Schema>,
-) -> Result<Box<dyn Source>> {
-    Ok(match format {
-        Format::Csv | Format::Tsv | Format::Whitespace => delimited::open(place, format, options)?,
-        Format::Libsvm => Box::new(libsvm::LibsvmSource::open(place, model)?),
-        Format::Idx => Box::new(idx::open(place, options.labels.is_some())?),
-        Format::Npy => Box::new(npy::open(place)?),
-        Format::Npz => Box::new(npz::open(place)?),
-        Format::Arff => Box::new(arff::ArffSource::open(place)?),
+) -> Result<Source> {
+    match format {
+        Format::Csv | Format::Tsv | Format::Whitespace => delimited::open(place, format, options),
+        Format::Libsvm => libsvm::open(place, model),
+        Format::Idx => idx::open(place, options.labels.is_some()),
+        Format::Npy => matrix::open(npy::read_header(place, place.open()?)?, None),
+        Format::Npz => npz::open(place),
+        Format::Arff => arff::open(place),
         #[cfg(feature = "parquet")]
-        Format::Parquet => Box::new(parquet::open(place)?),
+        Format::Parquet => parquet::open(place),
         #[cfg(not(feature = "parquet"))]
-        Format::Parquet => return Err(not_built("parquet")),
+        Format::Parquet => Err(not_built("parquet")),
         #[cfg(feature = "arrow")]
-        Format::ArrowIpc => Box::new(arrow::open(place)?),
+        Format::ArrowIpc => arrow::open(place),
         #[cfg(not(feature = "arrow"))]
-        Format::ArrowIpc => return Err(not_built("arrow")),
-    })
+        Format::ArrowIpc => Err(not_built("arrow")),
+    }
 }
 
 /// The labels in a file of their own.
 pub(crate) fn open_labels(place: &Place, format: Format) -> Result<RawArray> {
     match format {
         Format::Idx => idx::read_header(place),
-        Format::Npy => npy::read_header(place),
+        Format::Npy => npy::read_header(place, place.open()?),
         other => Err(DataProblem::Unsupported {
             format: other.name(),
             what: "a file of labels".into(),

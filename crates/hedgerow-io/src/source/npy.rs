@@ -6,25 +6,14 @@ use hedgerow_core::{DataProblem, Result};
 
 use super::RawArray;
 use super::lines::{malformed, shown};
-use super::matrix::MatrixSource;
 use super::raw::Element;
 use crate::open::{Input, Place};
 
 /// No honest header is longer.
 const MAX_HEADER: usize = 1 << 20;
 
-/// Opens an NPY file of rows.
-pub(crate) fn open(place: &Place) -> Result<MatrixSource> {
-    MatrixSource::new(read_header(place)?, None)
-}
-
-/// Reads the header of the file at `place`.
-pub(crate) fn read_header(place: &Place) -> Result<RawArray> {
-    read_header_of(place, place.open()?)
-}
-
 /// Reads the header of the array that `input` holds; `place` is for messages.
-pub(crate) fn read_header_of(place: &Place, mut input: Input) -> Result<RawArray> {
+pub(crate) fn read_header(place: &Place, mut input: Input) -> Result<RawArray> {
     let mut take = |n: usize| -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
         (&mut input).take(n as u64).read_to_end(&mut bytes).map_err(|e| place.error(e))?;
@@ -58,17 +47,7 @@ pub(crate) fn read_header_of(place: &Place, mut input: Input) -> Result<RawArray
     let fortran =
         value("fortran_order").ok_or_else(|| bad("a header with 'fortran_order'"))?.starts_with("True");
     let shape = value("shape").and_then(parse_shape).ok_or_else(|| bad("a header with a 'shape'"))?;
-    Ok(RawArray {
-        place: place.clone(),
-        input,
-        format: "npy",
-        element,
-        big_endian,
-        fortran,
-        shape,
-        n_read: 0,
-        whole: None,
-    })
+    Ok(RawArray { big_endian, fortran, ..RawArray::new(place, input, "npy", element, shape) })
 }
 
 /// The element type behind `'<f4', …`.

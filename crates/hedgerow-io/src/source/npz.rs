@@ -11,10 +11,9 @@ use hedgerow_core::{DataProblem, Result};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::RawArray;
 use super::lines::malformed;
-use super::matrix::MatrixSource;
-use super::npy::read_header_of;
+use super::npy::read_header;
+use super::{RawArray, Source, matrix};
 use crate::labels::LabelStream;
 use crate::open::{Place, damaged, spool};
 
@@ -22,7 +21,7 @@ const ROW_NAMES: [&str; 6] = ["X", "x", "data", "features", "X_train", "x_train"
 const LABEL_NAMES: [&str; 7] = ["y", "Y", "labels", "label", "target", "y_train", "targets"];
 
 /// Opens an NPZ archive.
-pub(crate) fn open(place: &Place) -> Result<MatrixSource> {
+pub(crate) fn open(place: &Place) -> Result<Source> {
     let file = place.open_seekable()?;
     if file.metadata().is_ok_and(|m| m.len() == 0) {
         return Err(DataProblem::Empty.into());
@@ -36,7 +35,7 @@ pub(crate) fn open(place: &Place) -> Result<MatrixSource> {
     };
     let labels = pick(&mut archive, place, &names, &LABEL_NAMES, |a| a.shape.len() == 1)?;
     let labels = labels.map(|(name, array)| LabelStream::new(array, &name)).transpose()?;
-    MatrixSource::new(rows, labels)
+    matrix::open(rows, labels)
 }
 
 /// The names of the arrays without `.npy`, with their places in the archive.
@@ -79,13 +78,8 @@ fn pick(
 
 fn unpack(archive: &mut ZipArchive<File>, place: &Place, i: usize) -> Result<RawArray> {
     let entry = archive.by_index(i).map_err(|e| archive_error(place, e))?;
-    let file = spool(entry).map_err(|e| match e.kind() {
-        std::io::ErrorKind::InvalidData
-        | std::io::ErrorKind::InvalidInput
-        | std::io::ErrorKind::UnexpectedEof => place.error(damaged(&e.to_string())),
-        _ => place.error(e),
-    })?;
-    read_header_of(place, BufReader::new(Box::new(file)))
+    let file = spool(entry).map_err(|e| place.error(damaged(e)))?;
+    read_header(place, BufReader::new(Box::new(file)))
 }
 
 fn archive_error(place: &Place, error: ZipError) -> hedgerow_core::Error {

@@ -4,14 +4,15 @@ use hedgerow_core::{DataProblem, Error, Result};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::errors::ParquetError;
 
+use super::Source;
 use super::lines::malformed;
-use super::record::{RecordSource, guarded};
+use super::record::{self, guarded};
 use crate::open::Place;
 
 const FORMAT: &str = "parquet";
 
 /// Opens a Parquet file.
-pub(crate) fn open(place: &Place) -> Result<RecordSource> {
+pub(crate) fn open(place: &Place) -> Result<Source> {
     let file = place.open_seekable()?;
     if file.metadata().is_ok_and(|m| m.len() == 0) {
         return Err(DataProblem::Empty.into());
@@ -19,7 +20,7 @@ pub(crate) fn open(place: &Place) -> Result<RecordSource> {
     let bad = |e: ParquetError| Error::from(malformed(FORMAT, "a Parquet file", e.to_string()));
     let builder = guarded(FORMAT, || ParquetRecordBatchReaderBuilder::try_new(file))?.map_err(bad)?;
     let schema = builder.schema().clone();
-    let builder = builder.with_batch_size(RecordSource::rows_of_block(schema.fields().len()));
+    let builder = builder.with_batch_size(record::rows_of_block(schema.fields().len()));
     let reader = guarded(FORMAT, || builder.build())?.map_err(bad)?;
-    RecordSource::new(FORMAT, &schema, Box::new(reader))
+    record::open(FORMAT, &schema, Box::new(reader))
 }

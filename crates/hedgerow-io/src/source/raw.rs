@@ -2,10 +2,12 @@
 
 use std::io::Read;
 
-use hedgerow_core::{DataError, DataProblem, Error, Result};
+use hedgerow_core::{DataProblem, Result};
+use ndarray::{ArrayViewD, Axis, ShapeBuilder as _};
 
+use super::Rows;
 use super::lines::{malformed, place_io_error};
-use crate::block::{BLOCK_BYTES, Cells, LabelCells, TextCells};
+use crate::block::{BLOCK_BYTES, Block, Cells, ColumnCells, TextCells};
 use crate::open::{Input, Place};
 
 /// The largest array in column order that is turned around in memory.
@@ -57,6 +59,18 @@ pub(crate) struct RawArray {
 }
 
 impl RawArray {
+    /// An array in row order, with the last byte of a number first.
+    pub(crate) fn new(
+        place: &Place,
+        input: Input,
+        format: &'static str,
+        element: Element,
+        shape: Vec<u64>,
+    ) -> Self {
+        let (place, big_endian, fortran, n_read, whole) = (place.clone(), false, false, 0, None);
+        Self { place, input, format, element, big_endian, fortran, shape, n_read, whole }
+    }
+
     /// How many rows the header promises.
     pub(crate) fn n_rows(&self) -> u64 {
         self.shape.first().copied().unwrap_or(0)
@@ -64,143 +78,83 @@ impl RawArray {
 
     /// Elements a row, or `None` where the product does not fit.
     pub(crate) fn width(&self) -> Option<usize> {
-        let mut width = 1_u64;
-        for &n in self.shape.iter().skip(1) {
-            width = width.checked_mul(n)?;
-        }
-        usize::try_from(width).ok()
+        let mut axes = self.shape.iter().skip(1);
+        usize::try_from(axes.try_fold(1_u64, |width, &n| width.checked_mul(n))?).ok()
     }
 
-    /// The next rows as cells. The caller has checked that the elements are numbers and the width is small.
-    pub(crate) fn read_cells(&mut self, max_rows: usize) -> Result<(usize, Cells)> {
-        let (n_rows, bytes) = self.read_bytes(max_rows)?;
-        if self.element == Element::Unsigned(1) {
-            return Ok((n_rows, Cells::Bytes(bytes)));
-        }
-        let mut values = Vec::with_capacity(bytes.len() / self.element.size());
-        values.extend(bytes.chunks_exact(self.element.size()).map(|chunk| self.float(chunk) as f32));
-        Ok((n_rows, Cells::Numbers(values)))
-    }
-
-    /// The next rows of a one-dimensional array as labels.
-    pub(crate) fn read_labels(&mut self, max_rows: usize) -> Result<LabelCells> {
-        let (_, bytes) = self.read_bytes(max_rows)?;
+    /// The next rows of a one-dimensional array as labels, all of them that are left where there are fewer.
+    pub(crate) fn read_labels(&mut self, n_rows: usize) -> Result<ColumnCells> {
+        let bytes = self.read_bytes(n_rows, self.element.size())?;
         let chunks = bytes.chunks_exact(self.element.size().max(1));
         Ok(match self.element {
-            Element::Float(_) => LabelCells::Floats(chunks.map(|c| self.float(c)).collect()),
-            Element::Signed(_) => LabelCells::Ints(chunks.map(|c| self.signed(c)).collect()),
-            Element::Unsigned(n) if n < 8 => LabelCells::Ints(chunks.map(|c| self.signed(c)).collect()),
-            Element::Unsigned(_) => {
-                let mut cells = TextCells::column();
-                chunks.for_each(|c| cells.push(self.unsigned(c).to_string().as_bytes()));
-                LabelCells::Text(cells)
+            Element::Float(_) => ColumnCells::Numbers(chunks.map(|c| self.float(c)).collect()),
+            Element::Signed(_) | Element::Unsigned(..8) => {
+                ColumnCells::Ints(chunks.map(|c| self.signed(c)).collect())
             }
-            Element::Ascii(_) => {
-                let mut cells = TextCells::column();
-                for chunk in chunks {
-                    let end = chunk.iter().rposition(|&b| b != 0).map_or(0, |p| p + 1);
-                    cells.push(&chunk[..end]);
-                }
-                LabelCells::Text(cells)
-            }
-            Element::Unicode(_) => {
-                let mut cells = TextCells::column();
-                for chunk in chunks {
-                    let characters = chunk.chunks_exact(4).map(|c| self.unsigned(c) as u32);
-                    let text: String = characters
-                        .map(|c| char::from_u32(c).unwrap_or(char::REPLACEMENT_CHARACTER))
-                        .collect();
-                    cells.push(text.trim_end_matches('\0').as_bytes());
-                }
-                LabelCells::Text(cells)
-            }
+            _ => ColumnCells::Text(TextCells::column(chunks.map(|c| self.text(c)))),
         })
     }
 
     /// The bytes of the next rows in row order. Nothing is allocated on the header's word alone: the buffer grows with
     /// what is really there.
-    fn read_bytes(&mut self, max_rows: usize) -> Result<(usize, Vec<u8>)> {
-        let row_bytes = self.width().and_then(|w| w.checked_mul(self.element.size())).unwrap_or(0);
+    fn read_bytes(&mut self, max_rows: usize, row_bytes: usize) -> Result<Vec<u8>> {
         if row_bytes == 0 {
             return Err(malformed(self.format, "elements of at least one byte", "none").into());
         }
-        let left = self.n_rows() - self.n_read;
-        let n_rows = (BLOCK_BYTES / row_bytes)
-            .clamp(1, max_rows.max(1))
-            .min(usize::try_from(left).unwrap_or(usize::MAX));
-        let mut bytes = Vec::new();
-        if self.fortran && self.shape.len() > 1 {
-            self.fill_whole(row_bytes)?;
-            self.turn(n_rows, row_bytes, &mut bytes);
+        let n_rows = (max_rows as u64).min(self.n_rows() - self.n_read);
+        let bytes = if self.fortran && self.shape.len() > 1 {
+            self.turned(n_rows as usize, row_bytes)?
         } else {
-            let wanted = n_rows as u64 * row_bytes as u64;
-            (&mut self.input)
-                .take(wanted)
-                .read_to_end(&mut bytes)
-                .map_err(|e| place_io_error(&self.place, e, self.n_read + 1))?;
+            let wanted = n_rows * row_bytes as u64;
+            let bytes = self.take(wanted)?;
             if (bytes.len() as u64) < wanted {
-                return Err(self.cut_off(self.n_read + (bytes.len() / row_bytes) as u64));
+                let rows = self.n_read + (bytes.len() / row_bytes) as u64;
+                let expected = format!("{} rows, as its header says", self.n_rows());
+                let got = format!("{rows} before the file ends");
+                return Err(malformed(self.format, &expected, got).at_row(rows + 1).into());
             }
-        }
-        self.n_read += n_rows as u64;
-        Ok((n_rows, bytes))
+            bytes
+        };
+        self.n_read += n_rows;
+        Ok(bytes)
     }
 
-    fn cut_off(&self, rows: u64) -> Error {
-        let expected = format!("{} rows, as its header says", self.n_rows());
-        malformed(self.format, &expected, format!("{rows} before the file ends")).at_row(rows + 1).into()
+    fn take(&mut self, n: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        let read = (&mut self.input).take(n).read_to_end(&mut bytes);
+        read.map_err(|e| place_io_error(&self.place, e, self.n_read + 1))?;
+        Ok(bytes)
     }
 
-    fn fill_whole(&mut self, row_bytes: usize) -> Result<()> {
-        if self.whole.is_some() {
-            return Ok(());
-        }
-        let total =
-            self.n_rows().checked_mul(row_bytes as u64).filter(|&n| n <= MAX_FORTRAN).ok_or_else(|| {
-                DataError::from(DataProblem::Unsupported {
-                    format: self.format,
-                    what: "an array of more than 1 GiB in Fortran order".into(),
-                    instead: "save it with numpy.ascontiguousarray first".into(),
-                })
-            })?;
-        let mut whole = Vec::new();
-        (&mut self.input)
-            .take(total)
-            .read_to_end(&mut whole)
-            .map_err(|e| place_io_error(&self.place, e, self.n_read + 1))?;
-        if (whole.len() as u64) < total {
-            return Err(malformed(
-                self.format,
-                &format!("{total} bytes, as its header says"),
-                whole.len().to_string(),
-            )
+    /// Rows out of an array in column order, which is read as a whole.
+    fn turned(&mut self, n_rows: usize, row_bytes: usize) -> Result<Vec<u8>> {
+        let total = self.n_rows().saturating_mul(row_bytes as u64);
+        if total > MAX_FORTRAN {
+            return Err(DataProblem::Unsupported {
+                format: self.format,
+                what: "an array of more than 1 GiB in Fortran order".into(),
+                instead: "save it with numpy.ascontiguousarray first".into(),
+            }
             .into());
         }
+        let whole = match self.whole.take() {
+            Some(whole) => whole,
+            None => self.take(total)?,
+        };
+        // The bytes of an element come first in memory, and last in row order.
+        let sizes = std::iter::once(self.element.size()).chain(self.shape.iter().map(|&n| n as usize));
+        let sizes: Vec<usize> = sizes.collect();
+        let axes: Vec<usize> = (1..sizes.len()).chain([0]).collect();
+        let array = ArrayViewD::from_shape(sizes.f(), &whole).map_err(|_| {
+            malformed(self.format, &format!("{total} bytes, as its header says"), whole.len().to_string())
+        })?;
+        let first = self.n_read as usize;
+        let array = array.permuted_axes(axes);
+        let rows = array.slice_axis(Axis(0), (first..first + n_rows).into());
+        let mut bytes = Vec::with_capacity(n_rows * row_bytes);
+        rows.lanes(Axis(self.shape.len())).into_iter().for_each(|element| bytes.extend(element));
         self.whole = Some(whole);
-        Ok(())
-    }
-
-    /// Gathers rows out of an array in column order; the axes after the first are in column order, too.
-    fn turn(&self, n_rows: usize, row_bytes: usize, out: &mut Vec<u8>) {
-        let Some(whole) = &self.whole else { return };
-        let size = self.element.size();
-        let rows_total = self.n_rows() as usize;
-        let axes: Vec<usize> = self.shape.iter().skip(1).map(|&n| n as usize).collect();
-        out.reserve(n_rows * row_bytes);
-        for row in self.n_read as usize..self.n_read as usize + n_rows {
-            for c in 0..row_bytes / size {
-                // The place `c` in row order as coordinates, and those as a place in column order.
-                let (mut rest, mut place) = (c, 0);
-                let mut stride: usize = axes.iter().product();
-                for &n in axes.iter().rev() {
-                    stride /= n;
-                    place += rest % n * stride;
-                    rest /= n;
-                }
-                let at = (place * rows_total + row) * size;
-                out.extend_from_slice(&whole[at..at + size]);
-            }
-        }
+        Ok(bytes)
     }
 
     fn unsigned(&self, chunk: &[u8]) -> u64 {
@@ -217,6 +171,21 @@ impl RawArray {
         (value << shift).cast_signed() >> shift
     }
 
+    fn text(&self, chunk: &[u8]) -> Vec<u8> {
+        match self.element {
+            Element::Unicode(_) => {
+                let characters = chunk.chunks_exact(4).map(|c| char::from_u32(self.unsigned(c) as u32));
+                let text: String = characters.map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER)).collect();
+                text.trim_end_matches('\0').into()
+            }
+            Element::Ascii(_) => {
+                let end = chunk.iter().rposition(|&b| b != 0).map_or(0, |p| p + 1);
+                chunk[..end].to_vec()
+            }
+            _ => self.unsigned(chunk).to_string().into(),
+        }
+    }
+
     fn float(&self, chunk: &[u8]) -> f64 {
         let bits = self.unsigned(chunk);
         match self.element {
@@ -226,6 +195,25 @@ impl RawArray {
             Element::Signed(_) => self.signed(chunk) as f64,
             _ => bits as f64,
         }
+    }
+}
+
+impl Rows for RawArray {
+    /// The elements are numbers, and a row of them is small.
+    fn read(&mut self, max_rows: usize, block: &mut Block) -> Result<()> {
+        let size = self.element.size();
+        let row_bytes = self.width().and_then(|width| width.checked_mul(size)).unwrap_or(0);
+        let max_rows = (BLOCK_BYTES / row_bytes.max(1)).clamp(1, max_rows.max(1));
+        let bytes = self.read_bytes(max_rows, row_bytes)?;
+        let n_rows = bytes.len() / row_bytes;
+        block.set(
+            n_rows,
+            match self.element {
+                Element::Unsigned(1) => Cells::Bytes(bytes),
+                _ => Cells::Numbers(bytes.chunks_exact(size).map(|chunk| self.float(chunk) as f32).collect()),
+            },
+        );
+        Ok(())
     }
 }
 

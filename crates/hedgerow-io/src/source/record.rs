@@ -1,7 +1,6 @@
 //! Record batches as a source, for the formats of the Arrow family.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Arc;
 
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
@@ -13,14 +12,33 @@ use arrow_schema::{ArrowError, DataType, Schema};
 use hedgerow_core::{DataProblem, Error, Result};
 
 use super::lines::malformed;
-use super::{MAX_COLUMNS, Source, too_many};
+use super::{MAX_COLUMNS, Rows, Source, too_many};
 use crate::block::{BLOCK_BYTES, Block, Cells, ColumnCells, Declared, SourceColumn, TextCells};
 
 /// What the readers of the formats give.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
+/// Opens record batches as a source.
+pub(crate) fn open(format: &'static str, schema: &Schema, batches: Batches) -> Result<Source> {
+    if schema.fields().len() > MAX_COLUMNS {
+        return Err(too_many(schema.fields().len()));
+    }
+    let columns = schema.fields().iter().map(|field| SourceColumn {
+        name: field.name().clone(),
+        declared: declared(format, field.data_type()),
+    });
+    let columns: Vec<SourceColumn> = columns.collect();
+    let rows = RecordRows { format, columns: columns.clone(), batches, current: None, n_read: 0 };
+    Ok(Source { is_named: true, ..Source::new(columns, rows) })
+}
+
+/// Rows of one read, so that a block stays small however many columns there are.
+pub(crate) fn rows_of_block(n_columns: usize) -> usize {
+    (BLOCK_BYTES / (8 * n_columns.max(1))).clamp(1, 8192)
+}
+
 /// Rows out of record batches.
-pub(crate) struct RecordSource {
+struct RecordRows {
     format: &'static str,
     columns: Vec<SourceColumn>,
     batches: Batches,
@@ -28,27 +46,7 @@ pub(crate) struct RecordSource {
     n_read: u64,
 }
 
-impl RecordSource {
-    pub(crate) fn new(format: &'static str, schema: &Arc<Schema>, batches: Batches) -> Result<Self> {
-        if schema.fields().len() > MAX_COLUMNS {
-            return Err(too_many(schema.fields().len()));
-        }
-        let columns = schema
-            .fields()
-            .iter()
-            .map(|field| SourceColumn {
-                name: field.name().clone(),
-                declared: declared(format, field.data_type()),
-            })
-            .collect();
-        Ok(Self { format, columns, batches, current: None, n_read: 0 })
-    }
-
-    /// Rows of one read, so that a block stays small however many columns there are.
-    pub(crate) fn rows_of_block(n_columns: usize) -> usize {
-        (BLOCK_BYTES / (8 * n_columns.max(1))).clamp(1, 8192)
-    }
-
+impl RecordRows {
     fn cells(&self, i: usize, array: &ArrayRef) -> Result<ColumnCells> {
         let problem = || {
             let got = array.data_type().to_string();
@@ -60,13 +58,9 @@ impl RecordSource {
                 ColumnCells::Numbers(numbers(array).ok_or_else(problem)?)
             }
             Declared::Text => {
-                let mut cells = TextCells::column();
-                let mut valid = Vec::with_capacity(array.len());
-                for text in texts(array).ok_or_else(problem)? {
-                    cells.push(text.unwrap_or("").as_bytes());
-                    valid.push(text.is_some());
-                }
-                ColumnCells::Text(cells, valid)
+                // An empty text is a missing one.
+                let texts = texts(array).ok_or_else(problem)?.into_iter().map(Option::unwrap_or_default);
+                ColumnCells::Text(TextCells::column(texts))
             }
             _ => ColumnCells::Skipped,
         })
@@ -90,7 +84,7 @@ impl RecordSource {
                 let expected = format!("{} columns, as in its schema", self.columns.len());
                 return Err(malformed(self.format, &expected, batch.num_columns().to_string()).into());
             }
-            let n = batch.num_rows().min(max_rows).min(Self::rows_of_block(self.columns.len()));
+            let n = batch.num_rows().min(max_rows).min(rows_of_block(self.columns.len()));
             if n < batch.num_rows() {
                 self.current = Some(batch.slice(n, batch.num_rows() - n));
             }
@@ -101,25 +95,14 @@ impl RecordSource {
     }
 }
 
-impl Source for RecordSource {
-    fn columns(&self) -> &[SourceColumn] {
-        &self.columns
-    }
-
-    fn is_named(&self) -> bool {
-        true
-    }
-
+impl Rows for RecordRows {
     fn read(&mut self, max_rows: usize, block: &mut Block) -> Result<()> {
         block.n_rows = 0;
-        block.lines.clear();
-        block.labels = None;
         if let Some(batch) = self.next_slice(max_rows.max(1))? {
             let convert = || -> Result<Vec<ColumnCells>> {
                 batch.columns().iter().enumerate().map(|(i, array)| self.cells(i, array)).collect()
             };
-            block.cells = Cells::Columns(guarded(self.format, convert)??);
-            block.n_rows = batch.num_rows();
+            block.set(batch.num_rows(), Cells::Columns(guarded(self.format, convert)??));
             self.n_read += batch.num_rows() as u64;
         }
         Ok(())

@@ -10,8 +10,9 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior, params};
 
 use super::fail::{OrFail as _, damaged};
 use super::tables::Layout;
-use super::{CHECKPOINTS, DATABASE, FORMAT_VERSION, Sqlite, learner, write};
-use crate::checkpoint::sync_folder;
+use super::{DATABASE, FORMAT_VERSION, Sqlite, WRITE_AHEAD_LOG, all, first, learner, write};
+use crate::backend::Log;
+use crate::checkpoint::{CHECKPOINTS, sync_folder};
 use crate::growth::{Grown, History};
 
 /// Marks the file as ours: "HEDG".
@@ -30,20 +31,11 @@ pub struct Options {
     pub max_bytes: Option<u64>,
 }
 
-/// What is known of a store when it has been opened.
-pub(crate) struct Opened {
-    pub(crate) backend: Sqlite,
-    pub(crate) history: History,
-    pub(crate) n_rows: u64,
-    pub(crate) end: u64,
-    pub(crate) notes: Vec<String>,
-}
-
 pub(crate) fn is_there(dir: &Path) -> bool {
     dir.join(DATABASE).exists()
 }
 
-pub(crate) fn create(dir: &Path, schema: &Schema, options: &Options) -> Result<Opened> {
+pub(crate) fn create(dir: &Path, schema: &Schema, options: &Options) -> Result<(Log, Vec<String>)> {
     schema.check_sizes()?;
     let failed = |source| Error::io(dir, source);
     let is_new = !dir.exists();
@@ -75,13 +67,13 @@ pub(crate) fn create(dir: &Path, schema: &Schema, options: &Options) -> Result<O
     finish(dir, options, Some(lock))
 }
 
-pub(crate) fn open(dir: &Path, options: &Options) -> Result<Opened> {
+pub(crate) fn open(dir: &Path, options: &Options) -> Result<(Log, Vec<String>)> {
     check_there(dir)?;
     let lock = take_lock(dir)?;
     finish(dir, options, Some(lock))
 }
 
-pub(crate) fn open_to_read(dir: &Path) -> Result<Opened> {
+pub(crate) fn open_to_read(dir: &Path) -> Result<(Log, Vec<String>)> {
     check_there(dir)?;
     finish(dir, &Options::default(), None)
 }
@@ -104,9 +96,7 @@ fn fill(connection: &Connection, schema: &Schema) -> Result<()> {
     for (place, column) in schema.columns.iter().enumerate() {
         let sql = "INSERT INTO columns(place, name, kind, stored_as) VALUES (?1, ?2, ?3, ?4)";
         let stored_as = layout.names.get(place);
-        connection
-            .execute(sql, params![place as i64, column.name, column.kind.word(), stored_as])
-            .or_fail()?;
+        connection.execute(sql, params![place, column.name, column.kind.word(), stored_as]).or_fail()?;
     }
     write::add_names(connection, &all_names(schema)).or_fail()?;
     connection.pragma_update(None, "application_id", APPLICATION_ID).or_fail()?;
@@ -126,34 +116,35 @@ fn all_names(schema: &Schema) -> Vec<Grown> {
     classes.chain(categories).map(grown).collect()
 }
 
-fn finish(dir: &Path, options: &Options, lock: Option<File>) -> Result<Opened> {
+fn finish(dir: &Path, options: &Options, lock: Option<File>) -> Result<(Log, Vec<String>)> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(dir.join(DATABASE), flags).or_fail()?;
     check_version(&connection)?;
     check_length(dir, &connection)?;
     prepare(&connection, options, lock.is_some())?;
-    let schema: String = connection
-        .query_row("SELECT value FROM about WHERE key = 'schema'", [], |row| row.get(0))
-        .or_fail()?;
+    let sql = "SELECT value FROM about WHERE key = 'schema'";
+    let schema: String = first(&connection, sql, [], |row| row.get(0)).or_fail()?;
     let base: Schema =
         serde_json::from_str(&schema).map_err(|error| damaged(format!("its schema: {error}")))?;
     let grown = read_grown(&connection, &base)?;
     let history = History::new(base, grown)?;
     let (n_rows, end) = sizes(&connection)?;
     let is_writer = lock.is_some();
-    let mut backend = Sqlite::new(connection, dir, history.now(), lock);
-    let notes = if is_writer { learner::clean(&mut backend, end)? } else { Vec::new() };
-    Ok(Opened { backend, history, n_rows, end, notes })
+    let backend = Sqlite::new(connection, dir, &history.now, lock);
+    let notes = if is_writer { learner::clean(&backend, end)? } else { Vec::new() };
+    Ok((Log { backend: Box::new(backend), history, n_rows, end, is_broken: false }, notes))
+}
+
+fn pragma(connection: &Connection, name: &str) -> Result<i64> {
+    connection.pragma_query_value(None, name, |row| row.get(0)).or_fail()
 }
 
 fn check_version(connection: &Connection) -> Result<()> {
-    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).or_fail();
-    let id = pragma("application_id")?;
-    if id != APPLICATION_ID {
+    if pragma(connection, "application_id")? != APPLICATION_ID {
         let detail = format!("{DATABASE} is another database");
         return Err(Error::store(StoreProblem::NotAStore { detail }));
     }
-    match pragma("user_version")? {
+    match pragma(connection, "user_version")? {
         1..=FORMAT_VERSION => Ok(()),
         got => Err(Error::store(StoreProblem::Version { got, newest: FORMAT_VERSION })),
     }
@@ -163,11 +154,11 @@ fn check_version(connection: &Connection) -> Result<()> {
 /// be whole.
 fn check_length(dir: &Path, connection: &Connection) -> Result<()> {
     let len = |name: &str| fs::metadata(dir.join(name)).map_or(0, |meta| meta.len());
-    if len("store.db-wal") > 0 {
+    if len(WRITE_AHEAD_LOG) > 0 {
         return Ok(());
     }
-    let pragma = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).or_fail();
-    let (expected, got) = ((pragma("page_count")? * pragma("page_size")?) as u64, len(DATABASE));
+    let expected = (pragma(connection, "page_count")? * pragma(connection, "page_size")?) as u64;
+    let got = len(DATABASE);
     if got >= expected {
         return Ok(());
     }
@@ -196,8 +187,7 @@ fn prepare(connection: &Connection, options: &Options, is_writer: bool) -> Resul
     set("wal_autocheckpoint", 4_000)?; // pages, 16 MB
     set("journal_size_limit", 64 << 20)?;
     if let Some(most) = options.max_bytes {
-        let page: i64 = connection.pragma_query_value(None, "page_size", |row| row.get(0)).or_fail()?;
-        let pages = (most / page.max(1) as u64).max(1) as i64;
+        let pages = (most / pragma(connection, "page_size")?.max(1) as u64).max(1);
         connection.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).or_fail()?;
     }
     Ok(())
@@ -205,51 +195,35 @@ fn prepare(connection: &Connection, options: &Options, is_writer: bool) -> Resul
 
 /// Names added since the store was made.
 fn read_grown(connection: &Connection, base: &Schema) -> Result<Vec<Grown>> {
-    let mut grown = Vec::new();
-    let sql = "SELECT NULL, name, since FROM classes WHERE id >= ?1 ORDER BY id";
-    let mut classes = connection.prepare(sql).or_fail()?;
-    let mut read = |rows: &mut rusqlite::Rows<'_>| -> rusqlite::Result<()> {
-        while let Some(row) = rows.next()? {
-            let column: Option<i64> = row.get(0)?;
-            let since = row.get::<_, i64>(2)? as u64;
-            grown.push(Grown { column: column.map(|c| c as usize), name: row.get(1)?, since });
-        }
-        Ok(())
+    let sql = "SELECT NULL AS place, id, name, since FROM classes \
+               UNION ALL SELECT place, id, name, since FROM categories ORDER BY place, id";
+    let names = all(connection, sql, [], |row| {
+        let grown = Grown { column: row.get(0)?, name: row.get(2)?, since: row.get(3)? };
+        Ok((row.get::<_, usize>(1)?, grown))
+    })?;
+    let n_known = |column: Option<usize>| match column {
+        None => base.n_classes(),
+        Some(place) => base.columns.get(place).map_or(0, |column| column.kind.n_categories()),
     };
-    read(&mut classes.query([base.n_classes() as i64]).or_fail()?).or_fail()?;
-    let sql = "SELECT place, name, since FROM categories WHERE place = ?1 AND id >= ?2 ORDER BY id";
-    let mut categories = connection.prepare(sql).or_fail()?;
-    for (place, column) in base.columns.iter().enumerate() {
-        let known = column.kind.n_categories() as i64;
-        read(&mut categories.query([place as i64, known]).or_fail()?).or_fail()?;
-    }
+    let grown = names.into_iter().filter(|(id, name)| *id >= n_known(name.column));
+    let mut grown: Vec<Grown> = grown.map(|(_, name)| name).collect();
     grown.sort_by_key(|name| name.since);
     Ok(grown)
 }
 
 /// How many rows and events there are, after a look whether the tables agree on it.
 fn sizes(connection: &Connection) -> Result<(u64, u64)> {
-    let one = |sql: &str| connection.query_row(sql, [], |row| row.get::<_, i64>(0)).or_fail();
-    let n_rows = one("SELECT coalesce(max(id), 0) FROM rows")?;
-    let end = one(
-        "SELECT coalesce(max(first_seq + n), 0) FROM (SELECT * FROM runs ORDER BY first_seq DESC LIMIT 1)",
-    )?;
-    let in_runs = one(
-        "SELECT coalesce(max(first_row + n - 1), 0) FROM (SELECT * FROM runs WHERE first_row NOT NULL ORDER BY first_seq DESC LIMIT 1)",
-    )?;
-    let last_label = one("SELECT coalesce(max(seq) + 1, 0) FROM labels")?;
+    let sql = "SELECT (SELECT coalesce(max(id), 0) FROM rows), \
+               (SELECT coalesce(max(first_seq + n), 0) FROM (SELECT * FROM runs ORDER BY first_seq DESC LIMIT 1)), \
+               (SELECT coalesce(max(first_row + n - 1), 0) FROM (SELECT * FROM runs WHERE first_row NOT NULL \
+                ORDER BY first_seq DESC LIMIT 1)), \
+               (SELECT coalesce(max(seq) + 1, 0) FROM labels)";
+    let found = first(connection, sql, [], |row| row.try_into()).or_fail()?;
+    let (n_rows, end, in_runs, last_label): (u64, u64, u64, u64) = found;
     if in_runs != n_rows || last_label > end {
         return Err(damaged(format!("the log tells of {in_runs} rows, and {n_rows} are there")));
     }
-    Ok((n_rows as u64, end as u64))
-}
-
-pub(super) fn check_everything(connection: &Connection) -> Result<()> {
-    let mut check = connection.prepare("PRAGMA integrity_check(5)").or_fail()?;
-    let found = check.query_map([], |row| row.get::<_, String>(0)).or_fail()?;
-    let found: Vec<String> = found.collect::<rusqlite::Result<_>>().or_fail()?;
-    let is_fine = found.len() == 1 && found[0] == "ok";
-    if is_fine { Ok(()) } else { Err(damaged(found.join("; "))) }
+    Ok((n_rows, end))
 }
 
 /// Takes the lock of the one process that may write. The system lets go of it when the process ends, however it ends.

@@ -5,37 +5,50 @@ use rusqlite::{Connection, Statement, TransactionBehavior, params};
 
 use super::fail::OrFail as _;
 use super::tables::Layout;
-use crate::backend::{Entry, Events};
+use crate::backend::{Entry, Events, NewLabel};
 use crate::growth::Grown;
 use crate::input::Input;
+use crate::store::NewRows;
 
 /// Writes an entry in one transaction.
 pub(super) fn write(connection: &mut Connection, layout: &Layout, entry: &Entry<'_, '_>) -> Result<()> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).or_fail()?;
     add_names(&transaction, entry.grown).or_fail()?;
-    let (n, first_row) = match entry.events {
-        Events::Rows { first_row, x, .. } => {
-            add_rows(&transaction, layout, entry)?;
-            (x.nrows(), Some(first_row))
+    let first_row = match entry.events {
+        Events::Rows(first_row, rows) => {
+            add_rows(&transaction, layout, entry.schema, first_row, &rows)?;
+            let label = |i: usize| {
+                let (seq, row) = (entry.first_seq + i as u64, first_row + i as u64);
+                Some((seq, NewLabel { row, class: rows.label(i)?, replaces: None }))
+            };
+            add_labels(&transaction, (0..rows.x.nrows()).filter_map(label)).or_fail()?;
+            Some(first_row)
         }
         Events::Labels(labels) => {
-            let sql = "INSERT INTO labels(seq, row, class, replaces) VALUES (?1, ?2, ?3, ?4)";
-            let mut insert = transaction.prepare_cached(sql).or_fail()?;
-            for (seq, label) in (entry.first_seq..).zip(labels) {
-                let replaces = label.replaces.map(|seq| seq as i64);
-                let values = params![seq as i64, label.row as i64, label.class.0, replaces];
-                insert.execute(values).or_fail()?;
-            }
-            (labels.len(), None)
+            add_labels(&transaction, (entry.first_seq..).zip(labels.iter().copied())).or_fail()?;
+            None
         }
     };
-    if n > 0 {
-        add_run(&transaction, entry.first_seq, n, first_row).or_fail()?;
+    if entry.events.len() > 0 {
+        add_run(&transaction, entry.first_seq, entry.events.len(), first_row).or_fail()?;
     }
     if let Some(input) = entry.input {
         set_input(&transaction, input).or_fail()?;
     }
     transaction.commit().or_fail()
+}
+
+/// Adds labels, each with its event.
+fn add_labels(
+    connection: &Connection,
+    labels: impl Iterator<Item = (u64, NewLabel)>,
+) -> rusqlite::Result<()> {
+    let sql = "INSERT INTO labels(seq, row, class, replaces) VALUES (?1, ?2, ?3, ?4)";
+    let mut insert = connection.prepare_cached(sql)?;
+    for (seq, NewLabel { row, class, replaces }) in labels {
+        insert.execute(params![seq, row, class.0, replaces.map(|(seq, _)| seq)])?;
+    }
+    Ok(())
 }
 
 /// Adds classes and categories at the ends of their lists.
@@ -50,40 +63,35 @@ pub(super) fn add_names(connection: &Connection, grown: &[Grown]) -> rusqlite::R
     let mut category = connection.prepare(category)?;
     for name in grown {
         match name.column {
-            None => class.execute(params![name.name, name.since as i64])?,
-            Some(place) => category.execute(params![place as i64, name.name, name.since as i64])?,
+            None => class.execute(params![name.name, name.since])?,
+            Some(place) => category.execute(params![place, name.name, name.since])?,
         };
     }
     Ok(())
 }
 
-fn add_rows(connection: &Connection, layout: &Layout, entry: &Entry<'_, '_>) -> Result<()> {
-    let Events::Rows { first_row, x, labels, weights } = entry.events else { return Ok(()) };
+fn add_rows(
+    connection: &Connection,
+    layout: &Layout,
+    schema: &Schema,
+    first_row: u64,
+    rows: &NewRows<'_>,
+) -> Result<()> {
     let mut insert = connection.prepare_cached(&layout.insert).or_fail()?;
     let mut blob = Vec::with_capacity(if layout.is_wide { 4 * layout.n_features() } else { 0 });
-    for (i, values) in x.rows().into_iter().enumerate() {
-        insert.raw_bind_parameter(1, (first_row + i as u64) as i64).or_fail()?;
-        let weight = weights.map(|weights| weights[i]).filter(|&weight| weight != 1.0);
-        insert.raw_bind_parameter(2, weight).or_fail()?;
+    for (i, values) in rows.x.rows().into_iter().enumerate() {
+        insert.raw_bind_parameter(1, first_row + i as u64).or_fail()?;
+        insert.raw_bind_parameter(2, Some(rows.weight(i)).filter(|&weight| weight != 1.0)).or_fail()?;
         if layout.is_wide {
             blob.clear();
             values.iter().for_each(|value| blob.extend_from_slice(&(value + 0.0).to_le_bytes()));
             insert.raw_bind_parameter(3, blob.as_slice()).or_fail()?;
         } else {
             for (column, &value) in values.iter().enumerate() {
-                bind(&mut insert, entry.schema, (i, column), value)?;
+                bind(&mut insert, schema, (i, column), value)?;
             }
         }
         insert.raw_execute().or_fail()?;
-    }
-    let Some(labels) = labels else { return Ok(()) };
-    let sql = "INSERT INTO labels(seq, row, class) VALUES (?1, ?2, ?3)";
-    let mut insert = connection.prepare_cached(sql).or_fail()?;
-    for (i, label) in labels.iter().enumerate() {
-        if let Some(class) = label {
-            let (seq, row) = (entry.first_seq + i as u64, first_row + i as u64);
-            insert.execute(params![seq as i64, row as i64, class.0]).or_fail()?;
-        }
     }
     Ok(())
 }
@@ -128,10 +136,10 @@ fn add_run(
     let longer = "UPDATE runs SET n = n + ?1 WHERE first_seq = (SELECT max(first_seq) FROM runs) \
                   AND first_seq + n = ?2 AND (first_row IS NULL) = ?3";
     let mut longer = connection.prepare_cached(longer)?;
-    if longer.execute(params![n as i64, first_seq as i64, first_row.is_none()])? == 0 {
+    if longer.execute(params![n, first_seq, first_row.is_none()])? == 0 {
         let new = "INSERT INTO runs(first_seq, n, first_row) VALUES (?1, ?2, ?3)";
         let mut new = connection.prepare_cached(new)?;
-        new.execute(params![first_seq as i64, n as i64, first_row.map(|row| row as i64)])?;
+        new.execute(params![first_seq, n, first_row])?;
     }
     Ok(())
 }
@@ -141,5 +149,5 @@ pub(super) fn set_input(connection: &Connection, input: &Input) -> rusqlite::Res
                ON CONFLICT(fingerprint) DO UPDATE SET name = ?1, rows = ?4, is_done = ?5";
     let mut set = connection.prepare_cached(sql)?;
     let Input { fingerprint, head_rows, name, rows, is_done } = input;
-    set.execute(params![name, fingerprint, *head_rows as i64, *rows as i64, is_done]).map(|_| ())
+    set.execute(params![name, fingerprint, head_rows, rows, is_done]).map(|_| ())
 }
