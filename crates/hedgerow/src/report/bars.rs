@@ -1,6 +1,6 @@
 //! Bars behind names and numbers.
 
-use super::html::{esc, name};
+use super::html::{concat, esc, name};
 
 /// The longest name that is written out.
 const LONGEST_NAME: usize = 40;
@@ -13,7 +13,6 @@ pub(super) fn track(class: &str, share: f64) -> String {
 
 /// An item of a list: a name, its bar, and the numbers behind it.
 pub(super) fn item(class: &str, text: &str, share: f64, numbers: &[String]) -> String {
-    let numbers: String =
-        numbers.iter().map(|n| format!("<span class=\"value\">{}</span>", esc(n))).collect();
+    let numbers = concat(numbers, |n| format!("<span class=\"value\">{}</span>", esc(n)));
     format!("<li class=\"{class}\">{}{}{numbers}</li>\n", name(text, LONGEST_NAME), track("", share))
 }

@@ -2,7 +2,7 @@
 
 use hedgerow_core::{LabelTable, metrics};
 
-use super::html::{clip, element, head_cells, name, paragraph, table};
+use super::html::{clip, concat, element, head_cells, name, paragraph, table};
 use super::number::{count, percent, rows, tiny};
 use super::section::Section;
 
@@ -77,9 +77,9 @@ impl Confusion {
         let lead = paragraph("lead", &format!("{} of {} predicted wrong.", count(wrong), rows(all)));
         // The class in the style sheet, the least and the largest width of a cell, and how many pairs are listed.
         let (table, n_listed) = match n {
-            ..=MOST_LARGE => (self.table(" large", [40, 120], &worst), 6),
-            ..=MOST_WITH_NUMBERS => (self.table("", [29, 76], &worst), 6),
-            ..=MOST_CLASSES => (self.table(" dense", [13, 76], &worst), 16),
+            n if n <= MOST_LARGE => (self.table(" large", [40, 120], &worst), 6),
+            n if n <= MOST_WITH_NUMBERS => (self.table("", [29, 76], &worst), 6),
+            n if n <= MOST_CLASSES => (self.table(" dense", [13, 76], &worst), 16),
             _ => (String::new(), 40),
         };
         if worst.is_empty() {
@@ -171,7 +171,7 @@ impl Confusion {
 /// Pairs of confused classes: true class and prediction, markup both, and numbers about them.
 pub(super) fn pairs(title: &str, items: impl Iterator<Item = ([String; 2], Vec<String>)>) -> String {
     let item = |([truth, prediction], numbers): ([String; 2], Vec<String>)| {
-        let numbers: String = numbers.iter().map(|number| format!("<span>{number}</span>")).collect();
+        let numbers = concat(numbers, |number| format!("<span>{number}</span>"));
         let who = format!("<b>{truth}</b> predicted as <b>{prediction}</b>");
         format!("<li><span class=\"who\">{who}</span>{numbers}</li>\n")
     };

@@ -1,7 +1,7 @@
 //! How the model got better, and what happened on the way.
 
 use super::axis::Axis;
-use super::html::{element, paragraph};
+use super::html::{concat, element, paragraph};
 use super::marks::{self, Mark};
 use super::number::{decimal, percent, rows, short};
 use super::plot::{Plot, Series, evenly, strip};
@@ -91,8 +91,7 @@ impl Panel {
         }
         // The names and last values of the lines in one line, for narrow pages.
         let known = self.series.iter().filter(|s| !s.points.is_empty());
-        let key: String =
-            known.map(|s| format!("<span class=\"{}\">{}</span>", s.class, s.label())).collect();
+        let key = concat(known, |s| format!("<span class=\"{}\">{}</span>", s.class, s.label()));
         let heading = format!("<h3>{}</h3>\n<p class=\"key\">{key}</p>\n", self.title);
         plot.panel(&heading, &format!("height:{}px", self.height), self.title)
     }
@@ -106,9 +105,6 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
         let last = points.last().map_or(String::new(), |p| text(p.1));
         Series { name, class, points, last }
     };
-    fn values(series: &[Series]) -> impl Iterator<Item = f64> {
-        series.iter().flat_map(|s| s.points.iter().map(|p| p.1))
-    }
     let accuracy = vec![
         series("prequential", "a", |p| Some(p.accuracy), |v| percent(v, 1)),
         series("test rows", "b", |p| p.test_accuracy, |v| percent(v, 1)),
@@ -132,6 +128,10 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
     ];
     panels.retain(|panel| panel.series.iter().any(|s| !s.points.is_empty()));
     panels
+}
+
+fn values(series: &[Series]) -> impl Iterator<Item = f64> {
+    series.iter().flat_map(|s| s.points.iter().map(|p| p.1))
 }
 
 /// Strips over all panels that show a line and, on being pointed at, the numbers.

@@ -40,6 +40,11 @@ pub(super) fn element(tag: &str, class: &str, inside: impl IntoIterator<Item = S
     format!("<{tag} class=\"{class}\">\n{}</{tag}>\n", inside.into_iter().collect::<String>())
 }
 
+/// The markup of all items, one after the other.
+pub(super) fn concat<T>(items: impl IntoIterator<Item = T>, markup: impl Fn(T) -> String) -> String {
+    items.into_iter().map(markup).collect()
+}
+
 /// A paragraph of text; nothing where the text is empty.
 pub(super) fn paragraph(class: &str, text: &str) -> String {
     if text.is_empty() { String::new() } else { format!("<p class=\"{class}\">{}</p>\n", esc(text)) }
@@ -47,19 +52,18 @@ pub(super) fn paragraph(class: &str, text: &str) -> String {
 
 /// A table: its attributes, the cells of its head, and each row's name and cells.
 pub(super) fn table(attributes: &str, head: &str, rows: impl Iterator<Item = (String, String)>) -> String {
-    let rows: String =
-        rows.map(|(name, cells)| format!("<tr><th scope=\"row\">{name}</th>{cells}</tr>\n")).collect();
+    let rows = concat(rows, |(name, cells)| format!("<tr><th scope=\"row\">{name}</th>{cells}</tr>\n"));
     format!("<table {attributes}>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n")
 }
 
 /// The cells of a table's head, markup.
 pub(super) fn head_cells(names: impl IntoIterator<Item = String>) -> String {
-    names.into_iter().map(|name| format!("<th scope=\"col\">{name}</th>")).collect()
+    concat(names, |name| format!("<th scope=\"col\">{name}</th>"))
 }
 
 /// Cells of a table, markup.
 pub(super) fn cells(texts: impl IntoIterator<Item = String>) -> String {
-    texts.into_iter().map(|text| format!("<td>{text}</td>")).collect()
+    concat(texts, |text| format!("<td>{text}</td>"))
 }
 
 #[cfg(test)]

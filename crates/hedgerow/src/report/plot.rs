@@ -4,7 +4,7 @@
 //! it in shares of that room. So a plot fills a wide screen and a telephone alike, and its text keeps its size.
 
 use super::axis::Axis;
-use super::html::{element, esc};
+use super::html::{concat, element, esc};
 
 /// Units of the drawing in both directions.
 const SIDE: f64 = 1000.0;
@@ -85,7 +85,7 @@ impl Plot {
 
     /// Round dots: lines without length that have round ends.
     pub(super) fn dots(&mut self, class: &str, points: impl Iterator<Item = (f64, f64)>) {
-        let path: String = points.map(|(x, y)| format!("M{} {}h0", self.across(x), self.down(y))).collect();
+        let path = concat(points, |(x, y)| format!("M{} {}h0", self.across(x), self.down(y)));
         if !path.is_empty() {
             self.shape(&format!("dots {class}"), &path);
         }
@@ -146,8 +146,7 @@ impl Plot {
 
     /// The drawing with its horizontal grid lines under a heading; `style` gives its height.
     pub(super) fn panel(&self, heading: &str, style: &str, what: &str) -> String {
-        let grid: String =
-            self.y.ticks().iter().map(|&tick| format!("M0 {}H1000", self.down(tick))).collect();
+        let grid = concat(self.y.ticks(), |tick| format!("M0 {}H1000", self.down(tick)));
         let area = format!(
             "<div class=\"area\" style=\"{style}\">\n<svg viewBox=\"0 0 1000 1000\" preserveAspectRatio=\"none\" \
              role=\"img\" aria-label=\"{}\">\n<path class=\"grid\" d=\"{grid}\"/>\n{}</svg>\n{}</div>\n",
