@@ -116,10 +116,9 @@ impl Model {
             let oob = fitted.validation.filter(|validation| validation.source == Source::OutOfBag);
             let oob = oob.map(|oob| {
                 let mut proba = Array2::from_elem((data.n_rows(), oob.values.ncols()), f64::NAN);
-                oob.rows
-                    .iter()
-                    .zip(oob.values.rows())
-                    .for_each(|(&row, own)| proba.row_mut(row).assign(&own));
+                for (&row, own) in oob.rows.iter().zip(oob.values.rows()) {
+                    proba.row_mut(row).assign(&own);
+                }
                 proba
             });
             Ok((fitted.model, oob, fitted.log_evidence, fitted.notes, fitted.stop))
@@ -131,7 +130,7 @@ impl Model {
             (Err(error), _) => return Err(to_python(error)),
         };
         Ok(Fitted {
-            model: Py::new(py, Self(RwLock::new(model)))?,
+            model: Py::new(py, Self::of(model))?,
             oob: oob.map(|shares| shares.into_pyarray(py).unbind()),
             log_evidence,
             notes,
@@ -155,7 +154,7 @@ impl Model {
             schema.check_sizes()?;
             hedgerow::Model::new(schema, &params(kind, &settings)?)
         };
-        Ok(Self(RwLock::new(model().map_err(to_python)?)))
+        model().map(Self::of).map_err(to_python)
     }
 
     /// Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
@@ -228,10 +227,7 @@ impl Model {
         x: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let table = Table::new(x)?;
-        let (view, n_rows) = (table.view(), table.shape()[0]);
-        let answers = run::at_once(py, || self.answer(view, n_rows, threads))??;
-        Ok(answers.into_pyarray(py))
+        Ok(self.answers(py, x, threads)?.into_pyarray(py))
     }
 
     /// The number of every row and the variance of what would be observed.
@@ -242,9 +238,7 @@ impl Model {
         x: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Values<'py>> {
-        let table = Table::new(x)?;
-        let (view, n_rows) = (table.view(), table.shape()[0]);
-        let answers = run::at_once(py, || self.answer(view, n_rows, threads))??;
+        let answers = self.answers(py, x, threads)?;
         let column = |place: usize| answers.column(place).to_owned().into_pyarray(py);
         Ok((column(0), column(1)))
     }
@@ -262,7 +256,7 @@ impl Model {
 
     /// A copy that learns no more: smaller, as it has no rows.
     fn frozen(&self, py: Python<'_>) -> PyResult<Self> {
-        run::at_once(py, || Self(RwLock::new(self.read().clone().without_rows())))
+        self.told(py, |model| Self::of(model.clone().without_rows()))
     }
 
     /// The kind of model.
@@ -357,6 +351,12 @@ impl Model {
     /// A fact of the model, asked for without the interpreter's lock: whoever has the model may be waiting for that one.
     fn told<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&hedgerow::Model) -> T + Send) -> PyResult<T> {
         run::at_once(py, || ask(&self.read()))
+    }
+
+    fn answers(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Array2<f64>> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        run::at_once(py, || self.answer(view, n_rows, threads))?
     }
 
     fn answer(&self, view: View<'_>, n_rows: usize, threads: usize) -> PyResult<Array2<f64>> {

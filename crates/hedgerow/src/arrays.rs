@@ -1,49 +1,18 @@
 //! Arrays in, arrays out: fitting, learning and predicting without a schema, threads or a budget made by hand.
 
-use std::borrow::Cow;
+use std::fmt::Display;
 use std::time::Duration;
 
 use hedgerow_core::{
-    Budget, ClassId, Column, Dataset, Error, Features, LabelTable, Normals, Observer, Par, Result, Rows,
-    Schema, Silent, TargetSlice, Targets, Task, Training, Update,
+    Budget, ClassId, Column, Dataset, Features, LabelTable, Normals, Observer, Par, Result, Rows, Schema,
+    Silent, TargetSlice, Targets, Task, Training, Update,
 };
 use ndarray::{Array2, ArrayView2};
 
 use crate::kinds::ModelParams;
-use crate::model::{Fitted, Model};
+use crate::model::{Fitted, Model, check_shapes};
 
-/// A class label: a text, a whole number, a truth value or a class number.
-pub trait Label {
-    /// The name of the class.
-    fn name(&self) -> Cow<'_, str>;
-}
-
-macro_rules! labels {
-    ($($Type:ty: $label:ident => $name:expr),+ $(,)?) => {
-        $(impl Label for $Type {
-            fn name(&self) -> Cow<'_, str> {
-                let $label = self;
-                $name
-            }
-        })+
-    };
-}
-
-labels! {
-    str: text => text.into(), String: text => text.as_str().into(), ClassId: class => class.0.to_string().into(),
-    u8: n => n.to_string().into(), u16: n => n.to_string().into(), u32: n => n.to_string().into(),
-    u64: n => n.to_string().into(), usize: n => n.to_string().into(), i8: n => n.to_string().into(),
-    i16: n => n.to_string().into(), i32: n => n.to_string().into(), i64: n => n.to_string().into(),
-    bool: is => is.to_string().into(),
-}
-
-impl<L: Label + ?Sized> Label for &L {
-    fn name(&self) -> Cow<'_, str> {
-        (**self).name()
-    }
-}
-
-/// Fits a forest with the default parameters to rows and their labels, on all cores. The model can go on learning.
+/// Fits a forest with the default parameters to rows and their labels (texts, whole numbers, truth values, class numbers), on all cores. The model can go on learning.
 ///
 /// ```
 /// use ndarray::array;
@@ -55,7 +24,7 @@ impl<L: Label + ?Sized> Label for &L {
 /// assert_eq!(model.classes(), ["cat", "dog", "fox"]);
 /// # Ok::<(), hedgerow::core::Error>(())
 /// ```
-pub fn fit<L: Label>(x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Model> {
+pub fn fit<L: Display + Eq>(x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Model> {
     Ok(Fit::default().fit(x, labels)?.model)
 }
 
@@ -75,7 +44,7 @@ pub fn fit<L: Label>(x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Model> {
 #[must_use]
 pub struct Fit<'a> {
     params: ModelParams,
-    par: Result<Par, usize>,
+    threads: Option<usize>,
     budget: Budget,
     observer: &'a dyn Observer,
     weights: Option<&'a [f32]>,
@@ -93,7 +62,7 @@ impl<'a> Fit<'a> {
     pub fn new(params: impl Into<ModelParams>) -> Self {
         Self {
             params: params.into(),
-            par: Ok(Par::shared()),
+            threads: None,
             budget: Budget::open(),
             observer: &Silent,
             weights: None,
@@ -103,7 +72,7 @@ impl<'a> Fit<'a> {
 
     /// Works with so many threads.
     pub fn threads(self, threads: usize) -> Self {
-        Self { par: Err(threads), ..self }
+        Self { threads: Some(threads), ..self }
     }
 
     /// Ends after so many seconds with the best model there is.
@@ -139,7 +108,7 @@ impl<'a> Fit<'a> {
     }
 
     /// Fits a model to rows and their labels.
-    pub fn fit<L: Label>(&self, x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Fitted> {
+    pub fn fit<L: Display + Eq>(&self, x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Fitted> {
         let mut schema = self.schema(x)?;
         let mut labels = class_ids(labels, &mut schema.labels)?;
         let new_of_old = schema.labels.sort();
@@ -167,27 +136,18 @@ impl<'a> Fit<'a> {
     fn schema(&self, x: ArrayView2<'_, f32>) -> Result<Schema> {
         let mut schema = Schema::unnamed(x.ncols());
         if let Some(columns) = &self.columns {
-            if columns.len() != x.ncols() {
-                return Err(Error::Shape { what: "columns", expected: x.ncols(), got: columns.len() });
-            }
+            check_shapes([("columns", x.ncols(), columns.len())])?;
             (schema.columns, schema.named) = (columns.clone(), true);
         }
         Ok(schema)
     }
 
     fn fit_targets(&self, x: ArrayView2<'_, f32>, schema: Schema, targets: Targets) -> Result<Fitted> {
-        check_lengths(x, targets.view().len())?;
         let weights = self.weights.map(<[f32]>::to_vec);
         let data = Dataset::new(schema, Features::from_view(x), targets, weights)?;
-        let par = match &self.par {
-            Ok(par) => par.clone(),
-            Err(threads) => Par::new(*threads)?,
-        };
-        Model::fit(
-            &data,
-            &self.params,
-            &Training { par: &par, budget: &self.budget, observer: self.observer },
-        )
+        let par = self.threads.map_or_else(|| Ok(Par::shared()), Par::new)?;
+        let training = Training { par: &par, budget: &self.budget, observer: self.observer };
+        Model::fit(&data, &self.params, &training)
     }
 }
 
@@ -241,7 +201,7 @@ impl Model {
 
     /// Predicts rows and learns them, one after the other, on all cores: how they are cut into calls changes nothing. Labels that are new become
     /// classes. The result holds the predictions, each made before its row was learnt.
-    pub fn learn<L: Label>(&mut self, x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Update> {
+    pub fn learn<L: Display + Eq>(&mut self, x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Update> {
         let mut schema = self.schema.clone();
         let labels = class_ids(labels, &mut schema.labels)?;
         self.learn_targets(&schema, x, labels.as_slice().into())
@@ -258,20 +218,12 @@ impl Model {
         x: ArrayView2<'_, f32>,
         targets: TargetSlice<'_>,
     ) -> Result<Update> {
-        check_lengths(x, targets.len())?;
         let (par, budget) = (Par::shared(), Budget::open());
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         self.learn_rows(schema, Rows { x, targets, weights: None }, &training)
     }
 }
 
-fn class_ids<L: Label>(labels: &[L], known: &mut LabelTable) -> Result<Vec<ClassId>> {
-    labels.iter().map(|label| known.get_or_add(&label.name())).collect()
-}
-
-fn check_lengths(x: ArrayView2<'_, f32>, n_targets: usize) -> Result<()> {
-    if x.nrows() == n_targets {
-        return Ok(());
-    }
-    Err(Error::Shape { what: "targets", expected: x.nrows(), got: n_targets })
+fn class_ids<L: Display + Eq>(labels: &[L], known: &mut LabelTable) -> Result<Vec<ClassId>> {
+    labels.iter().map(|label| known.get_or_add(&label.to_string())).collect()
 }

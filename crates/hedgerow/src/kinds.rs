@@ -17,7 +17,7 @@ use hedgerow_gp::{GpParams, IvmParams};
 use hedgerow_hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
 #[cfg(feature = "rvm")]
 use hedgerow_rvm::RvmParams;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use crate::run::{self, Run};
 
@@ -27,7 +27,8 @@ compile_error!("choose at least one kind of model: the features forest, gp, rvm 
 macro_rules! kinds {
     (($d:tt) $($feature:literal $(#[$doc:meta])* $Kind:ident($Params:ident),)+) => {
         /// A kind of model.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+        #[serde(rename_all = "kebab-case")]
         #[non_exhaustive]
         pub enum Kind {
             $(#[cfg(feature = $feature)] $(#[$doc])* $Kind,)+
@@ -255,12 +256,6 @@ impl FromStr for Kind {
             let known: Vec<&str> = Self::ALL.iter().map(|kind| kind.name()).collect();
             Error::param("model", format!("one of {}", known.join(", ")), name)
         })
-    }
-}
-
-impl Serialize for Kind {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 

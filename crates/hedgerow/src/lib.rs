@@ -26,7 +26,7 @@ pub use hedgerow_rvm as rvm;
 pub use hedgerow_store as store;
 pub use hedgerow_trainer as trainer;
 
-pub use arrays::{Fit, Label, fit};
+pub use arrays::{Fit, fit};
 pub use engine::Engine;
 pub use file::{FORMAT_VERSION, is_model_file};
 pub use kinds::{Kind, Learner, ModelParams};

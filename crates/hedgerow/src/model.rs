@@ -1,7 +1,5 @@
 //! One type for every kind of model, with the schema it was trained on.
 
-use std::path::Path;
-
 use hedgerow_core::{
     ClassId, Classifier, ColumnKind, DataProblem, Dataset, Error, ModelProblem, OnlineModel, Par, Predictor,
     Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
@@ -9,7 +7,6 @@ use hedgerow_core::{
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
-use crate::file;
 use crate::kinds::{Kind, Learner, ModelParams};
 
 /// A fitted model and how it came about.
@@ -49,14 +46,11 @@ impl Model {
         if of_learner.task() != schema.task {
             return Err(DataProblem::WrongTask { expected: schema.task, got: of_learner.task() }.into());
         }
-        let sizes = [
+        check_shapes([
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
-        ];
-        match sizes.into_iter().find(|(_, expected, got)| expected != got) {
-            Some((what, expected, got)) => Err(Error::Shape { what, expected, got }),
-            None => Ok(Self { schema, learner }),
-        }
+        ])?;
+        Ok(Self { schema, learner })
     }
 
     /// Whether it predicts classes or numbers.
@@ -172,11 +166,6 @@ impl Model {
         self.learner.get_mut().put_in_order();
     }
 
-    /// Checks a model that was read from a file, and makes what the file does not hold.
-    pub(crate) fn complete(&mut self) -> Result<()> {
-        self.learner.complete(&self.schema)
-    }
-
     /// The kind.
     pub fn kind(&self) -> Kind {
         self.learner.kind()
@@ -217,35 +206,13 @@ impl Model {
     pub fn bytes(&self) -> usize {
         self.learner.get().bytes()
     }
+}
 
-    /// Bytes of the model file.
-    pub fn file_len(&self) -> Result<u64> {
-        file::len(self)
-    }
-
-    /// Writes the model to a file: all of it or, if that fails, nothing. An older file stays until the new one is whole.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<u64> {
-        file::save(self, path.as_ref())
-    }
-
-    /// Reads a model from a file, after checking every byte of it.
-    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
-        file::load(path.as_ref())
-    }
-
-    /// Writes the bytes of a model file to any place.
-    pub fn write(&self, out: &mut dyn std::io::Write) -> Result<()> {
-        file::write(self, out)
-    }
-
-    /// The model as the bytes of a model file.
-    pub fn to_bytes(&self) -> Result<Vec<u8>> {
-        file::to_bytes(self)
-    }
-
-    /// A model from the bytes of a model file.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        file::from_bytes(bytes)
+/// Fails on the first size that is not as expected: of what, expected, got.
+pub(crate) fn check_shapes<const N: usize>(shapes: [(&'static str, usize, usize); N]) -> Result<()> {
+    match shapes.into_iter().find(|(_, expected, got)| expected != got) {
+        Some((what, expected, got)) => Err(Error::Shape { what, expected, got }),
+        None => Ok(()),
     }
 }
 

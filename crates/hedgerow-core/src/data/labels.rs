@@ -1,6 +1,7 @@
 //! Class labels as people write them, and the small numbers models use for them.
 
 use std::collections::HashMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,12 @@ impl ClassId {
     /// The place as an index.
     pub fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+impl fmt::Display for ClassId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hedgerow_core::{
-    Budget, Candidate, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, Par, Result, Silent, Step,
+    Budget, Candidate, Dataset, Delta, Effort, Error, JobState, JobStatus, Par, Result, Schema, Silent,
     StopReason, Training,
 };
-use hedgerow_trainer::{Host, Options, Published, Task};
+use hedgerow_trainer::{Host, Published, Task};
 
 use super::rows::Inbox;
 use super::snapshot::Snapshot;
 use crate::kinds::ModelParams;
-use crate::model::Model;
 use crate::run::Run;
 
 /// A model is made when this many times as many steps have been done as for the last one.
@@ -33,17 +32,14 @@ pub(super) struct EngineHost {
     params: ModelParams,
     lanes: usize,
     budget: Budget,
-    published: Arc<Published<Snapshot>>,
+    pub(super) published: Arc<Published<Snapshot>>,
     start: Instant,
     current: Option<Current>,
     n_runs: u64,
     /// Rows when hyper-parameters were last searched for.
     n_searched: usize,
     steps: u64,
-    /// Jobs of the run that have a step under way.
-    running: BTreeSet<usize>,
     dropped: BTreeSet<usize>,
-    problems: Vec<(usize, String)>,
     /// Why rows could not be taken up, and how many there were.
     rows_problem: Option<(String, u64)>,
 }
@@ -56,115 +52,63 @@ struct Current {
     steps: u64,
     /// Steps when a model was last made.
     made_at: u64,
+    /// Jobs that have a step under way.
+    running: BTreeSet<usize>,
+    problems: Vec<(usize, String)>,
 }
 
-/// A run that can begin.
-pub(super) struct Started {
-    run: Run,
-    data: Dataset,
-    n_given: usize,
-    is_fresh: bool,
-}
+/// How a host takes in what came of some work.
+type Change = Box<dyn FnOnce(&mut EngineHost) + Send>;
 
-/// Work of an engine.
-pub(super) struct EngineTask {
-    budget: Budget,
-    work: Work,
-}
+/// Work of an engine. It owns all it needs.
+pub(super) struct EngineTask(Box<dyn FnOnce() -> Change + Send>);
 
-/// What a run is to be made of.
-struct NewRun {
-    inbox: Inbox,
-    params: ModelParams,
-    previous: Option<Arc<Snapshot>>,
-    lanes: usize,
-}
+impl EngineTask {
+    fn new(budget: &Budget, work: impl FnOnce(&Training<'_>) -> Change + Send + 'static) -> Self {
+        let budget = budget.clone();
+        Self(Box::new(move || train(&budget, work)))
+    }
 
-enum Work {
-    Rows(Box<NewRun>),
-    Step {
-        run: u64,
-        step: Step,
-    },
-    Model {
-        task: ModelTask<Model>,
-        snapshot: Box<dyn FnOnce(Candidate<Model>) -> Snapshot + Send>,
-        published: Arc<Published<Snapshot>>,
-    },
-    Nothing,
-}
-
-/// What came of it.
-pub(super) enum Outcome {
-    Started(Result<Started>),
-    Step { run: u64, delta: Delta },
-    Made(Result<()>),
-    Nothing,
+    fn nothing() -> Self {
+        Self(Box::new(|| Box::new(|_| {})))
+    }
 }
 
 impl Task for EngineTask {
-    type Delta = Outcome;
+    type Delta = Change;
 
-    fn run(self) -> Outcome {
-        let par = Par::sequential();
-        let training = Training { par: &par, budget: &self.budget, observer: &Silent };
-        match self.work {
-            Work::Rows(new) => {
-                let NewRun { inbox, params, previous, lanes } = *new;
-                let (data, n_given) = (inbox.joined(), inbox.n_given());
-                let start = || {
-                    data.check_trainable(hedgerow_core::Task::Classification)?;
-                    // Parts of the run are limited in time and memory, not in rounds of the engine.
-                    let known = previous.as_ref().map(|snapshot| &snapshot.model);
-                    params.start_run(&data, known.map(Model::learner), lanes, &training)
-                };
-                let is_fresh = previous.is_none();
-                Outcome::Started(start().map(|run| Started { run, data, n_given, is_fresh }))
-            }
-            Work::Step { run, step } => Outcome::Step { run, delta: step.run(&training) },
-            Work::Model { task, snapshot, published } => {
-                Outcome::Made(task.run(&training).map(|candidate| {
-                    let snapshot = snapshot(candidate);
-                    if snapshot.replaces(&published.get()) {
-                        published.set(snapshot);
-                    }
-                }))
-            }
-            Work::Nothing => Outcome::Nothing,
-        }
+    fn run(self) -> Change {
+        (self.0)()
     }
+}
+
+/// Does work on the calling thread.
+fn train<T>(budget: &Budget, work: impl FnOnce(&Training<'_>) -> T) -> T {
+    work(&Training { par: &Par::sequential(), budget, observer: &Silent })
 }
 
 impl EngineHost {
     pub(super) fn new(
-        inbox: Inbox,
-        params: ModelParams,
-        options: &Options,
+        schema: Schema,
+        params: &ModelParams,
+        lanes: usize,
         budget: Budget,
-        published: Arc<Published<Snapshot>>,
+        first: Snapshot,
     ) -> Self {
         Self {
-            inbox,
-            params,
-            lanes: options.lanes.max(1),
-            budget: Budget { rounds: None, ..budget },
-            published,
+            inbox: Inbox::new(schema),
+            params: params.clone(),
+            lanes: lanes.max(1),
+            budget,
+            published: Arc::new(Published::new(first)),
             start: Instant::now(),
             current: None,
             n_runs: 0,
             n_searched: 0,
             steps: 0,
-            running: BTreeSet::new(),
             dropped: BTreeSet::new(),
-            problems: Vec::new(),
             rows_problem: None,
         }
-    }
-
-    /// Whether nothing of the run is under way, and nothing is ready.
-    fn is_at_rest(&self) -> bool {
-        let Some(current) = &self.current else { return true };
-        self.running.is_empty() && current.run.jobs().iter().all(|job| job.state != JobState::Ready)
     }
 
     fn rows_status(&self, is_at_rest: bool) -> JobStatus {
@@ -185,8 +129,7 @@ impl EngineHost {
     fn model_status(&self, is_at_rest: bool) -> JobStatus {
         let is_due = self.current.as_ref().is_some_and(|current| {
             let due = (GROWTH * current.made_at as f64) as u64 + 1;
-            let has_more = current.steps > current.made_at && (current.steps >= due || is_at_rest);
-            has_more && current.run.has_model()
+            current.has_news() && (current.steps >= due || is_at_rest)
         });
         let newest = self.published.get();
         JobStatus {
@@ -200,42 +143,80 @@ impl EngineHost {
         }
     }
 
-    /// The making of a model of what there is now.
-    fn begin_model(&mut self) -> Work {
-        let is_complete = self.is_at_rest();
-        let (steps, elapsed) = (self.steps, self.start.elapsed());
-        let Some(current) = &mut self.current else { return Work::Nothing };
+    /// The making of a model of what there is now, which is published if it is better than the published one.
+    fn model_maker(&mut self) -> Option<impl FnOnce(&Training<'_>) -> Result<()> + Send + use<>> {
+        let (steps, elapsed, published) = (self.steps, self.start.elapsed(), Arc::clone(&self.published));
+        let current = self.current.as_mut()?;
         current.made_at = current.steps;
-        let n_rows = current.data.n_rows();
-        let Some(task) = current.run.model() else { return Work::Nothing };
-        let snapshot = Box::new(move |candidate: Candidate<Model>| Snapshot {
-            model: candidate.model,
-            validation: candidate.validation.map(|validation| validation.quality()),
-            n_rows,
-            is_complete,
-            steps,
-            elapsed,
-        });
-        Work::Model { task, snapshot, published: Arc::clone(&self.published) }
+        let (n_rows, is_complete) = (current.data.n_rows(), current.is_at_rest());
+        let task = current.run.model()?;
+        Some(move |training: &Training<'_>| {
+            let Candidate { model, validation, .. } = task.run(training)?;
+            let validation = validation.map(|validation| validation.quality());
+            let snapshot = Snapshot { model, validation, n_rows, is_complete, steps, elapsed };
+            if snapshot.replaces(&published.get()) {
+                published.set(snapshot);
+            }
+            Ok(())
+        })
     }
 
-    fn begin_rows(&self) -> Work {
+    fn begin_model(&mut self) -> EngineTask {
+        let Some(make) = self.model_maker() else { return EngineTask::nothing() };
+        EngineTask::new(&self.budget, |training| {
+            let made = make(training);
+            Box::new(|host| {
+                if let (Err(error), Some(current)) = (made, &mut host.current) {
+                    current.fail(MODEL, &error);
+                }
+            })
+        })
+    }
+
+    fn begin_rows(&self) -> EngineTask {
         let newest = self.published.get();
         let n_rows = self.inbox.n_taken() + self.inbox.n_waiting();
         let is_known = newest.is_complete
             && n_rows < MORE_ROWS * self.n_searched
             && newest.model.schema == self.inbox.schema;
-        Work::Rows(Box::new(NewRun {
-            inbox: self.inbox.clone(),
-            params: self.params.clone(),
-            previous: is_known.then_some(newest),
-            lanes: self.lanes,
-        }))
+        let previous = is_known.then_some(newest);
+        let (inbox, params, lanes) = (self.inbox.clone(), self.params.clone(), self.lanes);
+        EngineTask::new(&self.budget, move |training| {
+            let (data, n_given, is_fresh) = (inbox.joined(), inbox.n_given(), previous.is_none());
+            let known = previous.as_ref().map(|snapshot| snapshot.model.learner());
+            let run = data
+                .check_trainable(hedgerow_core::Task::Classification)
+                .and_then(|()| params.start_run(&data, known, lanes, training));
+            Box::new(move |host| match run {
+                Ok(run) => host.begin_run(run, data, n_given, is_fresh),
+                Err(error) => host.rows_problem = Some((error.to_string(), host.inbox.n_rows)),
+            })
+        })
+    }
+
+    fn begin_step(&mut self, job: usize) -> EngineTask {
+        let Some(current) = &mut self.current else { return EngineTask::nothing() };
+        current.running.insert(job);
+        let step = current.run.begin(&[job - FIRST], Effort::Slice);
+        let run = current.number;
+        EngineTask::new(&self.budget, move |training| {
+            let delta = step.run(training);
+            Box::new(move |host| host.merge_step(job, run, delta))
+        })
+    }
+
+    fn merge_step(&mut self, job: usize, run: u64, delta: Delta) {
+        // What an earlier run has begun is of no use any more.
+        let Some(current) = self.current.as_mut().filter(|current| current.number == run) else { return };
+        current.running.remove(&job);
+        current.steps += 1;
+        if let Err(error) = current.run.merge(delta) {
+            current.fail(job, &error);
+        }
     }
 
     /// A run begins in the place of the one there was.
-    fn begin_run(&mut self, started: Started) {
-        let Started { mut run, data, n_given, is_fresh } = started;
+    fn begin_run(&mut self, mut run: Run, data: Dataset, n_given: usize, is_fresh: bool) {
         for job in self.dropped.iter().filter(|job| **job >= FIRST) {
             run.drop_job(job - FIRST);
         }
@@ -245,32 +226,47 @@ impl EngineHost {
         }
         self.inbox.take(data.clone(), n_given);
         self.rows_problem = None;
-        self.problems.clear();
-        self.running.clear();
-        self.current = Some(Current { number: self.n_runs, data, run, steps: 0, made_at: 0 });
-    }
-
-    fn fail(&mut self, job: usize, problem: String) {
-        self.problems.push((job, problem));
-        if let Some(current) = self.current.as_mut().filter(|_| job >= FIRST) {
-            current.run.drop_job(job - FIRST);
-        }
+        self.current = Some(Current {
+            number: self.n_runs,
+            data,
+            run,
+            steps: 0,
+            made_at: 0,
+            running: BTreeSet::new(),
+            problems: Vec::new(),
+        });
     }
 
     /// Makes a model of what there is now, on the calling thread, and publishes it if it is better than the published one.
     pub(super) fn make_last(&mut self) -> Result<()> {
-        let is_new = self
-            .current
-            .as_ref()
-            .is_some_and(|current| current.steps > current.made_at && current.run.has_model());
-        if !is_new {
-            return Ok(());
+        match self.current.as_ref().is_some_and(Current::has_news).then(|| self.model_maker()).flatten() {
+            Some(make) => train(&Budget::open(), make),
+            None => Ok(()),
         }
-        let task = EngineTask { budget: Budget::open(), work: self.begin_model() };
-        match task.run() {
-            Outcome::Made(made) => made,
-            _ => Ok(()),
+    }
+}
+
+impl Current {
+    /// Whether nothing is under way, and nothing is ready.
+    fn is_at_rest(&self) -> bool {
+        self.running.is_empty() && self.run.jobs().iter().all(|job| job.state != JobState::Ready)
+    }
+
+    fn fail(&mut self, job: usize, error: &Error) {
+        self.problems.push((job, error.to_string()));
+        self.drop_job(job);
+    }
+
+    fn drop_job(&mut self, job: usize) {
+        self.running.remove(&job);
+        if job >= FIRST {
+            self.run.drop_job(job - FIRST);
         }
+    }
+
+    /// Whether steps were done since a model was last made.
+    fn has_news(&self) -> bool {
+        self.steps > self.made_at && self.run.has_model()
     }
 }
 
@@ -278,10 +274,11 @@ impl Host for EngineHost {
     type Task = EngineTask;
 
     fn jobs(&self) -> Vec<JobStatus> {
-        let is_at_rest = self.is_at_rest();
+        let is_at_rest = self.current.as_ref().is_none_or(Current::is_at_rest);
         let mut jobs = vec![self.rows_status(is_at_rest), self.model_status(is_at_rest)];
-        jobs.extend(self.current.iter().flat_map(|current| current.run.jobs()));
-        for (job, problem) in &self.problems {
+        let Some(current) = &self.current else { return jobs };
+        jobs.extend(current.run.jobs());
+        for (job, problem) in &current.problems {
             if let Some(status) = jobs.get_mut(*job) {
                 status.problem = Some(problem.clone());
             }
@@ -290,47 +287,22 @@ impl Host for EngineHost {
     }
 
     fn begin(&mut self, job: usize) -> EngineTask {
-        let work = match (job, &mut self.current) {
-            (ROWS, _) => self.begin_rows(),
-            (MODEL, _) => self.begin_model(),
-            (job, Some(current)) => {
-                self.running.insert(job);
-                let step = current.run.begin(&[job - FIRST], Effort::Slice);
-                Work::Step { run: current.number, step }
-            }
-            (_, None) => Work::Nothing,
-        };
-        EngineTask { budget: self.budget.clone(), work }
+        match job {
+            ROWS => self.begin_rows(),
+            MODEL => self.begin_model(),
+            _ => self.begin_step(job),
+        }
     }
 
-    fn merge(&mut self, job: usize, outcome: Outcome) {
+    fn merge(&mut self, _: usize, change: Change) {
         self.steps += 1;
-        match outcome {
-            Outcome::Started(Ok(started)) => self.begin_run(started),
-            Outcome::Started(Err(error)) => {
-                self.rows_problem = Some((error.to_string(), self.inbox.n_rows));
-            }
-            Outcome::Step { run, delta } => {
-                // What an earlier run has begun is of no use any more.
-                let Some(current) = self.current.as_mut().filter(|current| current.number == run) else {
-                    return;
-                };
-                self.running.remove(&job);
-                current.steps += 1;
-                if let Err(error) = current.run.merge(delta) {
-                    self.fail(job, error.to_string());
-                }
-            }
-            Outcome::Made(Err(error)) => self.fail(job, error.to_string()),
-            Outcome::Made(Ok(())) | Outcome::Nothing => {}
-        }
+        change(self);
     }
 
     fn drop_job(&mut self, job: usize) {
         self.dropped.insert(job);
-        self.running.remove(&job);
-        if let Some(current) = self.current.as_mut().filter(|_| job >= FIRST) {
-            current.run.drop_job(job - FIRST);
+        if let Some(current) = &mut self.current {
+            current.drop_job(job);
         }
     }
 

@@ -48,7 +48,6 @@ use crate::model::{Model, check_growth};
 use host::EngineHost;
 #[cfg(feature = "store")]
 pub use observe::Observed;
-use rows::Inbox;
 pub use snapshot::Snapshot;
 
 /// How an engine runs its jobs: threads, policy, lanes, budget.
@@ -117,11 +116,10 @@ impl Engine {
             let (expected, got) = (Task::Classification, first.model.task());
             return Err(DataProblem::WrongTask { expected, got }.into());
         }
-        let published = Arc::new(Published::new(first));
         let stop = options.budget.stop.child();
-        let budget = Budget { stop: stop.clone(), ..options.budget.clone() };
-        let host =
-            EngineHost::new(Inbox::new(schema), params.clone(), options, budget, Arc::clone(&published));
+        let budget = Budget { stop: stop.clone(), rounds: None, ..options.budget.clone() };
+        let host = EngineHost::new(schema, params, options.lanes, budget, first);
+        let published = Arc::clone(&host.published);
         Ok(Self {
             trainer: Trainer::start(host, options)?,
             published,
@@ -134,14 +132,9 @@ impl Engine {
     /// Gives it rows to learn. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once, with the place of the first
     /// row in the order in which rows come.
     pub fn append(&self, schema: &Schema, rows: Rows<'_>) -> Result<u64> {
-        hedgerow_core::data::check_rows(schema, rows.x, rows.targets, rows.weights)?;
-        let data = Dataset {
-            schema: schema.clone(),
-            features: Features::from_view(rows.x),
-            targets: rows.labels().to_vec().into(),
-            weights: rows.weights.map(<[f32]>::to_vec),
-        };
-        self.append_data(data)
+        rows.targets.check_task(Task::Classification)?;
+        let (labels, weights) = (rows.labels().to_vec(), rows.weights.map(<[f32]>::to_vec));
+        self.append_data(Dataset::new(schema.clone(), Features::from_view(rows.x), labels, weights)?)
     }
 
     /// The same for a data set.
@@ -158,15 +151,12 @@ impl Engine {
         schema.check_sizes()?;
         self.trainer.with(|host| {
             check_growth(&host.inbox.schema, schema)?;
+            let check_below = |what, expected: usize, got: usize| {
+                if got < expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
+            };
             for (place, class) in labels {
-                if *place >= host.inbox.n_rows {
-                    let (expected, got) = (host.inbox.n_rows as usize, *place as usize);
-                    return Err(Error::Shape { what: "a row below", expected, got });
-                }
-                if class.index() >= schema.n_classes() {
-                    let (expected, got) = (schema.n_classes(), class.index());
-                    return Err(Error::Shape { what: "a class below", expected, got });
-                }
+                check_below("a row below", host.inbox.n_rows as usize, *place as usize)?;
+                check_below("a class below", schema.n_classes(), class.index())?;
             }
             host.inbox.relabel(schema, labels.to_vec());
             Ok(())
@@ -250,7 +240,7 @@ impl Engine {
     pub fn finish(self) -> Result<Finished> {
         let stop = self.rest().unwrap_or(StopReason::Interrupted);
         #[cfg(feature = "store")]
-        self.leave_store();
+        drop(self.observation);
         let jobs = self.trainer.jobs();
         self.stop.stop();
         let Some(mut host) = self.trainer.finish() else { return Err(Error::Interrupted) };

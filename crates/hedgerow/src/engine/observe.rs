@@ -2,7 +2,7 @@
 //!
 //! A thread waits at the end of the store's log and hands on what is appended: rows that have a label, rows whose label comes later, and labels that were corrected.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -34,31 +34,25 @@ pub struct Observed {
 /// A store that is being observed.
 pub(super) struct Observation {
     store: Store,
-    shared: Arc<Shared>,
+    is_over: Arc<AtomicBool>,
+    observed: Arc<Mutex<Observed>>,
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Default)]
-struct Shared {
-    is_over: AtomicBool,
-    cursor: AtomicU64,
-    problem: Mutex<Option<String>>,
-}
-
 impl Observation {
-    fn is_behind(&self) -> bool {
-        self.observed().problem.is_none() && self.shared.cursor.load(Ordering::Acquire) < self.store.end()
+    fn observed(&self) -> Observed {
+        lock(&self.observed).clone()
     }
 
-    fn observed(&self) -> Observed {
-        let problem = self.shared.problem.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Observed { cursor: self.shared.cursor.load(Ordering::Acquire), problem }
+    fn is_behind(&self) -> bool {
+        let Observed { cursor, problem } = self.observed();
+        problem.is_none() && cursor < self.store.end()
     }
 }
 
 impl Drop for Observation {
     fn drop(&mut self) {
-        self.shared.is_over.store(true, Ordering::Release);
+        self.is_over.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
@@ -69,7 +63,7 @@ impl Engine {
     /// Gives it all rows and labels of a store, and from now on whatever is appended there. It was started with the store's [first schema](Store::first_schema), or with a
     /// later one. Returns when it has been given what the store holds.
     pub fn observe(&self, store: &Store) -> Result<()> {
-        let mut own = self.observation();
+        let mut own = lock(&self.observation);
         if own.is_some() {
             return Err(Error::param("store", "one for an engine", "a second one"));
         }
@@ -77,28 +71,24 @@ impl Engine {
             Feeder { access: self.trainer.access(), events: store.subscribe(0), places: Vec::new() };
         // All that is there at once: the first look at rows should see as many as possible, and always the same.
         feeder.feed(usize::MAX)?;
-        let shared = Arc::new(Shared::default());
-        shared.cursor.store(feeder.events.cursor(), Ordering::Release);
-        let told = Arc::clone(&shared);
-        let thread = std::thread::Builder::new().name("observer".into()).spawn(move || feeder.run(&told));
+        let is_over = Arc::new(AtomicBool::new(false));
+        let observed = Arc::new(Mutex::new(Observed { cursor: feeder.events.cursor(), problem: None }));
+        let (told_over, told) = (Arc::clone(&is_over), Arc::clone(&observed));
+        let thread =
+            std::thread::Builder::new().name("observer".into()).spawn(move || feeder.run(&told_over, &told));
         let failed = |e: std::io::Error| Error::Threads { threads: 1, reason: e.to_string() };
-        *own = Some(Observation { store: store.clone(), shared, thread: Some(thread.map_err(failed)?) });
+        let thread = Some(thread.map_err(failed)?);
+        *own = Some(Observation { store: store.clone(), is_over, observed, thread });
         Ok(())
     }
 
     /// How far it has read the store that it observes; none if it observes none.
     pub fn observed(&self) -> Option<Observed> {
-        self.observation().as_ref().map(Observation::observed)
-    }
-
-    /// Reads no more from the store that it observes.
-    pub(super) fn leave_store(&self) {
-        let left = self.observation().take();
-        drop(left);
+        lock(&self.observation).as_ref().map(Observation::observed)
     }
 
     pub(super) fn is_behind(&self) -> bool {
-        self.observation().as_ref().is_some_and(Observation::is_behind)
+        lock(&self.observation).as_ref().is_some_and(Observation::is_behind)
     }
 
     /// Waits until it has been given all that the store holds, or the work has ended.
@@ -107,10 +97,10 @@ impl Engine {
             std::thread::sleep(SOON);
         }
     }
+}
 
-    fn observation(&self) -> MutexGuard<'_, Option<Observation>> {
-        self.observation.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hands on what a store holds.
@@ -122,16 +112,20 @@ struct Feeder {
 }
 
 impl Feeder {
-    fn run(mut self, told: &Shared) {
-        while !told.is_over.load(Ordering::Acquire) {
+    fn run(mut self, is_over: &AtomicBool, told: &Mutex<Observed>) {
+        while !is_over.load(Ordering::Acquire) {
             if !self.events.wait(LOOK) {
                 continue;
             }
-            if let Err(error) = self.feed(1) {
-                *told.problem.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
-                return;
+            let fed = self.feed(1);
+            let mut told = lock(told);
+            match fed {
+                Ok(()) => told.cursor = self.events.cursor(),
+                Err(error) => {
+                    told.problem = Some(error.to_string());
+                    return;
+                }
             }
-            told.cursor.store(self.events.cursor(), Ordering::Release);
         }
     }
 
@@ -141,26 +135,25 @@ impl Feeder {
         while blocks.len() < most
             && let Some(block) = self.events.next(BLOCK)?
         {
-            blocks.push(Lesson::new(block));
+            blocks.push(Labelled::new(&block));
         }
         let places = &mut self.places;
-        let given =
-            self.access.with(|host| blocks.into_iter().try_for_each(|lesson| lesson.give(host, places)));
+        let given = self.access.with(|host| blocks.into_iter().try_for_each(|rows| rows.give(host, places)));
         given.unwrap_or(Ok(()))
     }
 }
 
-/// What a block of events teaches.
-struct Lesson {
-    schema: Arc<Schema>,
+/// What a block of events tells about labels.
+struct Labelled {
     /// Rows that have a label from now on, and their numbers.
-    rows: Option<(Dataset, Vec<u64>)>,
+    data: Dataset,
+    numbers: Vec<u64>,
     /// Rows that have another label from now on, by number.
     corrections: Vec<(u64, ClassId)>,
 }
 
-impl Lesson {
-    fn new(block: Block) -> Self {
+impl Labelled {
+    fn new(block: &Block) -> Self {
         let (mut chosen, mut labels, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
         for (i, change) in block.changes.iter().enumerate() {
             match change {
@@ -172,40 +165,30 @@ impl Lesson {
                 Change::Row(None) => {}
             }
         }
-        let rows = (!chosen.is_empty()).then(|| {
-            let features = if chosen.len() == block.len() {
-                Features::from_view(block.x.view())
-            } else {
-                Features::from_view(block.x.select(Axis(0), &chosen).view())
-            };
-            let weights = block.weights.as_ref().map(|weights| chosen.iter().map(|&i| weights[i]).collect());
-            let numbers = chosen.iter().map(|&i| block.rows[i]).collect();
-            (
-                Dataset { schema: Schema::clone(&block.schema), features, targets: labels.into(), weights },
-                numbers,
-            )
-        });
-        Self { schema: block.schema, rows, corrections }
+        let data = Dataset {
+            schema: Schema::clone(&block.schema),
+            features: Features::from_view(block.x.select(Axis(0), &chosen).view()),
+            targets: labels.into(),
+            weights: block.weights.as_ref().map(|weights| chosen.iter().map(|&i| weights[i]).collect()),
+        };
+        Self { data, numbers: chosen.iter().map(|&i| block.rows[i]).collect(), corrections }
     }
 
-    fn give(self, host: &mut EngineHost, places: &mut Vec<u64>) -> Result<()> {
+    fn give(mut self, host: &mut EngineHost, places: &mut Vec<u64>) -> Result<()> {
         // An engine that was started later knows more classes than the first events do.
-        let schema = if check_growth(&host.inbox.schema, &self.schema).is_ok() {
-            Schema::clone(&self.schema)
-        } else {
-            check_growth(&self.schema, &host.inbox.schema)?;
-            host.inbox.schema.clone()
-        };
-        schema.check_sizes()?;
-        if let Some((data, numbers)) = self.rows {
-            let first = host.inbox.append(Dataset { schema: schema.clone(), ..data });
-            for (number, place) in numbers.into_iter().zip(first..) {
-                let row = number.saturating_sub(1) as usize;
-                if places.len() <= row {
-                    places.resize(row + 1, u64::MAX);
-                }
-                places[row] = place;
+        if check_growth(&host.inbox.schema, &self.data.schema).is_err() {
+            check_growth(&self.data.schema, &host.inbox.schema)?;
+            self.data.schema = host.inbox.schema.clone();
+        }
+        self.data.schema.check_sizes()?;
+        let schema = self.data.schema.clone();
+        let first = host.inbox.append(self.data);
+        for (number, place) in self.numbers.into_iter().zip(first..) {
+            let row = number.saturating_sub(1) as usize;
+            if places.len() <= row {
+                places.resize(row + 1, u64::MAX);
             }
+            places[row] = place;
         }
         let place = |row: u64| places.get(row.saturating_sub(1) as usize).copied().filter(|p| *p != u64::MAX);
         let labels = self.corrections.iter().filter_map(|(row, class)| Some((place(*row)?, *class)));

@@ -78,24 +78,16 @@ fn create_beside(path: &Path) -> io::Result<(File, PathBuf)> {
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
     let fail = |source| Error::io(path, source);
     let mut file = File::open(path).map_err(fail)?;
-    let mut start = vec![0; layout::LONGEST_START];
-    let mut have = 0;
-    while have < start.len() {
-        match file.read(&mut start[have..]).map_err(fail)? {
-            0 => break,
-            n => have += n,
-        }
-    }
-    start.truncate(have);
-    layout::check_start(&start).map_err(|error| error.in_file(path))?;
-    file.read_to_end(&mut start).map_err(fail)?;
-    Ok(start)
+    let mut bytes = Vec::new();
+    (&file).take(layout::LONGEST_START).read_to_end(&mut bytes).map_err(fail)?;
+    layout::check_start(&bytes).map_err(|error| error.in_file(path))?;
+    file.read_to_end(&mut bytes).map_err(fail)?;
+    Ok(bytes)
 }
 
-/// Whether the first bytes are those of a model file.
-pub(super) fn starts_like_ours(path: &Path) -> bool {
-    let mut start = vec![0; layout::LONGEST_START];
-    File::open(path)
-        .and_then(|mut file| file.read(&mut start))
-        .is_ok_and(|n| layout::check_start(&start[..n]).is_ok())
+/// Whether a file starts like one of ours. It may still be damaged.
+pub fn is_model_file(path: &Path) -> bool {
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(layout::LONGEST_START).read_to_end(&mut start));
+    read.is_ok() && layout::check_start(&start).is_ok()
 }

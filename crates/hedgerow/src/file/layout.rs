@@ -19,7 +19,7 @@ use serde_json::{Map, Value, json};
 use super::{FORMAT_VERSION, malformed};
 
 /// Bytes from which a model file can be told from others.
-pub(super) const LONGEST_START: usize = 64;
+pub(super) const LONGEST_START: u64 = 64;
 /// How every header begins.
 const FIRST_WORDS: &str = r#"{"__metadata__":{"format":"hedgerow","#;
 const MODEL: &str = "model";

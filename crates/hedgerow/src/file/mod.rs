@@ -6,57 +6,62 @@
 mod disk;
 mod layout;
 
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
 use hedgerow_core::{Error, ModelProblem, Result, Schema, saved};
 
 use crate::model::Model;
+pub use disk::is_model_file;
 use layout::Layout;
 
 /// The version of the format that this program writes, and the only one that it reads.
 pub const FORMAT_VERSION: u32 = 3;
 
-pub(crate) fn save(model: &Model, path: &Path) -> Result<u64> {
-    let layout = Layout::new(model)?;
-    disk::replace(path, |out| layout.write(out)).map_err(|source| Error::io(path, source))?;
-    Ok(layout.len())
-}
+impl Model {
+    /// Bytes of the model file.
+    pub fn file_len(&self) -> Result<u64> {
+        Ok(Layout::new(self)?.len())
+    }
 
-pub(crate) fn len(model: &Model) -> Result<u64> {
-    Ok(Layout::new(model)?.len())
-}
+    /// Writes the model to a file: all of it or, if that fails, nothing. An older file stays until the new one is whole.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<u64> {
+        let (layout, path) = (Layout::new(self)?, path.as_ref());
+        disk::replace(path, |out| layout.write(out)).map_err(|source| Error::io(path, source))?;
+        Ok(layout.len())
+    }
 
-pub(crate) fn write(model: &Model, out: &mut dyn Write) -> Result<()> {
-    Layout::new(model)?.write(out).map_err(|source| Error::io("the model's place", source))
-}
+    /// Reads a model from a file, after checking every byte of it.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        Self::from_bytes(&disk::read(path)?).map_err(|error| error.in_file(path))
+    }
 
-pub(crate) fn to_bytes(model: &Model) -> Result<Vec<u8>> {
-    let layout = Layout::new(model)?;
-    let mut bytes = Vec::with_capacity(layout.len() as usize);
-    layout.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
-    Ok(bytes)
-}
+    /// Writes the bytes of a model file to any place.
+    pub fn write(&self, out: &mut dyn Write) -> Result<()> {
+        Layout::new(self)?.write(out).map_err(|source| Error::io("the model's place", source))
+    }
 
-pub(crate) fn load(path: &Path) -> Result<Model> {
-    let bytes = disk::read(path)?;
-    from_bytes(&bytes).map_err(|error| error.in_file(path))
-}
+    /// The model as the bytes of a model file.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
+        let layout = Layout::new(self)?;
+        let mut bytes = Vec::with_capacity(layout.len() as usize);
+        layout.write(&mut bytes).map_err(|source| Error::io("memory", source))?;
+        Ok(bytes)
+    }
 
-pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Model> {
-    let (text, arrays) = layout::open(bytes)?;
-    let mut model: Model = saved::read(&text, arrays)?;
-    check_schema(&model.schema)?;
-    model.complete().map_err(|error| match error {
-        Error::ModelFile { .. } => error,
-        other => Error::model(ModelProblem::Inconsistent { detail: other.to_string() }),
-    })?;
-    Ok(model)
-}
-
-/// Whether a file starts like one of ours. It may still be damaged.
-pub fn is_model_file(path: &Path) -> bool {
-    disk::starts_like_ours(path)
+    /// A model from the bytes of a model file.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
+        let (text, arrays) = layout::open(bytes)?;
+        let mut model: Self = saved::read(&text, arrays)?;
+        check_schema(&model.schema)?;
+        model.learner.complete(&model.schema).map_err(|error| match error {
+            Error::ModelFile { .. } => error,
+            other => Error::model(ModelProblem::Inconsistent { detail: other.to_string() }),
+        })?;
+        Ok(model)
+    }
 }
 
 fn malformed(part: &str, detail: impl Into<String>) -> Error {
@@ -65,9 +70,7 @@ fn malformed(part: &str, detail: impl Into<String>) -> Error {
 
 fn check_schema(schema: &Schema) -> Result<()> {
     use hedgerow_core::data::{MAX_CLASSES, MAX_FEATURES};
-    let mut labels = schema.labels.names().to_vec();
-    labels.sort();
-    labels.dedup();
+    let labels: BTreeSet<&String> = schema.labels.names().iter().collect();
     let image_fits =
         schema.image.is_none_or(|[h, w]| h.checked_mul(w).is_some_and(|n| n == schema.n_features()));
     let fits = (1..=MAX_FEATURES).contains(&schema.n_features())

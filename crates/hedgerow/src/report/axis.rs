@@ -3,6 +3,9 @@
 /// Most ticks that are ever drawn.
 const MOST_TICKS: i64 = 12;
 
+/// From 0 to 1 with ticks at fifths.
+pub(super) const UNIT: Axis = Axis { low: 0.0, high: 1.0, step: 0.2 };
+
 /// A span of values with ticks at round numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Axis {
@@ -27,14 +30,9 @@ impl Axis {
     /// Around shares, from a tick to a tick and never beyond 0 and 1.
     pub(super) fn around_shares(values: impl Iterator<Item = f64>, n_ticks: usize) -> Self {
         const LEAST_SPAN: f64 = 0.02;
-        let values = values.filter(|v| v.is_finite()).map(|v| v.clamp(0.0, 1.0));
-        let (mut low, mut high) =
-            values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        if low > high {
-            (low, high) = (0.0, 1.0);
-        }
+        let [low, high] = ends(values).map(|v| v.clamp(0.0, 1.0));
         let missing = (LEAST_SPAN - (high - low)).max(0.0);
-        (low, high) = ((low - missing / 2.0).max(0.0), (high + missing / 2.0).min(1.0));
+        let (low, high) = ((low - missing / 2.0).max(0.0), (high + missing / 2.0).min(1.0));
         let step = round_step((high - low) / n_ticks as f64);
         let low = ((low / step + 1e-9).floor() * step).max(0.0);
         let high = ((high / step - 1e-9).ceil() * step).min(1.0);
@@ -46,11 +44,6 @@ impl Axis {
         let is_span = low.is_finite() && high.is_finite() && high > low;
         let [low, high] = if is_span { [low, high] } else { [0.0, 1.0] };
         Self { low, high, step: round_step((high - low) / n_ticks as f64) }
-    }
-
-    /// From 0 to 1 with ticks at fifths.
-    pub(super) fn unit() -> Self {
-        Self { low: 0.0, high: 1.0, step: 0.2 }
     }
 
     /// Where a value lies, as a share of the axis.
@@ -69,6 +62,13 @@ impl Axis {
     pub(super) fn decimals(&self, factor: f64) -> usize {
         (-(self.step * factor).log10() - 1e-9).ceil().clamp(0.0, 9.0) as usize
     }
+}
+
+/// The smallest and the largest of the values that are finite; 0 and 1 where there are none.
+pub(super) fn ends(values: impl Iterator<Item = f64>) -> [f64; 2] {
+    let finite = values.filter(|v| v.is_finite());
+    let ends = finite.fold([f64::INFINITY, f64::NEG_INFINITY], |[low, high], v| [low.min(v), high.max(v)]);
+    if ends[0] > ends[1] { [0.0, 1.0] } else { ends }
 }
 
 /// The smallest of 1, 2, 5, 10, … that is not below a step.

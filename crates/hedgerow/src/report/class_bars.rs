@@ -1,10 +1,10 @@
 //! A count for each class, with examples: for example the predictions for a class it has never seen.
 
-use super::bars::{self, Bar};
-use super::block::Block;
-use super::html::esc;
-use super::number::{clip, count, whole_percent};
+use super::bars;
+use super::html::{clip, element, paragraph};
+use super::number::{count, whole_percent};
 use super::picture::Picture;
+use super::section::Section;
 
 /// The most classes that get a bar.
 const MOST_BARS: usize = 20;
@@ -34,52 +34,39 @@ pub struct Example {
 }
 
 impl ClassBars {
-    pub(super) fn block(&self, number: usize) -> Block {
-        let mut block = Block::new(&format!("bars-{number}"), &self.title);
-        block.wide = !self.examples.is_empty() && !self.bars.is_empty();
-        block.body.paragraph("lead", &self.text);
-        block.body.add(format_args!("<div class=\"{}\">\n", if block.wide { "pair" } else { "whole" }));
-        self.write_bars(&mut block);
-        self.write_examples(&mut block);
-        block.body.add(format_args!("</div>\n"));
-        block
+    pub(super) fn section(&self, number: usize) -> Section {
+        let mut parts = Vec::new();
+        parts.extend((!self.bars.is_empty()).then(|| self.bars()));
+        parts.extend((!self.examples.is_empty()).then(|| self.examples()));
+        let has_both = parts.len() == 2;
+        if parts.is_empty() {
+            parts.push(paragraph("none", "Nothing was counted."));
+        }
+        let body = element("div", if has_both { "pair" } else { "whole" }, parts);
+        let lead = paragraph("lead", &self.text);
+        Section::new(&format!("bars-{number}"), &self.title, has_both, lead + &body)
     }
 
-    fn write_bars(&self, block: &mut Block) {
-        if self.bars.is_empty() {
-            if self.examples.is_empty() {
-                block.body.paragraph("none", "Nothing was counted.");
-            }
-            return;
-        }
+    fn bars(&self) -> String {
         let all: u128 = self.bars.iter().map(|(_, n)| u128::from(*n)).sum();
+        let most = self.bars.iter().map(|(_, n)| *n).max().unwrap_or(0);
         let bar = |(name, n): &(String, u64)| {
-            let share = *n as f64 / all.max(1) as f64;
-            Bar { name: name.clone(), value: *n as f64, text: count(*n), note: Some(whole_percent(share)) }
+            let numbers = [count(*n), whole_percent(*n as f64 / all.max(1) as f64)];
+            bars::item("", name, *n as f64 / most as f64, &numbers)
         };
-        let bars: Vec<Bar> = self.bars.iter().take(MOST_BARS).map(bar).collect();
-        block.body.add(format_args!("<div>\n"));
-        bars::write(&bars, &mut block.body);
+        let mut bars = element("ul", "bars noted", self.bars.iter().take(MOST_BARS).map(bar));
         if self.bars.len() > MOST_BARS {
             let more = format!("and {} more", count((self.bars.len() - MOST_BARS) as u64));
-            block.body.paragraph("none", &more);
+            bars += &paragraph("none", &more);
         }
-        block.body.add(format_args!("</div>\n"));
+        format!("<div>\n{bars}</div>\n")
     }
 
-    fn write_examples(&self, block: &mut Block) {
-        if self.examples.is_empty() {
-            return;
-        }
-        block.body.add(format_args!("<div class=\"examples\">\n"));
-        for example in self.examples.iter().take(MOST_EXAMPLES) {
-            block.body.add(format_args!("<figure>"));
-            example.picture.write(&clip(&example.caption, 80), &mut block.body);
-            block.body.add(format_args!(
-                "<figcaption>{}</figcaption></figure>\n",
-                esc(&clip(&example.caption, 40))
-            ));
-        }
-        block.body.add(format_args!("</div>\n"));
+    fn examples(&self) -> String {
+        let figure = |example: &Example| {
+            let picture = example.picture.to_html(&example.caption);
+            format!("<figure>{picture}<figcaption>{}</figcaption></figure>\n", clip(&example.caption, 40))
+        };
+        element("div", "examples", self.examples.iter().take(MOST_EXAMPLES).map(figure))
     }
 }

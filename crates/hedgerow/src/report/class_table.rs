@@ -1,13 +1,12 @@
 //! Class by class: how many rows, how many found, how many of the predictions right.
 
+use hedgerow_core::LabelTable;
 use hedgerow_core::metrics::ClassTally;
-use hedgerow_core::traits::most_probable;
-use hedgerow_core::{ClassId, LabelTable};
-use ndarray::ArrayView2;
 
-use super::block::Block;
-use super::html::{Html, esc};
-use super::number::{DASH, clip, count, percent};
+use super::bars::track;
+use super::html::{cells, element, head_cells, name, paragraph, table};
+use super::number::{DASH, count, percent};
+use super::section::Section;
 
 /// The most classes that are listed.
 const MOST_CLASSES: usize = 60;
@@ -30,60 +29,39 @@ pub struct ClassRow {
 }
 
 impl ClassRow {
-    /// A row for every class of the table; as many labels as there are predictions.
-    pub(super) fn of_predictions(
-        proba: ArrayView2<'_, f64>,
-        truth: &[ClassId],
-        labels: &LabelTable,
-    ) -> Vec<ClassRow> {
-        let n_classes = proba.ncols();
-        let (mut all, mut predicted) = (vec![0_u64; n_classes], vec![0_u64; n_classes]);
-        let (mut right, mut confidence) = (vec![0_u64; n_classes], vec![0.0; n_classes]);
-        for (i, (prediction, class)) in most_probable(proba).into_iter().zip(truth).enumerate() {
-            all[class.index()] += 1;
-            predicted[prediction.index()] += 1;
-            right[class.index()] += u64::from(prediction == *class);
-            confidence[class.index()] += proba[(i, prediction.index())];
-        }
-        let share = |part: f64, all: u64| (all > 0).then(|| part / all as f64);
-        let row = |c: usize| ClassRow {
-            name: labels.name(ClassId(c as u32)).to_string(),
-            rows: all[c],
-            recall: share(right[c] as f64, all[c]),
-            precision: share(right[c] as f64, predicted[c]),
-            confidence: share(confidence[c], all[c]),
-        };
-        Self::sorted((0..n_classes).map(row).collect(), labels)
-    }
-
-    /// The same from counts.
+    /// A row for every class, in the order of the labels.
     pub(super) fn of_tallies(tallies: &[ClassTally], labels: &LabelTable) -> Vec<ClassRow> {
         let share = |part: f64, all: u64| (all > 0).then(|| part / all as f64);
-        let row = |(c, tally): (usize, &ClassTally)| ClassRow {
-            name: labels.name(ClassId(c as u32)).to_string(),
-            rows: tally.rows,
-            recall: share(tally.right as f64, tally.rows),
-            precision: share(tally.right as f64, tally.answered),
-            confidence: share(tally.confidence, tally.rows),
+        let row = |(c, name): (usize, &String)| {
+            let tally = tallies.get(c).copied().unwrap_or_default();
+            ClassRow {
+                name: name.clone(),
+                rows: tally.rows,
+                recall: share(tally.right as f64, tally.rows),
+                precision: share(tally.right as f64, tally.answered),
+                confidence: share(tally.confidence, tally.rows),
+            }
         };
-        Self::sorted(tallies.iter().enumerate().map(row).collect(), labels)
+        let new_of_old = labels.clone().sort();
+        let mut rows: Vec<_> = new_of_old.iter().zip(labels.names().iter().enumerate().map(row)).collect();
+        rows.sort_by_key(|(place, _)| place.index());
+        rows.into_iter().map(|(_, row)| row).collect()
     }
 
-    /// The rows in the order of the labels.
-    fn sorted(rows: Vec<ClassRow>, labels: &LabelTable) -> Vec<ClassRow> {
-        let new_of_old = labels.clone().sort();
-        let place = |old: usize| new_of_old.get(old).map_or(usize::MAX, |new| new.index());
-        let mut rows: Vec<(usize, ClassRow)> =
-            rows.into_iter().enumerate().map(|(old, row)| (place(old), row)).collect();
-        rows.sort_by_key(|row| row.0);
-        rows.into_iter().map(|row| row.1).collect()
+    /// Its name and its cells.
+    fn cells(&self) -> (String, String) {
+        // A share is a number over a thin bar.
+        let cell = |share: Option<f64>, class| match share.filter(|s| s.is_finite()) {
+            Some(share) => percent(share, 1) + &track(class, share),
+            None => DASH.into(),
+        };
+        let shares = [cell(self.recall, ""), cell(self.precision, ""), cell(self.confidence, "calm")];
+        (name(&self.name, 28), cells([count(self.rows)].into_iter().chain(shares)))
     }
 }
 
-pub(super) fn block(classes: &[ClassRow]) -> Block {
-    let mut block = Block::new("classes", "Classes");
-    block.wide = classes.len() > LONG;
-    block.body.paragraph(
+pub(super) fn section(classes: &[ClassRow]) -> Section {
+    let mut body = paragraph(
         "lead",
         "Recall: the share of the class's rows that were predicted right. Precision: the share of its predictions that are right. \
          Confidence: mean top probability for its rows.",
@@ -93,54 +71,23 @@ pub(super) fn block(classes: &[ClassRow]) -> Block {
         let recall = |row: &ClassRow| row.recall.filter(|r| !r.is_nan()).unwrap_or(f64::INFINITY);
         shown.sort_by(|a, b| recall(a).total_cmp(&recall(b)));
         shown.truncate(MOST_CLASSES);
-        let text =
-            format!("The {MOST_CLASSES} of {} classes with the lowest recall.", count(classes.len() as u64));
-        block.body.paragraph("lead", &text);
+        let n_classes = count(classes.len() as u64);
+        let text = format!("The {MOST_CLASSES} of {n_classes} classes with the lowest recall.");
+        body += &paragraph("lead", &text);
     }
-    let n_tables = if block.wide { 2 } else { 1 };
-    block.body.add(format_args!("<div class=\"tables\">\n"));
-    for part in shown.chunks(shown.len().div_ceil(n_tables).max(1)) {
-        write_table(part, &mut block.body);
-    }
-    block.body.add(format_args!("</div>\n"));
-    block
-}
-
-fn write_table(classes: &[&ClassRow], html: &mut Html) {
-    html.add(format_args!(
-        "<table class=\"classes\">\n<thead><tr><th scope=\"col\">class</th><th scope=\"col\">rows</th>\
-         <th scope=\"col\">recall</th><th scope=\"col\">precision</th><th scope=\"col\">confidence</th>\
-         </tr></thead>\n<tbody>\n"
-    ));
-    for class in classes {
-        html.add(format_args!(
-            "<tr><th scope=\"row\" title=\"{}\">{}</th><td>{}</td>",
-            esc(&clip(&class.name, 160)),
-            esc(&clip(&class.name, 28)),
-            count(class.rows)
-        ));
-        write_share(class.recall, "", html);
-        write_share(class.precision, "", html);
-        write_share(class.confidence, "calm", html);
-        html.add(format_args!("</tr>\n"));
-    }
-    html.add(format_args!("</tbody>\n</table>\n"));
-}
-
-/// A share as a number over a thin bar.
-fn write_share(share: Option<f64>, class: &str, html: &mut Html) {
-    match share.filter(|s| s.is_finite()) {
-        Some(share) => html.add(format_args!(
-            "<td>{}<span class=\"track {class}\"><i style=\"width:{:.1}%\"></i></span></td>",
-            percent(share, 1),
-            100.0 * share.clamp(0.0, 1.0)
-        )),
-        None => html.add(format_args!("<td>{DASH}</td>")),
-    }
+    let is_wide = classes.len() > LONG;
+    let n_rows = shown.len().div_ceil(if is_wide { 2 } else { 1 }).max(1);
+    let head = head_cells(["class", "rows", "recall", "precision", "confidence"].map(String::from));
+    let tables =
+        shown.chunks(n_rows).map(|part| table("class=\"classes\"", &head, part.iter().map(|c| c.cells())));
+    body += &element("div", "tables", tables);
+    Section::new("classes", "Classes", is_wide, body)
 }
 
 #[cfg(test)]
 mod tests {
+    use hedgerow_core::ClassId;
+    use hedgerow_core::metrics::Running;
     use ndarray::array;
 
     use super::*;
@@ -150,7 +97,11 @@ mod tests {
         let proba = array![[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.3, 0.7, 0.0]];
         let truth = [ClassId(0), ClassId(1), ClassId(1)];
         let labels = LabelTable::from(["a", "b", "c"].map(String::from).to_vec());
-        let rows = ClassRow::of_predictions(proba.view(), &truth, &labels);
+        let mut running = Running::default();
+        for (prediction, class) in proba.rows().into_iter().zip(truth) {
+            running.add(prediction, class, 1.0);
+        }
+        let rows = ClassRow::of_tallies(running.classes(), &labels);
         assert_eq!((rows[0].rows, rows[0].recall, rows[0].precision), (1, Some(1.0), Some(0.5)));
         assert_eq!((rows[1].rows, rows[1].recall, rows[1].precision), (2, Some(0.5), Some(1.0)));
         assert!((rows[1].confidence.unwrap() - 0.65).abs() < 1e-15);

@@ -2,9 +2,9 @@
 
 use hedgerow_core::{LabelTable, metrics};
 
-use super::block::Block;
-use super::html::{Html, esc};
-use super::number::{clip, count, percent, rows, tiny};
+use super::html::{clip, concat, element, head_cells, name, paragraph, table};
+use super::number::{count, percent, rows, tiny};
+use super::section::Section;
 
 /// The most classes that fit a table.
 const MOST_CLASSES: usize = 60;
@@ -30,19 +30,8 @@ pub struct Confusion {
     pub counts: Vec<Vec<u64>>,
 }
 
-/// How a table of some size is shown.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Style {
-    Large,
-    Plain,
-    /// Cells without numbers.
-    Dense,
-    /// No table, only its worst pairs.
-    List,
-}
-
 /// A pair of confused classes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug)]
 struct Pair {
     truth: usize,
     prediction: usize,
@@ -72,28 +61,35 @@ impl Confusion {
         Self { classes: table.names().to_vec(), counts }
     }
 
-    pub(super) fn block(&self) -> Block {
+    pub(super) fn section(&self) -> Section {
+        let is_wide = (MOST_NARROW + 1..=MOST_CLASSES).contains(&self.n_classes());
+        Section::new("confusion", "Confusion matrix", is_wide, self.body())
+    }
+
+    fn body(&self) -> String {
         let n = self.n_classes();
-        let mut block = Block::new("confusion", "Confusion matrix");
-        block.wide = (MOST_NARROW + 1..=MOST_CLASSES).contains(&n);
-        let pairs = self.worst_pairs();
-        let all = (0..n).map(|t| u128::from(self.row_total(t))).sum::<u128>() as u64;
-        if n == 0 || all == 0 {
-            block.body.paragraph("none", "No rows were evaluated.");
-            return block;
+        let all = (0..n).map(|truth| self.row_total(truth)).fold(0, u64::saturating_add);
+        if all == 0 {
+            return paragraph("none", "No rows were evaluated.");
         }
-        let wrong = pairs.iter().map(|p| p.count).fold(0, u64::saturating_add);
-        block.body.paragraph("lead", &format!("{} of {} predicted wrong.", count(wrong), rows(all)));
-        let listed = match self.style() {
-            Style::Large | Style::Plain => 6,
-            Style::Dense => 16,
-            Style::List => 40,
+        let worst = self.worst_pairs();
+        let wrong = worst.iter().map(|p| p.count).fold(0, u64::saturating_add);
+        let lead = paragraph("lead", &format!("{} of {} predicted wrong.", count(wrong), rows(all)));
+        // The class in the style sheet, the least and the largest width of a cell, and how many pairs are listed.
+        let (table, n_listed) = match n {
+            n if n <= MOST_LARGE => (self.table(" large", [40, 120], &worst), 6),
+            n if n <= MOST_WITH_NUMBERS => (self.table("", [29, 76], &worst), 6),
+            n if n <= MOST_CLASSES => (self.table(" dense", [13, 76], &worst), 16),
+            _ => (String::new(), 40),
         };
-        if self.style() != Style::List {
-            self.write_table(&pairs, &mut block.body);
+        if worst.is_empty() {
+            return lead + &table + &paragraph("none", "No class was predicted as another.");
         }
-        self.write_pairs(&pairs[..pairs.len().min(listed)], &mut block.body);
-        block
+        let item = |pair: &Pair| {
+            let names = [pair.truth, pair.prediction].map(|class| clip(self.name(class), 32));
+            (names, vec![rows(pair.count), percent(self.share(pair), 1)])
+        };
+        lead + &table + &pairs("Most confused", worst.iter().take(n_listed).map(item))
     }
 
     fn n_classes(&self) -> usize {
@@ -101,128 +97,83 @@ impl Confusion {
         self.classes.len().max(self.counts.len()).max(widest)
     }
 
-    fn style(&self) -> Style {
-        match self.n_classes() {
-            n if n <= MOST_LARGE => Style::Large,
-            n if n <= MOST_WITH_NUMBERS => Style::Plain,
-            n if n <= MOST_CLASSES => Style::Dense,
-            _ => Style::List,
-        }
-    }
-
     fn name(&self, class: usize) -> &str {
         self.classes.get(class).map_or("?", String::as_str)
-    }
-
-    fn count(&self, truth: usize, prediction: usize) -> u64 {
-        self.counts.get(truth).and_then(|row| row.get(prediction)).copied().unwrap_or(0)
     }
 
     fn row_total(&self, truth: usize) -> u64 {
         self.counts.get(truth).map_or(0, |row| row.iter().copied().fold(0, u64::saturating_add))
     }
 
-    fn share(&self, pair: Pair) -> f64 {
+    fn pair(&self, truth: usize, prediction: usize) -> Pair {
+        let count = self.counts.get(truth).and_then(|row| row.get(prediction)).copied().unwrap_or(0);
+        Pair { truth, prediction, count }
+    }
+
+    fn share(&self, pair: &Pair) -> f64 {
         pair.count as f64 / self.row_total(pair.truth).max(1) as f64
     }
 
     /// All mistakes, the most frequent first.
     fn worst_pairs(&self) -> Vec<Pair> {
-        let mut pairs = Vec::new();
-        for (truth, row) in self.counts.iter().enumerate() {
-            let wrong =
-                row.iter().enumerate().filter(|&(prediction, &count)| prediction != truth && count > 0);
-            pairs.extend(wrong.map(|(prediction, &count)| Pair { truth, prediction, count }));
-        }
-        pairs.sort_by_key(|p| (std::cmp::Reverse(p.count), p.truth, p.prediction));
-        pairs
+        let n = self.n_classes();
+        let all = (0..n).flat_map(|truth| (0..n).map(move |prediction| self.pair(truth, prediction)));
+        let mut wrong: Vec<Pair> = all.filter(|p| p.truth != p.prediction && p.count > 0).collect();
+        wrong.sort_by_key(|p| std::cmp::Reverse(p.count));
+        wrong
     }
 
-    fn write_table(&self, pairs: &[Pair], html: &mut Html) {
+    fn table(&self, class: &str, widths: [usize; 2], worst: &[Pair]) -> String {
         let n = self.n_classes();
-        let full = pairs.iter().map(|&p| self.share(p)).fold(LEAST_FULL, f64::max);
+        let full = worst.iter().map(|p| self.share(p)).fold(LEAST_FULL, f64::max);
         let longest = (0..n).map(|c| self.name(c).chars().count()).max().unwrap_or(0);
         let label_width = (longest * 8 + 14).clamp(66, 140);
-        let (class, least, most) = match self.style() {
-            Style::Large => (" large", 40, 120),
-            Style::Plain => ("", 29, 76),
-            Style::Dense | Style::List => (" dense", 13, 76),
-        };
-        let (least, most) = (label_width + n * least, label_width + n * most);
-        html.add(format_args!(
-            "<div class=\"scroll\"><table class=\"confusion{class}\" style=\"min-width:{least}px;max-width:{most}px\">\n\
-             <colgroup><col style=\"width:{label_width}px\"><col span=\"{n}\"></colgroup>\n"
-        ));
+        let [least, most] = widths.map(|cell| label_width + n * cell);
         let is_turned = n > MOST_WITH_NUMBERS || longest * 7 + 4 > (NARROW - label_width) / n;
-        let turned = if is_turned { " class=\"turned\"" } else { "" };
-        html.add(format_args!("<thead><tr{turned}><td class=\"corner\">true ↓<br>predicted →</td>"));
-        for prediction in 0..n {
-            html.add(format_args!("<th scope=\"col\">{}</th>", self.label(prediction)));
-        }
-        html.add(format_args!("</tr></thead>\n<tbody>\n"));
-        for truth in 0..n {
-            html.add(format_args!("<tr><th scope=\"row\">{}</th>", self.label(truth)));
-            for prediction in 0..n {
-                self.write_cell(Pair { truth, prediction, count: self.count(truth, prediction) }, full, html);
-            }
-            html.add(format_args!("</tr>\n"));
-        }
-        html.add(format_args!("</tbody>\n</table></div>\n"));
-        html.add(format_args!(
-            "<p class=\"scale{class}\"><span>right</span><i class=\"right\"></i>\
+        let turned = if is_turned { " turned" } else { "" };
+        let names: Vec<String> = (0..n).map(|class| name(self.name(class), 18)).collect();
+        let corner =
+            format!("<td class=\"corner\" style=\"width:{label_width}px\">true ↓<br>predicted →</td>");
+        let cell = |truth, prediction| self.cell(&self.pair(truth, prediction), full);
+        let row = |(truth, name): (usize, &String)| {
+            (name.clone(), (0..n).map(|prediction| cell(truth, prediction)).collect::<String>())
+        };
+        let table = table(
+            &format!("class=\"confusion{class}\" style=\"min-width:{least}px;max-width:{most}px\""),
+            &(corner + &head_cells(names.iter().cloned())),
+            names.iter().enumerate().map(row),
+        );
+        format!(
+            "<div class=\"scroll{turned}\">{table}</div>\n<p class=\"scale{class}\"><span>right</span><i class=\"right\"></i>\
              <span>wrong, share of the true class: 0</span><i class=\"ramp\"></i><span>{}</span></p>\n",
             percent(full, 0)
-        ));
+        )
     }
 
-    fn label(&self, class: usize) -> String {
-        let name = self.name(class);
-        let short = clip(name, 18);
-        if short == name {
-            format!("<span>{}</span>", esc(name))
-        } else {
-            format!("<span title=\"{}\">{}</span>", esc(&clip(name, 160)), esc(&short))
-        }
-    }
-
-    fn write_cell(&self, pair: Pair, full: f64, html: &mut Html) {
+    fn cell(&self, pair: &Pair, full: f64) -> String {
+        let is_right = pair.truth == pair.prediction;
         if pair.count == 0 {
-            let class = if pair.truth == pair.prediction { " class=\"right\"" } else { "" };
-            return html.add(format_args!("<td{class}></td>"));
+            return format!("<td{}></td>", if is_right { " class=\"right\"" } else { "" });
         }
         let share = self.share(pair);
-        let (truth, prediction) = (clip(self.name(pair.truth), 24), clip(self.name(pair.prediction), 24));
-        let (class, what) = if pair.truth == pair.prediction {
-            ("right".to_string(), format!("{truth} predicted right"))
+        let [truth, prediction] = [pair.truth, pair.prediction].map(|class| clip(self.name(class), 24));
+        let (class, what) = if is_right {
+            ("right".to_string(), "right".to_string())
         } else {
             let level = (LEVELS * (share / full).sqrt()).ceil().clamp(1.0, LEVELS);
-            (format!("e{level}"), format!("{truth} predicted as {prediction}"))
+            (format!("e{level}"), format!("as {prediction}"))
         };
-        html.add(format_args!(
-            "<td class=\"{class}\" title=\"{}: {} ({})\">{}</td>",
-            esc(&what),
-            rows(pair.count),
-            percent(share, 1),
-            tiny(pair.count)
-        ));
+        let (n_rows, share, text) = (rows(pair.count), percent(share, 1), tiny(pair.count));
+        format!("<td class=\"{class}\" title=\"{truth} predicted {what}: {n_rows} ({share})\">{text}</td>")
     }
+}
 
-    fn write_pairs(&self, pairs: &[Pair], html: &mut Html) {
-        if pairs.is_empty() {
-            return html.paragraph("none", "No class was predicted as another.");
-        }
-        html.add(format_args!("<h3>Most confused</h3>\n<ol class=\"pairs\">\n"));
-        for &pair in pairs {
-            let (truth, prediction) = (clip(self.name(pair.truth), 32), clip(self.name(pair.prediction), 32));
-            html.add(format_args!(
-                "<li><span class=\"who\"><b>{}</b> predicted as <b>{}</b></span>\
-                 <span>{}</span><span>{}</span></li>\n",
-                esc(&truth),
-                esc(&prediction),
-                rows(pair.count),
-                percent(self.share(pair), 1)
-            ));
-        }
-        html.add(format_args!("</ol>\n"));
-    }
+/// Pairs of confused classes: true class and prediction, markup both, and numbers about them.
+pub(super) fn pairs(title: &str, items: impl Iterator<Item = ([String; 2], Vec<String>)>) -> String {
+    let item = |([truth, prediction], numbers): ([String; 2], Vec<String>)| {
+        let numbers = concat(numbers, |number| format!("<span>{number}</span>"));
+        let who = format!("<b>{truth}</b> predicted as <b>{prediction}</b>");
+        format!("<li><span class=\"who\">{who}</span>{numbers}</li>\n")
+    };
+    format!("<h3>{title}</h3>\n") + &element("ol", "pairs", items.map(item))
 }

@@ -1,11 +1,11 @@
 //! How the model got better, and what happened on the way.
 
 use super::axis::Axis;
-use super::block::Block;
-use super::html::{Html, esc};
+use super::html::{concat, element, paragraph};
 use super::marks::{self, Mark};
 use super::number::{decimal, percent, rows, short};
-use super::plot::{Frame, Series, key, number};
+use super::plot::{Plot, Series, evenly, strip};
+use super::section::Section;
 
 /// The most points that are drawn; of more, evenly spaced ones.
 const MOST_POINTS: usize = 600;
@@ -48,58 +48,52 @@ struct Panel {
 }
 
 impl LearningCurve {
-    pub(super) fn block(&self) -> Block {
-        let mut block = Block::wide("curve", "Learning curve");
-        block.body.paragraph("lead", &self.text);
+    pub(super) fn section(&self) -> Section {
+        Section::new("curve", "Learning curve", true, paragraph("lead", &self.text) + &self.body())
+    }
+
+    fn body(&self) -> String {
         if self.points.is_empty() {
-            block.body.paragraph("none", "No points were measured.");
-            return block;
+            return paragraph("none", "No points were measured.");
         }
-        let marks = marks::sorted(&self.marks);
-        let points = thin(&self.points, MOST_POINTS);
-        let ends = points.iter().map(|p| p.rows_seen).chain(marks.iter().map(|m| m.rows_seen));
-        let x = Axis::from_zero(ends.map(|n| n as f64), 8);
+        let points = sorted(&self.points, MOST_POINTS);
         let panels = panels(&points);
         if panels.is_empty() {
-            block.body.paragraph("none", "No figure is known for any point.");
-            return block;
+            return paragraph("none", "No figure is known for any point.");
         }
+        let marks = marks::sorted(&self.marks);
+        let ends = points.iter().map(|p| p.rows_seen).chain(marks.iter().map(|m| m.rows_seen));
+        let x = Axis::from_zero(ends.map(|n| n as f64), 8);
         let levels = marks::levels(&marks, &x).iter().max().map_or(0, |most| most + 1);
-        let html = &mut block.body;
-        html.add(format_args!("<div class=\"panels\" style=\"--levels:{levels}\">\n"));
-        for (i, panel) in panels.iter().enumerate() {
-            panel.write(x, &marks, [i == 0, i + 1 == panels.len()], html);
-        }
-        write_readings(&thin(&points, MOST_READINGS), &x, html);
-        html.add(format_args!("</div>\n"));
-        marks::write_list(&marks, html);
-        block
+        let drawn: String = (1..=panels.len())
+            .map(|n| panels[n - 1].to_html(x, &marks, [n == 1, n == panels.len()]))
+            .collect();
+        let readings = readings(&evenly(&points, MOST_READINGS), &x);
+        format!("<div class=\"panels\" style=\"--levels:{levels}\">\n{drawn}{readings}</div>\n")
+            + &marks::list(&marks)
     }
 }
 
 impl Panel {
-    fn write(&self, x: Axis, marks: &[&Mark], [is_first, is_last]: [bool; 2], html: &mut Html) {
-        let frame = Frame { x, y: self.y };
-        let last = if is_last { " last" } else { "" };
-        html.add(format_args!("<div class=\"panel{last}\">\n<h3>{}</h3>\n", self.title));
-        key(&self.series, html);
-        frame.open(&format!("height:{}px", self.height), self.title, html);
-        marks::write_lines(marks, &x, html);
+    fn to_html(&self, x: Axis, marks: &[&Mark], [is_first, is_last]: [bool; 2]) -> String {
+        let mut plot = Plot::new(x, self.y);
+        marks::draw_lines(marks, &mut plot);
         for series in self.series.iter().rev() {
-            frame.line(series.class, &series.points, html);
+            plot.line(series.class, &series.points);
         }
-        Frame::end_shapes(html);
-        frame.y_labels(|tick| (self.tick)(tick, &self.y), html);
-        frame.end_labels(&self.series, html);
+        plot.y_labels(|tick| (self.tick)(tick, &self.y));
+        plot.end_labels(&self.series);
         if is_first {
-            marks::write_numbers(marks, &x, html);
+            marks::draw_numbers(marks, &mut plot);
         }
         if is_last {
-            frame.x_labels(short, html);
-            html.add(format_args!("<span class=\"xname\">rows seen</span>\n"));
+            plot.x_labels(short, "rows seen");
         }
-        Frame::close(html);
-        html.add(format_args!("</div>\n"));
+        // The names and last values of the lines in one line, for narrow pages.
+        let known = self.series.iter().filter(|s| !s.points.is_empty());
+        let key = concat(known, |s| format!("<span class=\"{}\">{}</span>", s.class, s.label()));
+        let heading = format!("<h3>{}</h3>\n<p class=\"key\">{key}</p>\n", self.title);
+        plot.panel(&heading, &format!("height:{}px", self.height), self.title)
     }
 }
 
@@ -111,46 +105,45 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
         let last = points.last().map_or(String::new(), |p| text(p.1));
         Series { name, class, points, last }
     };
-    let values = |series: &[Series]| -> Vec<f64> {
-        series.iter().flat_map(|s| s.points.iter().map(|p| p.1)).collect()
-    };
-    let mut panels = Vec::new();
     let accuracy = vec![
         series("prequential", "a", |p| Some(p.accuracy), |v| percent(v, 1)),
         series("test rows", "b", |p| p.test_accuracy, |v| percent(v, 1)),
     ];
-    let tick = |v: f64, y: &Axis| percent(v, y.decimals(100.0));
-    let y = Axis::around_shares(values(&accuracy).into_iter(), 5);
-    panels.push(Panel { title: "Accuracy", height: 260, y, tick, series: accuracy });
-
     let loss = vec![series("prequential", "a", |p| p.log_loss, |v| decimal(v, 3))];
-    let tick = |v: f64, y: &Axis| decimal(v, y.decimals(1.0));
-    let y = Axis::from_zero(values(&loss).into_iter(), 3).up_to_tick();
-    panels.push(Panel { title: "Log-loss", height: 110, y, tick, series: loss });
-
     let speed = vec![series("rows/s", "c", |p| p.rows_per_second, short)];
-    let y = Axis::from_zero(values(&speed).into_iter(), 3).up_to_tick();
-    panels.push(Panel { title: "Speed", height: 110, y, tick: |v, _| short(v), series: speed });
+    let small = |title, tick, series: Vec<Series>| {
+        let y = Axis::from_zero(values(&series), 3).up_to_tick();
+        Panel { title, height: 110, y, tick, series }
+    };
+    let mut panels = vec![
+        Panel {
+            title: "Accuracy",
+            height: 260,
+            y: Axis::around_shares(values(&accuracy), 5),
+            tick: |v, y| percent(v, y.decimals(100.0)),
+            series: accuracy,
+        },
+        small("Log-loss", |v, y| decimal(v, y.decimals(1.0)), loss),
+        small("Speed", |v, _| short(v), speed),
+    ];
     panels.retain(|panel| panel.series.iter().any(|s| !s.points.is_empty()));
     panels
 }
 
+fn values(series: &[Series]) -> impl Iterator<Item = f64> {
+    series.iter().flat_map(|s| s.points.iter().map(|p| p.1))
+}
+
 /// Strips over all panels that show a line and, on being pointed at, the numbers.
-fn write_readings(points: &[CurvePoint], x: &Axis, html: &mut Html) {
-    let at: Vec<f64> = points.iter().map(|p| 100.0 * x.share(p.rows_seen as f64)).collect();
-    html.add(format_args!("<div class=\"hits\">\n"));
-    for (i, point) in points.iter().enumerate() {
-        let left = if i == 0 { 0.0 } else { (at[i - 1] + at[i]) / 2.0 };
-        let right = at.get(i + 1).map_or(100.0, |next| (at[i] + next) / 2.0);
-        let width = (right - left).max(0.0);
-        let center = if width > 0.0 { 100.0 * (at[i] - left) / width } else { 0.0 };
-        html.add(format_args!(
-            "<i style=\"left:{left:.2}%;width:{width:.2}%;--at:{}%\" title=\"{}\"></i>\n",
-            number(center),
-            esc(&reading(point))
-        ));
-    }
-    html.add(format_args!("</div>\n"));
+fn readings(points: &[CurvePoint], x: &Axis) -> String {
+    let at = |i: usize| points.get(i).map(|p| x.share(p.rows_seen as f64));
+    let strip_of = |(i, point): (usize, &CurvePoint)| {
+        let here = x.share(point.rows_seen as f64);
+        let left = i.checked_sub(1).and_then(at).map_or(0.0, |before| (before + here) / 2.0);
+        let right = at(i + 1).map_or(1.0, |after| (here + after) / 2.0);
+        strip([left, here, right], &reading(point))
+    };
+    element("div", "hits", points.iter().enumerate().map(strip_of))
 }
 
 /// A point in words.
@@ -163,14 +156,11 @@ fn reading(point: &CurvePoint) -> String {
     lines.join("\n")
 }
 
-/// At most so many points, evenly spaced, with the first and the last.
-fn thin(points: &[CurvePoint], most: usize) -> Vec<CurvePoint> {
+/// At most so many points in the order of the rows.
+fn sorted(points: &[CurvePoint], most: usize) -> Vec<CurvePoint> {
     let mut sorted = points.to_vec();
     sorted.sort_by_key(|p| p.rows_seen);
-    if sorted.len() <= most {
-        return sorted;
-    }
-    (0..most).map(|i| sorted[i * (sorted.len() - 1) / (most - 1)]).collect()
+    evenly(&sorted, most)
 }
 
 #[cfg(test)]
@@ -181,7 +171,7 @@ mod tests {
     fn thinning_keeps_the_ends_and_the_order() {
         let points: Vec<_> =
             (0..5000).rev().map(|i| CurvePoint { rows_seen: i, ..CurvePoint::default() }).collect();
-        let thinned = thin(&points, MOST_POINTS);
+        let thinned = sorted(&points, MOST_POINTS);
         assert_eq!(thinned.len(), MOST_POINTS);
         assert_eq!((thinned[0].rows_seen, thinned[MOST_POINTS - 1].rows_seen), (0, 4999));
         assert!(thinned.is_sorted_by_key(|p| p.rows_seen));

@@ -3,8 +3,11 @@
 use std::collections::BTreeMap;
 
 use hedgerow_core::traits::largest;
-use hedgerow_core::{ClassId, Classifier, ColumnKind, Error, Par, Result, Schema};
+use hedgerow_core::{ClassId, Classifier, ColumnKind, Par, Result, Schema};
 use ndarray::{Array2, ArrayView2};
+
+use super::plot::evenly;
+use crate::model::check_shapes;
 
 /// Cells a side.
 const SIDE: usize = 128;
@@ -74,15 +77,11 @@ impl DecisionMap {
         if !is_numeric || schema.n_classes() == 0 {
             return Ok(None);
         }
-        for (what, expected, got) in [
+        check_shapes([
             ("feature columns", 2, x.ncols()),
             ("columns of active rows", 2, active.map_or(2, |active| active.ncols())),
             ("labels", x.nrows(), labels.len()),
-        ] {
-            if expected != got {
-                return Err(Error::Shape { what, expected, got });
-            }
-        }
+        ])?;
         let pairs = |x: ArrayView2<'_, f32>| -> Vec<[f32; 2]> {
             x.rows().into_iter().map(|row| [row[0], row[1]]).collect()
         };
@@ -97,15 +96,14 @@ impl DecisionMap {
         let active = active.map_or_else(Vec::new, pairs).into_iter().filter(known);
         let span = [0, 1].map(|d| span(rows.iter().map(|(row, _)| f64::from(row[d])).collect()));
         let mut map = Self {
-            text: String::new(),
             columns: [across.name.clone(), up.name.clone()],
             classes: schema.labels.names().to_vec(),
             span,
             side: SIDE,
-            cells: Vec::new(),
             n_rows: x.nrows(),
-            rows: thinned(rows),
+            rows: evenly(&rows, MOST_ROWS),
             active: active.map(|row| (row, classes.get(&bits(row)).copied())).collect(),
+            ..Self::default()
         };
         map.rows.retain(|(row, _)| is_inside(&span, *row));
         map.active.retain(|(row, _)| is_inside(&span, *row));
@@ -163,15 +161,6 @@ fn bits(row: [f32; 2]) -> [u32; 2] {
 
 fn is_inside(span: &[[f64; 2]; 2], row: [f32; 2]) -> bool {
     row.iter().zip(span).all(|(v, [low, high])| (*low..=*high).contains(&f64::from(*v)))
-}
-
-/// At most so many rows, evenly spaced.
-fn thinned(rows: Vec<([f32; 2], ClassId)>) -> Vec<([f32; 2], ClassId)> {
-    let n = rows.len();
-    if n <= MOST_ROWS {
-        return rows;
-    }
-    (0..MOST_ROWS).map(|i| rows[i * n / MOST_ROWS]).collect()
 }
 
 #[cfg(test)]

@@ -1,181 +1,202 @@
-//! How a decision map looks on a page.
+//! How a decision map looks, on a page and as a picture of its own.
 
 use super::axis::Axis;
-use super::block::Block;
 use super::decision_map::{Cell, DecisionMap};
-use super::html::{Html, esc};
+use super::html::{clip, element, esc, paragraph};
 use super::hues::{hex, hue};
-use super::number::{clip, count, significant, whole_percent};
-use super::plot::Frame;
+use super::number::{count, significant, whole_percent};
+use super::plot::{Plot, number};
 use super::png;
+use super::section::Section;
 
 /// How opaque a color is where the model is sure.
 const MOST_OPAQUE: f64 = 0.6;
 /// Rows from which on dots are smaller.
 const MANY_ROWS: usize = 400;
 /// Classes that the legend names.
-pub(super) const MOST_NAMED: usize = 24;
+const MOST_NAMED: usize = 24;
 /// Places a side whose predictions can be read off.
 const READINGS: usize = 16;
 
+/// Where the map is in a picture of its own, and entries of the legend in a line.
+const LEFT: f64 = 54.0;
+const TOP: f64 = 42.0;
+const SIDE: f64 = 390.0;
+const LEGEND_COLUMNS: usize = 4;
+
+/// A part of the legend: how it is drawn, around the origin, what it is, and how many of it there are.
+struct Entry {
+    symbol: String,
+    text: String,
+    count: usize,
+}
+
 impl DecisionMap {
-    pub(super) fn block(&self) -> Block {
-        let mut block = Block::wide("map", "Decision map");
-        block.body.paragraph("lead", &self.lead());
-        if self.cells.is_empty() {
-            block.body.paragraph("none", "No predictions were made.");
-            return block;
-        }
-        let html = &mut block.body;
-        html.add(format_args!("<div class=\"plane\">\n<div class=\"panel last\">\n"));
-        html.add(format_args!("<h3>{}</h3>\n", esc(&clip(&self.columns[1], 60))));
-        self.write_area(html);
-        html.add(format_args!("</div>\n"));
-        self.write_legend(html);
-        html.add(format_args!("</div>\n"));
-        block
+    pub(super) fn section(&self) -> Section {
+        Section::new("map", "Decision map", true, paragraph("lead", &self.lead()) + &self.body())
+    }
+
+    /// The map as a picture of its own: one SVG file that needs nothing else, light or dark as the viewer likes it.
+    pub fn to_svg(&self, title: &str) -> String {
+        let plot = self.plot();
+        let mut legend = self.legend();
+        let symbol = "<rect class=\"unsure\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/>".into();
+        legend.push(Entry { symbol, text: "not sure".into(), count: 0 });
+        let place = |(i, entry): (usize, &Entry)| {
+            let x = LEFT + 5.0 + 98.0 * (i % LEGEND_COLUMNS) as f64;
+            let y = TOP + SIDE + 58.0 + 20.0 * (i / LEGEND_COLUMNS) as f64;
+            let text = clip(&entry.text, 12);
+            format!(
+                "<g transform=\"translate({x} {y})\">{}<text x=\"11\" y=\"4\">{text}</text></g>\n",
+                entry.symbol
+            )
+        };
+        format!(
+            include_str!("assets/map.svg"),
+            title = esc(title),
+            height = TOP + SIDE + 52.0 + 20.0 * legend.len().div_ceil(LEGEND_COLUMNS) as f64,
+            picture = self.picture(),
+            marks = plot.shapes,
+            ticks = ticks(&plot),
+            across = clip(&self.columns[0], 60),
+            up = clip(&self.columns[1], 7),
+            legend = legend.iter().enumerate().map(place).collect::<String>(),
+        )
     }
 
     fn lead(&self) -> String {
-        let gap = if self.text.is_empty() { "" } else { " " };
-        let drawn = match (self.rows.len(), self.n_rows) {
-            (drawn, all) if drawn < all => {
-                format!(" {} of {} rows are drawn.", count(drawn as u64), count(all as u64))
-            }
-            _ => String::new(),
-        };
         let grey = "The color is that of the most probable class: strong where the model is certain, grey where it is not.";
-        format!("{}{gap}{grey}{drawn}", self.text)
+        let mut sentences = vec![self.text.clone(), grey.into()];
+        if self.rows.len() < self.n_rows {
+            let [drawn, all] = [self.rows.len(), self.n_rows].map(|n| count(n as u64));
+            sentences.push(format!("{drawn} of {all} rows are drawn."));
+        }
+        sentences.join(" ").trim_start().to_string()
     }
 
-    pub(super) fn frame(&self) -> Frame {
-        Frame { x: Axis::between(self.span[0], 8), y: Axis::between(self.span[1], 8) }
-    }
-
-    fn write_area(&self, html: &mut Html) {
-        let frame = self.frame();
-        frame.open("aspect-ratio:1", "most probable class by place", html);
-        html.add(format_args!(
-            "<image class=\"cells\" width=\"1000\" height=\"1000\" preserveAspectRatio=\"none\" href=\"{}\"/>\n",
-            self.picture()
-        ));
-        self.write_marks(&frame, html);
-        Frame::end_shapes(html);
-        frame.y_labels(|tick| tick_text(tick, &frame.y), html);
-        frame.x_labels(|tick| tick_text(tick, &frame.x), html);
-        html.add(format_args!("<span class=\"xname\">{}</span>\n", esc(&clip(&self.columns[0], 60))));
-        self.write_readings(html);
-        Frame::close(html);
+    fn body(&self) -> String {
+        if self.cells.is_empty() {
+            return paragraph("none", "No predictions were made.");
+        }
+        let mut plot = self.plot();
+        let image = "<image class=\"cells\" width=\"1000\" height=\"1000\" preserveAspectRatio=\"none\"";
+        plot.shapes.insert_str(0, &format!("{image} href=\"{}\"/>\n", self.picture()));
+        let (x, y) = (plot.x, plot.y);
+        plot.y_labels(|tick| tick_text(tick, &y));
+        plot.x_labels(|tick| tick_text(tick, &x), &clip(&self.columns[0], 60));
+        plot.texts += &self.readings();
+        let heading = format!("<h3>{}</h3>\n", clip(&self.columns[1], 60));
+        let panel = plot.panel(&heading, "aspect-ratio:1", "most probable class by place");
+        element("div", "plane", [panel, self.legend_list()])
     }
 
     /// Rows as dots; active ones have a ring and are drawn above the others.
-    pub(super) fn write_marks(&self, frame: &Frame, html: &mut Html) {
+    fn plot(&self) -> Plot {
+        let mut plot = Plot::new(Axis::between(self.span[0], 8), Axis::between(self.span[1], 8));
         let small = if self.rows.len() > MANY_ROWS { " small" } else { "" };
-        let all: Vec<(f64, f64)> = self.rows.iter().map(|(row, _)| place(*row)).collect();
-        frame.dots(&format!("halo{small}"), &all, html);
+        let place = |row: [f32; 2]| (f64::from(row[0]), f64::from(row[1]));
+        plot.dots(&format!("halo{small}"), self.rows.iter().map(|(row, _)| place(*row)));
         for class in 0..self.classes.len() {
-            write_dots(frame, class, small, &self.rows_of(class).map(place).collect::<Vec<_>>(), html);
+            let own = self.rows.iter().filter(|(_, own)| own.index() == class);
+            plot.colored_dots(&hex(class), &format!("row{small}"), own.map(|(row, _)| place(*row)));
         }
-        let rings: Vec<(f64, f64)> = self.active.iter().map(|(row, _)| place(*row)).collect();
-        frame.dots("ring", &rings, html);
-        frame.dots("hole", &rings, html);
+        for part in ["ring", "hole"] {
+            plot.dots(part, self.active.iter().map(|(row, _)| place(*row)));
+        }
         for class in 0..self.classes.len() {
             let own = self.active.iter().filter(|(_, own)| own.is_some_and(|own| own.index() == class));
-            write_dots(frame, class, "", &own.map(|(row, _)| place(*row)).collect::<Vec<_>>(), html);
+            plot.colored_dots(&hex(class), "row", own.map(|(row, _)| place(*row)));
         }
-    }
-
-    fn rows_of(&self, class: usize) -> impl Iterator<Item = [f32; 2]> {
-        self.rows.iter().filter(move |(_, own)| own.index() == class).map(|(row, _)| *row)
+        plot
     }
 
     /// The predictions as the address of a picture.
-    pub(super) fn picture(&self) -> String {
+    fn picture(&self) -> String {
         let pixel = |cell: &Cell| {
             let [red, green, blue] = hue(cell.class.index());
             let alpha = 255.0 * MOST_OPAQUE * self.strength(*cell);
             [red, green, blue, alpha.round() as u8]
         };
         let pixels: Vec<[u8; 4]> = self.cells.iter().map(pixel).collect();
-        png::color_data_uri(self.side, self.side, &pixels)
+        png::data_uri([self.side, self.side], 4, pixels.as_flattened())
     }
 
-    fn write_legend(&self, html: &mut Html) {
-        html.add(format_args!("<ul class=\"legend\">\n"));
-        for (class, name) in self.classes.iter().enumerate().take(MOST_NAMED) {
-            let rows = count(self.rows_of(class).count() as u64);
-            html.add(format_args!(
-                "<li><svg viewBox=\"0 0 16 16\"><path stroke=\"{}\" d=\"M8 8h0\"/></svg>\
-                 <span>{}</span><span class=\"value\">{rows}</span></li>\n",
-                hex(class),
-                esc(&clip(name, 40))
-            ));
+    /// The classes, and the active rows if there are any.
+    fn legend(&self) -> Vec<Entry> {
+        let entry = |(class, name): (usize, &String)| {
+            let symbol = format!("<path class=\"row\" stroke=\"{}\" d=\"M0 0h0\"/>", hex(class));
+            let count = self.rows.iter().filter(|(_, own)| own.index() == class).count();
+            Entry { symbol, text: name.clone(), count }
+        };
+        let mut entries: Vec<Entry> = self.classes.iter().enumerate().take(MOST_NAMED).map(entry).collect();
+        if !self.active.is_empty() {
+            let symbol = "<path class=\"ring\" d=\"M0 0h0\"/><path class=\"hole\" d=\"M0 0h0\"/>".into();
+            entries.push(Entry { symbol, text: "active rows".into(), count: self.active.len() });
         }
+        entries
+    }
+
+    fn legend_list(&self) -> String {
+        let item = |Entry { symbol, text, count: n }: Entry| {
+            let (text, n) = (clip(&text, 40), count(n as u64));
+            format!(
+                "<li><svg viewBox=\"-8 -8 16 16\">{symbol}</svg><span>{text}</span>\
+                 <span class=\"value\">{n}</span></li>\n"
+            )
+        };
+        let mut items: Vec<String> = self.legend().into_iter().map(item).collect();
         if self.classes.len() > MOST_NAMED {
             let more = count((self.classes.len() - MOST_NAMED) as u64);
-            html.add(format_args!(
-                "<li><svg viewBox=\"0 0 16 16\"></svg><span>and {more} more</span></li>\n"
-            ));
+            let item = format!("<li><svg viewBox=\"-8 -8 16 16\"></svg><span>and {more} more</span></li>\n");
+            items.insert(MOST_NAMED, item);
         }
-        if !self.active.is_empty() {
-            html.add(format_args!(
-                "<li><svg viewBox=\"0 0 16 16\"><path class=\"ring\" d=\"M8 8h0\"/><path class=\"hole\" \
-                 d=\"M8 8h0\"/></svg><span>active rows</span><span class=\"value\">{}</span></li>\n",
-                count(self.active.len() as u64)
-            ));
-        }
-        let opaque = (255.0 * MOST_OPAQUE).round() as u8;
-        let sure: Vec<String> =
-            (0..self.classes.len().min(2)).map(|c| format!("{}{opaque:02x}", hex(c))).collect();
-        if let [first, .., last] = sure.as_slice() {
-            html.add(format_args!(
-                "<li class=\"certainty\"><i style=\"--from:{first};--to:{last}\"></i><span>certain</span>\
+        if self.classes.len() > 1 {
+            let [from, to] = [0, 1].map(|c| format!("{}{:02x}", hex(c), (255.0 * MOST_OPAQUE).round() as u8));
+            items.push(format!(
+                "<li class=\"certainty\"><i style=\"--from:{from};--to:{to}\"></i><span>certain</span>\
                  <span>uncertain</span><span>certain</span></li>\n"
             ));
         }
-        html.add(format_args!("</ul>\n"));
+        element("ul", "legend", items)
     }
 
     /// Squares that, on being pointed at, tell the prediction in their middle.
-    fn write_readings(&self, html: &mut Html) {
-        html.add(format_args!("<div class=\"squares\">\n"));
-        for square in 0..READINGS * READINGS {
+    fn readings(&self) -> String {
+        let square = |square: usize| {
             let [down, across] = [square / READINGS, square % READINGS];
             let middle = |i: usize| (2 * i + 1) * self.side / (2 * READINGS);
-            let Some(cell) = self.cells.get(middle(down) * self.side + middle(across)) else { continue };
+            let cell = self.cells.get(middle(down) * self.side + middle(across))?;
             let at = |[low, high]: [f64; 2], share: f64| significant(low + (high - low) * share);
             let share = |i: usize| (i as f64 + 0.5) / READINGS as f64;
             let (x, y) = (at(self.span[0], share(across)), at(self.span[1], 1.0 - share(down)));
-            let name = self.classes.get(cell.class.index()).map_or("", String::as_str);
-            let probability = whole_percent(f64::from(cell.probability));
-            let [first, second] = &self.columns;
-            let text = format!(
-                "{} {probability}\n{} {x}\n{} {y}",
-                clip(name, 40),
-                clip(first, 40),
-                clip(second, 40)
-            );
-            html.add(format_args!("<i title=\"{}\"></i>\n", esc(&text)));
-        }
-        html.add(format_args!("</div>\n"));
+            let name = clip(self.classes.get(cell.class.index()).map_or("", String::as_str), 40);
+            let [first, second] = [0, 1].map(|d| clip(&self.columns[d], 40));
+            let probability = esc(&whole_percent(f64::from(cell.probability)));
+            Some(format!("<i title=\"{name} {probability}&#10;{first} {x}&#10;{second} {y}\"></i>\n"))
+        };
+        element("div", "squares", (0..READINGS * READINGS).filter_map(square))
     }
 }
 
-/// Dots in the color of a class.
-fn write_dots(frame: &Frame, class: usize, size: &str, places: &[(f64, f64)], html: &mut Html) {
-    if !places.is_empty() {
-        html.add(format_args!("<g stroke=\"{}\">\n", hex(class)));
-        frame.dots(&format!("row{size}"), places, html);
-        html.add(format_args!("</g>\n"));
-    }
-}
-
-fn place(row: [f32; 2]) -> (f64, f64) {
-    (f64::from(row[0]), f64::from(row[1]))
+/// The numbers along both axes of a picture of its own.
+fn ticks(plot: &Plot) -> String {
+    let text = |x: f64, y: f64, anchor: &str, text: String| {
+        let (x, y) = (number(x), number(y));
+        format!("<text x=\"{x}\" y=\"{y}\" text-anchor=\"{anchor}\">{text}</text>\n")
+    };
+    let below = plot.x.ticks().into_iter().map(|tick| {
+        let x = LEFT + SIDE * plot.x.share(tick);
+        text(x, TOP + SIDE + 16.0, "middle", tick_text(tick, &plot.x))
+    });
+    let beside = plot.y.ticks().into_iter().map(|tick| {
+        let y = TOP + SIDE * (1.0 - plot.y.share(tick)) + 4.0;
+        text(LEFT - 8.0, y, "end", tick_text(tick, &plot.y))
+    });
+    below.chain(beside).collect()
 }
 
 /// A tick in as many digits as tell it from its neighbors.
-pub(super) fn tick_text(tick: f64, axis: &Axis) -> String {
+fn tick_text(tick: f64, axis: &Axis) -> String {
     if tick != 0.0 && !(1e-4..1e5).contains(&tick.abs()) {
         return format!("{tick:.0e}").replace('-', "−");
     }

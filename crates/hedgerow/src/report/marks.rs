@@ -1,9 +1,9 @@
 //! Things that happened along a stream.
 
 use super::axis::Axis;
-use super::html::{Html, esc};
-use super::number::{clip, count, rows};
-use super::plot::number;
+use super::html::{clip, element, paragraph};
+use super::number::{count, rows};
+use super::plot::{Plot, number};
 
 /// The most marks that are listed in words.
 const MOST_LISTED: usize = 24;
@@ -36,20 +36,12 @@ pub enum MarkKind {
 }
 
 impl MarkKind {
-    fn words(self) -> &'static str {
+    /// Its class in the style sheet, and what it is in words.
+    fn words(self) -> [&'static str; 2] {
         match self {
-            Self::DriftDetected => "drift detected",
-            Self::KnownChange => "known change",
-            Self::NewClass => "new class",
-        }
-    }
-
-    /// Its class in the style sheet.
-    fn class(self) -> &'static str {
-        match self {
-            Self::DriftDetected => "drift",
-            Self::KnownChange => "change",
-            Self::NewClass => "new",
+            Self::DriftDetected => ["drift", "drift detected"],
+            Self::KnownChange => ["change", "known change"],
+            Self::NewClass => ["new", "new class"],
         }
     }
 }
@@ -62,10 +54,10 @@ pub(super) fn sorted(marks: &[Mark]) -> Vec<&Mark> {
 }
 
 /// Lines from top to bottom.
-pub(super) fn write_lines(marks: &[&Mark], x: &Axis, html: &mut Html) {
+pub(super) fn draw_lines(marks: &[&Mark], plot: &mut Plot) {
     for mark in marks {
-        let at = number(1000.0 * x.share(mark.rows_seen as f64));
-        html.add(format_args!("<path class=\"mark {}\" d=\"M{at} 0V1000\"/>\n", mark.kind.class()));
+        let line = format!("M{} 0V1000", plot.across(mark.rows_seen as f64));
+        plot.shape(&format!("mark {}", mark.kind.words()[0]), &line);
     }
 }
 
@@ -82,37 +74,29 @@ pub(super) fn levels(marks: &[&Mark], x: &Axis) -> Vec<usize> {
 }
 
 /// The numbers above the lines.
-pub(super) fn write_numbers(marks: &[&Mark], x: &Axis, html: &mut Html) {
-    for (i, (mark, level)) in marks.iter().zip(levels(marks, x)).enumerate() {
-        html.add(format_args!(
-            "<span class=\"badge {}\" style=\"left:{}%;--level:{level}\">{}</span>\n",
-            mark.kind.class(),
-            number(100.0 * x.share(mark.rows_seen as f64)),
-            i + 1
-        ));
+pub(super) fn draw_numbers(marks: &[&Mark], plot: &mut Plot) {
+    for (i, (mark, level)) in marks.iter().zip(levels(marks, &plot.x)).enumerate() {
+        let left = number(100.0 * plot.x.share(mark.rows_seen as f64));
+        let class = format!("badge {}", mark.kind.words()[0]);
+        plot.text(&class, &format!("left:{left}%;--level:{level}"), &(i + 1).to_string());
     }
 }
 
 /// The marks in words.
-pub(super) fn write_list(marks: &[&Mark], html: &mut Html) {
+pub(super) fn list(marks: &[&Mark]) -> String {
     if marks.is_empty() {
-        return;
+        return String::new();
     }
-    html.add(format_args!("<ol class=\"marks\">\n"));
-    for (i, mark) in marks.iter().take(MOST_LISTED).enumerate() {
-        let (class, words) = (mark.kind.class(), mark.kind.words());
-        html.add(format_args!(
-            "<li><span class=\"badge {class}\">{}</span><span><b>{words}</b> at {}",
-            i + 1,
-            rows(mark.rows_seen)
-        ));
-        if !mark.text.is_empty() {
-            html.add(format_args!(": {}", esc(&clip(&mark.text, 160))));
-        }
-        html.add(format_args!("</span></li>\n"));
-    }
-    html.add(format_args!("</ol>\n"));
-    if marks.len() > MOST_LISTED {
-        html.paragraph("none", &format!("and {} more", count((marks.len() - MOST_LISTED) as u64)));
-    }
+    let item = |(i, mark): (usize, &&Mark)| {
+        let ([class, words], at) = (mark.kind.words(), rows(mark.rows_seen));
+        let gap = if mark.text.is_empty() { "" } else { ": " };
+        let (number, text) = (i + 1, clip(&mark.text, 160));
+        format!(
+            "<li><span class=\"badge {class}\">{number}</span><span><b>{words}</b> at {at}{gap}{text}</span></li>\n"
+        )
+    };
+    let list = element("ol", "marks", marks.iter().take(MOST_LISTED).enumerate().map(item));
+    let n_more = marks.len().saturating_sub(MOST_LISTED) as u64;
+    let more = if n_more > 0 { format!("and {} more", count(n_more)) } else { String::new() };
+    list + &paragraph("none", &more)
 }

@@ -1,7 +1,5 @@
 //! Numbers as people read them; what is not a number is a dash.
 
-use std::borrow::Cow;
-
 pub(super) use hedgerow_core::text::count;
 
 /// Shown for a number that is not known.
@@ -68,15 +66,6 @@ pub(super) fn significant(value: f64) -> String {
     }
 }
 
-/// The beginning of a text that is too long for its place.
-pub(super) fn clip(text: &str, most: usize) -> Cow<'_, str> {
-    if text.chars().nth(most).is_none() {
-        return text.into();
-    }
-    let kept: String = text.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end()).into()
-}
-
 /// `1 row`, `2 rows`.
 pub(super) fn rows(n: u64) -> String {
     if n == 1 { "1 row".into() } else { format!("{} rows", count(n)) }
@@ -135,11 +124,5 @@ mod tests {
         for (value, text) in cases {
             assert_eq!(significant(value), text);
         }
-    }
-
-    #[test]
-    fn long_names_are_cut_between_characters() {
-        assert_eq!(clip("größte", 6), "größte");
-        assert_eq!(clip("größte", 4), "grö…");
     }
 }

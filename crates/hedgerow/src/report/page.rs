@@ -2,24 +2,19 @@
 
 use std::io::{self, Write};
 
-use super::block::{self, Block};
 use super::class_bars::ClassBars;
 use super::class_table::{self, ClassRow};
 use super::comparison::{self, Comparison};
 use super::confusion::Confusion;
 use super::curve::LearningCurve;
 use super::decision_map::DecisionMap;
-use super::html::{Html, esc};
+use super::html::{element, esc, paragraph};
 use super::importances::Importances;
 use super::reliability::Reliability;
 use super::scores::Scores;
+use super::section::{self, Section};
 use super::uncertain::{self, UncertainRow};
 use super::value_curve::ValueCurve;
-
-const STYLE: &str = include_str!("style.css");
-/// The colors of the dark page, wanted in two places.
-const DARK: &str = include_str!("dark.css");
-const SCRIPT: &str = include_str!("script.js");
 
 /// A page about a model. Whatever is left empty does not appear.
 #[derive(Debug, Clone, Default)]
@@ -62,96 +57,56 @@ impl Page {
         out.write_all(self.to_html().as_bytes())
     }
 
-    /// The page as the text of an HTML file.
+    /// The page as the text of an HTML file. Its content security policy is a promise to the reader: nothing is fetched from anywhere.
     pub fn to_html(&self) -> String {
-        let blocks = self.blocks();
-        let mut html = Html::default();
-        self.write_head(&mut html);
-        self.write_header(&blocks, &mut html);
-        html.add(format_args!("<main>\n"));
-        block::write_all(&blocks, &mut html);
-        html.add(format_args!("</main>\n<footer>Hedgerow {}</footer>\n", env!("CARGO_PKG_VERSION")));
-        html.add(format_args!(
-            "<div id=\"tip\" hidden></div>\n<script>{SCRIPT}</script>\n</body>\n</html>\n"
-        ));
-        html.into_string()
+        let sections = self.sections();
+        let title = if self.title.is_empty() { "Model report" } else { &self.title };
+        format!(
+            include_str!("assets/page.html"),
+            title = esc(title),
+            style = include_str!("assets/style.css"),
+            dark = include_str!("assets/dark.css"),
+            header = self.header(&sections),
+            sections = section::join(&sections),
+            version = env!("CARGO_PKG_VERSION"),
+            script = include_str!("assets/script.js"),
+        )
     }
 
-    fn blocks(&self) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        blocks.extend(self.scores.as_ref().map(Scores::block));
-        blocks.extend(self.curve.as_ref().map(LearningCurve::block));
-        blocks.extend(self.values.as_ref().map(ValueCurve::block));
-        blocks.extend(self.map.as_ref().map(DecisionMap::block));
-        blocks.extend(self.confusion.as_ref().map(Confusion::block));
-        blocks.extend(self.reliability.as_ref().map(Reliability::block));
-        blocks.extend(self.comparison.as_ref().map(comparison::block));
-        let classes = (!self.classes.is_empty()).then(|| class_table::block(&self.classes));
-        let importances = self.importances.as_ref().map(Importances::block);
-        // A long table would part two blocks that fit side by side.
-        if classes.as_ref().is_some_and(|block| block.wide) {
-            blocks.extend(importances.into_iter().chain(classes));
-        } else {
-            blocks.extend(classes.into_iter().chain(importances));
-        }
-        blocks.extend((!self.uncertain.is_empty()).then(|| uncertain::block(&self.uncertain)));
-        blocks.extend(self.class_bars.iter().enumerate().map(|(i, bars)| bars.block(i + 1)));
-        blocks.extend((!self.notes.is_empty()).then(|| self.notes_block()));
-        blocks
-    }
-
-    fn write_head(&self, html: &mut Html) {
-        // The policy is a promise to the reader: nothing is fetched from anywhere.
-        html.add(format_args!(
-            "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-             <meta name=\"color-scheme\" content=\"light dark\">\n\
-             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; \
-             style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n\
-             <title>{}</title>\n",
-            esc(self.title())
-        ));
-        html.add(format_args!(
-            "<style>\n{STYLE}\
-             @media screen and (prefers-color-scheme:dark) {{\n:root:not([data-theme=light]) {{\n{DARK}}}\n}}\n\
-             @media screen {{\n:root[data-theme=dark] {{\n{DARK}}}\n}}\n</style>\n</head>\n"
-        ));
-    }
-
-    fn write_header(&self, blocks: &[Block], html: &mut Html) {
-        html.add(format_args!(
-            "<body>\n<header>\n\
-             <button id=\"theme\" type=\"button\" aria-label=\"Switch between light and dark\" hidden>◐</button>\n\
-             <h1>{}</h1>\n",
-            esc(self.title())
-        ));
-        html.paragraph("subtitle", &self.subtitle);
+    fn header(&self, sections: &[Section]) -> String {
+        let mut header = paragraph("subtitle", &self.subtitle);
         if !self.facts.is_empty() {
-            html.add(format_args!("<dl class=\"facts\">\n"));
-            for (name, value) in &self.facts {
-                html.add(format_args!("<div><dt>{}</dt><dd>{}</dd></div>\n", esc(name), esc(value)));
-            }
-            html.add(format_args!("</dl>\n"));
+            let fact = |(name, value): &(String, String)| {
+                format!("<div><dt>{}</dt><dd>{}</dd></div>\n", esc(name), esc(value))
+            };
+            header += &element("dl", "facts", self.facts.iter().map(fact));
         }
-        if blocks.len() > 2 {
-            html.add(format_args!("<nav>\n"));
-            for block in blocks {
-                html.add(format_args!("<a href=\"#{}\">{}</a>\n", block.id, esc(&block.title)));
-            }
-            html.add(format_args!("</nav>\n"));
+        if sections.len() > 2 {
+            let link = |s: &Section| format!("<a href=\"#{}\">{}</a>\n", s.id, esc(&s.title));
+            header += &element("nav", "links", sections.iter().map(link));
         }
-        html.add(format_args!("</header>\n"));
+        header
     }
 
-    fn title(&self) -> &str {
-        if self.title.is_empty() { "Model report" } else { &self.title }
-    }
-
-    fn notes_block(&self) -> Block {
-        let mut block = Block::wide("notes", "Notes");
-        for note in &self.notes {
-            block.body.paragraph("note", note);
-        }
-        block
+    /// What there is to show, in the order of the page.
+    fn sections(&self) -> Vec<Section> {
+        let mut sections = Vec::new();
+        sections.extend(self.scores.as_ref().map(Scores::section));
+        sections.extend(self.curve.as_ref().map(LearningCurve::section));
+        sections.extend(self.values.as_ref().map(ValueCurve::section));
+        sections.extend(self.map.as_ref().map(DecisionMap::section));
+        sections.extend(self.confusion.as_ref().map(Confusion::section));
+        sections.extend(self.reliability.as_ref().map(Reliability::section));
+        sections.extend(self.comparison.as_ref().map(comparison::section));
+        let first = sections.len();
+        sections.extend((!self.classes.is_empty()).then(|| class_table::section(&self.classes)));
+        sections.extend(self.importances.as_ref().map(Importances::section));
+        // A long table would part two sections that fit side by side.
+        sections[first..].sort_by_key(|section| section.wide);
+        sections.extend((!self.uncertain.is_empty()).then(|| uncertain::section(&self.uncertain)));
+        sections.extend(self.class_bars.iter().enumerate().map(|(i, bars)| bars.section(i + 1)));
+        let notes = self.notes.iter().map(|note| paragraph("note", note)).collect();
+        sections.extend((!self.notes.is_empty()).then(|| Section::new("notes", "Notes", true, notes)));
+        sections
     }
 }

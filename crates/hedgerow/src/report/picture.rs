@@ -1,6 +1,6 @@
 //! Rows that are grey images.
 
-use super::html::{Html, esc};
+use super::html::clip;
 use super::png;
 
 /// The most pixels a side; larger pictures are thinned out.
@@ -18,19 +18,16 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// Writes the picture as an image element.
-    pub(super) fn write(&self, alt: &str, html: &mut Html) {
+    /// The picture as an image element.
+    pub(super) fn to_html(&self, alt: &str) -> String {
         let [height, width] = thinned(self.size);
         if height * width == 0 {
-            return html.add(format_args!("<span class=\"picture\"></span>"));
+            return "<span class=\"picture\"></span>".into();
         }
         let pixel = |i: usize| self.grey(i / width * self.size[0] / height, i % width * self.size[1] / width);
-        let greys: Vec<u8> = (0..height * width).map(pixel).collect();
-        let uri = png::data_uri(width, height, &greys);
-        html.add(format_args!(
-            "<img class=\"picture\" width=\"{width}\" height=\"{height}\" alt=\"{}\" src=\"{uri}\">",
-            esc(alt)
-        ));
+        let uri = png::data_uri([width, height], 1, &(0..height * width).map(pixel).collect::<Vec<u8>>());
+        let alt = clip(alt, 80);
+        format!("<img class=\"picture\" width=\"{width}\" height=\"{height}\" alt=\"{alt}\" src=\"{uri}\">")
     }
 
     fn grey(&self, row: usize, column: usize) -> u8 {
@@ -76,8 +73,6 @@ mod tests {
         assert_eq!(thinned([28, 28]), [28, 28]);
         assert_eq!(thinned([1000, 500]), [96, 48]);
         assert_eq!(thinned([100_000, 1]), [96, 1]);
-        let mut html = Html::default();
-        Picture::default().write("", &mut html);
-        assert!(!html.as_str().contains("img"));
+        assert!(!Picture::default().to_html("").contains("img"));
     }
 }

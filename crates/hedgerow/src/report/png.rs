@@ -4,29 +4,19 @@ use std::io::Write as _;
 
 use flate2::{Compression, write::ZlibEncoder};
 
-/// A picture of 8-bit greys, row after row, as the address of an image.
-pub(super) fn data_uri(width: usize, height: usize, greys: &[u8]) -> String {
-    format!("data:image/png;base64,{}", base64(&encode([width, height], GREY, greys)))
+/// A picture, row after row, as the address of an image. A pixel is one byte, grey, or four: red, green, blue and how opaque it is.
+pub(super) fn data_uri(size: [usize; 2], pixel_bytes: usize, bytes: &[u8]) -> String {
+    format!("data:image/png;base64,{}", base64(&encode(size, pixel_bytes, bytes)))
 }
 
-/// The same for a picture of red, green, blue and how opaque each pixel is.
-pub(super) fn color_data_uri(width: usize, height: usize, pixels: &[[u8; 4]]) -> String {
-    format!("data:image/png;base64,{}", base64(&encode([width, height], COLOR, pixels.as_flattened())))
-}
-
-/// How the format calls them, and bytes a pixel.
-const GREY: [u8; 2] = [0, 1];
-const COLOR: [u8; 2] = [6, 4];
-
-fn encode([width, height]: [usize; 2], [kind, depth]: [u8; 2], bytes: &[u8]) -> Vec<u8> {
-    let mut header = Vec::with_capacity(13);
-    header.extend_from_slice(&(width as u32).to_be_bytes());
-    header.extend_from_slice(&(height as u32).to_be_bytes());
+fn encode([width, height]: [usize; 2], pixel_bytes: usize, bytes: &[u8]) -> Vec<u8> {
+    let kind = if pixel_bytes == 1 { 0 } else { 6 };
+    let mut header = [(width as u32).to_be_bytes(), (height as u32).to_be_bytes()].concat();
     // Eight bits a number; the only compression and filter methods there are; not interlaced.
     header.extend_from_slice(&[8, kind, 0, 0, 0]);
 
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::best());
-    for row in bytes.chunks((width * usize::from(depth)).max(1)) {
+    for row in bytes.chunks((width * pixel_bytes).max(1)) {
         // Every row begins with the number of its filter: none. Writing to memory cannot fail.
         let _ = packed.write_all(&[0]);
         let _ = packed.write_all(row);
@@ -78,9 +68,9 @@ mod tests {
     #[test]
     fn a_picture_can_be_unpacked_again() {
         let greys: Vec<u8> = (0..6).map(|i| i * 40).collect();
-        check(&encode([3, 2], GREY, &greys), &[0, 0, 40, 80, 0, 120, 160, 200]);
+        check(&encode([3, 2], 1, &greys), &[0, 0, 40, 80, 0, 120, 160, 200]);
         let pixels = [[1, 2, 3, 4], [5, 6, 7, 8]];
-        check(&encode([1, 2], COLOR, pixels.as_flattened()), &[0, 1, 2, 3, 4, 0, 5, 6, 7, 8]);
+        check(&encode([1, 2], 4, pixels.as_flattened()), &[0, 1, 2, 3, 4, 0, 5, 6, 7, 8]);
     }
 
     /// Fails unless a file has these bytes in it, each row after its filter.

@@ -1,18 +1,18 @@
 //! A set of predictions with the truth, from which most of a page can be filled.
 
 use hedgerow_core::metrics::{self, Running};
-use hedgerow_core::{ClassId, Error, Features, Result, Schema};
+use hedgerow_core::{ClassId, Features, Result, Schema};
 use ndarray::{ArrayView1, ArrayView2};
 
 use super::class_table::ClassRow;
 use super::confusion::Confusion;
-use super::least_sure::LeastSure;
 use super::number::rows;
 use super::page::Page;
 use super::picture::{Picture, range};
 use super::reliability::Reliability;
 use super::scores::Scores;
-use super::uncertain::UncertainRow;
+use super::uncertain::{LeastSure, UncertainRow};
+use crate::model::check_shapes;
 
 /// Predictions for rows whose labels are known.
 #[derive(Debug, Clone)]
@@ -42,17 +42,12 @@ impl<'a> Predictions<'a> {
 
     /// The rows whose predictions have the largest entropy, the largest first.
     fn least_sure(&self, features: &Features) -> Result<Vec<UncertainRow>> {
-        let n_numbers = self.row_numbers.map_or(self.truth.len(), <[u64]>::len);
-        let shapes = [
-            ("row numbers", self.truth.len(), n_numbers),
-            ("rows of features", self.truth.len(), features.n_rows()),
+        let n_rows = self.truth.len();
+        check_shapes([
+            ("row numbers", n_rows, self.row_numbers.map_or(n_rows, <[u64]>::len)),
+            ("rows of features", n_rows, features.n_rows()),
             ("feature columns", self.schema.n_features(), features.n_features()),
-        ];
-        for (what, expected, got) in shapes {
-            if expected != got {
-                return Err(Error::Shape { what, expected, got });
-            }
-        }
+        ])?;
         let mut least = LeastSure::default();
         let mut values = vec![0.0; features.n_features()];
         for (i, prediction) in self.proba.rows().into_iter().enumerate() {
@@ -69,16 +64,16 @@ impl Page {
     /// rows are given, those with the most uncertain predictions.
     pub fn evaluate(&mut self, predictions: &Predictions<'_>) -> Result<()> {
         let Predictions { proba, truth, schema, .. } = predictions;
-        if let Some(weights) = predictions.weights.filter(|w| w.len() != truth.len()) {
-            return Err(Error::Shape { what: "weights", expected: truth.len(), got: weights.len() });
-        }
-        let report = metrics::Report::new(*proba, truth, predictions.weights)?;
+        check_shapes([("weights", truth.len(), predictions.weights.map_or(truth.len(), <[f32]>::len))])?;
+        let metrics = metrics::Report::new(*proba, truth, predictions.weights)?;
         let uncertain = predictions.features.map(|f| predictions.least_sure(f)).transpose()?;
-        self.confusion = Some(Confusion::new(&report, schema.labels.names()).sorted());
-        self.reliability = Some(Reliability::new(*proba, truth)?);
-        self.classes = ClassRow::of_predictions(*proba, truth, &schema.labels);
+        let mut running = Running::default();
+        for (prediction, class) in proba.rows().into_iter().zip(*truth) {
+            running.add(prediction, *class, 1.0);
+        }
+        self.evaluate_running(&running, schema, &*predictions.measured_on);
         self.uncertain = uncertain.unwrap_or_default();
-        self.scores = Some(Scores { measured_on: predictions.measured_on.clone(), metrics: report });
+        self.scores = Some(Scores { measured_on: predictions.measured_on.clone(), metrics });
         Ok(())
     }
 

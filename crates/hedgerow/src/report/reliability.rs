@@ -1,15 +1,13 @@
 //! Whether the probabilities are calibrated.
 
-use hedgerow_core::metrics::{ReliabilityBin, Running};
-use hedgerow_core::{ClassId, Result};
-use ndarray::ArrayView2;
+use hedgerow_core::metrics::ReliabilityBin;
 
-use super::axis::Axis;
-use super::block::Block;
-use super::html::{Html, esc};
+use super::axis::{Axis, UNIT};
+use super::html::{element, paragraph};
 use super::interval::wilson;
 use super::number::{count, decimal, percent, rows, tiny};
-use super::plot::{Frame, number};
+use super::plot::{Plot, number, strip};
+use super::section::Section;
 
 /// Predictions grouped by their confidence.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -21,21 +19,14 @@ pub struct Reliability {
 }
 
 impl Reliability {
-    /// Groups predictions into 15 equal bins of their top probability.
-    pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId]) -> Result<Self> {
-        let running = Running::of(proba, truth, None)?;
-        if proba.is_empty() {
-            return Ok(Self::default());
-        }
-        Ok(Self { bins: running.reliability(), ece: Some(running.report().ece) })
+    pub(super) fn section(&self) -> Section {
+        Section::new("reliability", "Reliability", false, self.body())
     }
 
-    pub(super) fn block(&self) -> Block {
-        let mut block = Block::new("reliability", "Reliability");
+    fn body(&self) -> String {
         let all: u64 = self.bins.iter().map(|b| b.count as u64).fold(0, u64::saturating_add);
         if all == 0 {
-            block.body.paragraph("none", "No rows were evaluated.");
-            return block;
+            return paragraph("none", "No rows were evaluated.");
         }
         let error =
             self.ece.map_or(String::new(), |e| format!(" Expected calibration error {}.", decimal(e, 4)));
@@ -43,94 +34,69 @@ impl Reliability {
             "{} by top probability; on the diagonal, confidence is accuracy. Whiskers: 95 % interval.{error}",
             rows(all)
         );
-        block.body.paragraph("lead", &text);
-        block.body.add(format_args!("<div class=\"reliability\">\n"));
-        self.write_diagram(&mut block.body);
-        self.write_histogram(&mut block.body);
-        self.write_readings(&mut block.body);
-        block.body.add(format_args!("</div>\n"));
-        block
+        let parts = [self.diagram(), self.histogram(), self.readings()];
+        paragraph("lead", &text) + &element("div", "reliability", parts)
     }
 
-    fn filled(&self) -> impl Iterator<Item = &ReliabilityBin> {
-        self.bins.iter().filter(|b| b.count > 0 && b.confidence.is_finite() && b.accuracy.is_finite())
+    /// The bins with predictions and their places.
+    fn filled(&self) -> impl Iterator<Item = (usize, &ReliabilityBin)> {
+        self.bins.iter().enumerate().filter(|(_, bin)| bin.count > 0)
     }
 
-    fn write_diagram(&self, html: &mut Html) {
-        let frame = Frame { x: Axis::unit(), y: Axis::unit() };
-        html.add(format_args!("<div class=\"panel\">\n<h3>Accuracy</h3>\n"));
-        frame.open("aspect-ratio:1", "accuracy by confidence", html);
-        html.add(format_args!("<path class=\"diagonal\" d=\"M0 1000L1000 0\"/>\n"));
-        for bin in self.filled() {
-            let [low, high] = wilson(bin.accuracy * bin.count as f64, bin.count as f64);
-            html.add(format_args!(
-                "<path class=\"whisker {}\" d=\"M{} {}V{}\"/>\n",
-                weight(bin),
-                number(frame.across(bin.confidence)),
-                number(frame.down(low)),
-                number(frame.down(high))
-            ));
-        }
-        for bin in self.filled() {
-            frame.dots(&format!("a {}", weight(bin)), &[(bin.confidence, bin.accuracy)], html);
-        }
-        Frame::end_shapes(html);
-        frame.y_labels(|t| decimal(t, 1), html);
-        html.add(format_args!(
-            "<span class=\"aside upper\">underconfident</span><span class=\"aside lower\">overconfident</span>\n"
-        ));
-        Frame::close(html);
-        html.add(format_args!("</div>\n"));
+    /// Where a bin begins, its middle, and where it ends.
+    fn span(&self, bin: usize) -> [f64; 3] {
+        [0.0, 0.5, 1.0].map(|share| (bin as f64 + share) / self.bins.len() as f64)
     }
 
-    fn write_histogram(&self, html: &mut Html) {
-        let y = Axis::from_zero(self.bins.iter().map(|b| b.count as f64), 1);
-        let frame = Frame { x: Axis::unit(), y };
-        html.add(format_args!("<div class=\"panel last\">\n<h3>Predictions</h3>\n"));
-        frame.open("height:84px", "predictions by confidence", html);
-        let width = 1000.0 / self.bins.len() as f64;
-        for (i, bin) in self.bins.iter().enumerate().filter(|(_, b)| b.count > 0) {
-            let top = frame.down(bin.count as f64);
-            html.add(format_args!(
-                "<path class=\"column\" d=\"M{} 1000V{}h{}V1000z\"/>\n",
-                number(i as f64 * width + 0.08 * width),
-                number(top),
-                number(0.84 * width)
-            ));
+    fn diagram(&self) -> String {
+        let mut plot = Plot::new(UNIT, UNIT);
+        plot.shape("diagonal", "M0 1000L1000 0");
+        let known = || self.filled().filter(|(_, b)| b.confidence.is_finite() && b.accuracy.is_finite());
+        for (_, bin) in known() {
+            let ends = wilson(bin.accuracy * bin.count as f64, bin.count as f64);
+            let [low, high] = ends.map(|end| plot.down(end));
+            let whisker = format!("M{} {low}V{high}", plot.across(bin.confidence));
+            plot.shape(&format!("whisker {}", weight(bin)), &whisker);
         }
-        Frame::end_shapes(html);
-        for (i, bin) in self.bins.iter().enumerate().filter(|(_, b)| b.count > 0) {
-            html.add(format_args!(
-                "<span class=\"over{}\" style=\"left:{}%;bottom:{}%\">{}</span>\n",
-                if i % 2 == 1 { " between" } else { "" },
-                number(100.0 * (i as f64 + 0.5) / self.bins.len() as f64),
-                number(100.0 * frame.y.share(bin.count as f64)),
-                tiny(bin.count as u64)
-            ));
+        for (_, bin) in known() {
+            plot.dots(&format!("a {}", weight(bin)), [(bin.confidence, bin.accuracy)].into_iter());
         }
-        frame.x_labels(|t| decimal(t, 1), html);
-        html.add(format_args!("<span class=\"xname\">confidence</span>\n"));
-        Frame::close(html);
-        html.add(format_args!("</div>\n"));
+        plot.y_labels(|t| decimal(t, 1));
+        plot.text("aside upper", "", "underconfident");
+        plot.text("aside lower", "", "overconfident");
+        plot.panel("<h3>Accuracy</h3>\n", "aspect-ratio:1", "accuracy by confidence")
     }
 
-    fn write_readings(&self, html: &mut Html) {
-        html.add(format_args!("<div class=\"hits\">\n"));
-        let width = 100.0 / self.bins.len() as f64;
-        for (i, bin) in self.bins.iter().enumerate().filter(|(_, b)| b.count > 0) {
+    fn histogram(&self) -> String {
+        let mut plot = Plot::new(UNIT, Axis::from_zero(self.bins.iter().map(|b| b.count as f64), 1));
+        for (i, bin) in self.filled() {
+            let [left, _, right] = self.span(i);
+            let gap = 0.08 * (right - left);
+            let [left, right] = [left + gap, right - gap].map(|x| plot.across(x));
+            let column = format!("M{left} 1000V{}H{right}V1000z", plot.down(bin.count as f64));
+            plot.shape("column", &column);
+        }
+        for (i, bin) in self.filled() {
+            let at = number(100.0 * self.span(i)[1]);
+            let bottom = number(100.0 * plot.y.share(bin.count as f64));
+            let class = if i % 2 == 1 { "over between" } else { "over" };
+            plot.text(class, &format!("left:{at}%;bottom:{bottom}%"), &tiny(bin.count as u64));
+        }
+        plot.x_labels(|t| decimal(t, 1), "confidence");
+        plot.panel("<h3>Predictions</h3>\n", "height:84px", "predictions by confidence")
+    }
+
+    fn readings(&self) -> String {
+        let reading = |(i, bin): (usize, &ReliabilityBin)| {
             let text = format!(
                 "{} predictions\nmean confidence {}\nright {}",
                 count(bin.count as u64),
                 percent(bin.confidence, 1),
                 percent(bin.accuracy, 1)
             );
-            html.add(format_args!(
-                "<i style=\"left:{:.2}%;width:{width:.2}%\" title=\"{}\"></i>\n",
-                i as f64 * width,
-                esc(&text)
-            ));
-        }
-        html.add(format_args!("</div>\n"));
+            strip(self.span(i), &text)
+        };
+        element("div", "hits", self.filled().map(reading))
     }
 }
 
@@ -146,9 +112,10 @@ fn weight(bin: &ReliabilityBin) -> &'static str {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
+    use hedgerow_core::{ClassId, LabelTable, Schema};
     use ndarray::Array2;
 
-    use super::*;
+    use super::super::{Page, Predictions};
 
     #[test]
     fn bins_agree_with_going_through_them_one_by_one() {
@@ -159,7 +126,11 @@ mod tests {
             row /= sum;
         }
         let truth: Vec<ClassId> = (0..400).map(|_| ClassId(rng.below(4))).collect();
-        let got = Reliability::new(proba.view(), &truth).unwrap();
+        let labels = LabelTable::from(["a", "b", "c", "d"].map(String::from).to_vec());
+        let schema = Schema { labels, ..Schema::unnamed(1) };
+        let mut page = Page::default();
+        page.evaluate(&Predictions::new(proba.view(), &truth, &schema)).unwrap();
+        let got = page.reliability.unwrap();
         assert_eq!(got.bins.len(), 15);
         let mut gap = 0.0;
         for (b, bin) in got.bins.iter().enumerate() {
@@ -177,11 +148,5 @@ mod tests {
             }
         }
         assert!((got.ece.unwrap() - gap).abs() < 1e-12);
-    }
-
-    #[test]
-    fn wrong_sizes_are_an_error_and_nothing_is_nothing() {
-        assert!(Reliability::new(Array2::zeros((2, 2)).view(), &[ClassId(0)]).is_err());
-        assert_eq!(Reliability::new(Array2::zeros((0, 3)).view(), &[]).unwrap(), Reliability::default());
     }
 }

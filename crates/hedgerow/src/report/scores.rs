@@ -2,9 +2,10 @@
 
 use hedgerow_core::metrics;
 
-use super::block::Block;
+use super::html::paragraph;
 use super::interval::wilson;
-use super::number::{DASH, decimal, percent};
+use super::number::{decimal, percent};
+use super::section::Section;
 
 /// Figures and which rows they were measured on.
 #[derive(Debug, Clone)]
@@ -16,49 +17,27 @@ pub struct Scores {
 }
 
 impl Scores {
-    pub(super) fn block(&self) -> Block {
-        let mut block = Block::wide("scores", "Scores");
-        block.body.paragraph("lead", &self.measured_on);
-        block.body.add(format_args!("<div class=\"tiles\">\n"));
-        for (name, value, meaning) in self.tiles() {
-            let (number, unit) = match value.split_once('\u{a0}') {
-                Some((number, unit)) => (number, format!("<small>\u{a0}{unit}</small>")),
-                None => (value.as_str(), String::new()),
-            };
-            block.body.add(format_args!(
-                "<div><h3>{name}</h3><p class=\"figure\">{number}{unit}</p><p>{meaning}</p></div>\n"
-            ));
-        }
-        block.body.add(format_args!("</div>\n"));
-        block
-    }
-
-    /// Name, value and meaning of each figure.
-    fn tiles(&self) -> [(&'static str, String, String); 8] {
+    pub(super) fn section(&self) -> Section {
         let m = &self.metrics;
-        let or_dash = |value: Option<f64>, decimals| value.map_or(DASH.into(), |v| decimal(v, decimals));
+        // The unit of a share is smaller than the figure.
+        let share = |share: f64| percent(share, 2).replace("\u{a0}%", "<small>\u{a0}%</small>");
+        let known = |value: Option<f64>, decimals| decimal(value.unwrap_or(f64::NAN), decimals);
         let interval = self.interval().map_or(String::new(), |[low, high]| {
             format!("; 95 % interval {} to {}", percent(low, 1), percent(high, 1))
         });
-        let tile = |name, value, meaning: &str| (name, value, meaning.to_string());
-        [
-            ("Accuracy", percent(m.accuracy, 2), format!("rows predicted right{interval}")),
-            tile("Balanced accuracy", percent(m.balanced_accuracy, 2), "every class counts the same"),
-            tile("Log-loss", decimal(m.log_loss, 4), "−ln of the probability given to the truth; 0 is best"),
-            tile("Brier score", decimal(m.brier, 4), "squared distance from the truth, up to 2; 0 is best"),
-            tile("Calibration error", decimal(m.ece, 4), "ECE: gap of confidence and accuracy; 0 is best"),
-            tile("AUC", or_dash(m.auc, 4), "rows of a class ranked above others; 1 is best, 0.5 is chance"),
-            tile(
-                "Overconfidence",
-                or_dash(m.overconfidence, 3),
-                "certainty of wrong predictions, 1 − entropy; 0 is best",
-            ),
-            tile(
-                "Underconfidence",
-                or_dash(m.underconfidence, 3),
-                "uncertainty of right predictions, entropy; 0 is best",
-            ),
-        ]
+        let tiles = format!(
+            include_str!("assets/scores.html"),
+            accuracy = share(m.accuracy),
+            interval = interval,
+            balanced_accuracy = share(m.balanced_accuracy),
+            log_loss = decimal(m.log_loss, 4),
+            brier = decimal(m.brier, 4),
+            ece = decimal(m.ece, 4),
+            auc = known(m.auc, 4),
+            overconfidence = known(m.overconfidence, 3),
+            underconfidence = known(m.underconfidence, 3),
+        );
+        Section::new("scores", "Scores", true, paragraph("lead", &self.measured_on) + &tiles)
     }
 
     /// The interval of the accuracy, where rows all count the same.

@@ -3,10 +3,11 @@
 use hedgerow_core::{ColumnKind, Par, Regressor, Result, Schema};
 use ndarray::{Array2, ArrayView2};
 
-use super::axis::Axis;
-use super::block::Block;
+use super::axis::{Axis, ends};
+use super::html::{element, paragraph};
 use super::number::short;
-use super::plot::{Frame, number};
+use super::plot::{Plot, evenly};
+use super::section::Section;
 
 /// Places at which the curve is asked for.
 const POINTS: usize = 240;
@@ -44,89 +45,61 @@ impl ValueCurve {
             return Ok(None);
         }
         let places: Vec<f64> = x.column(0).iter().map(|v| f64::from(*v)).collect();
-        let finite = || places.iter().copied().filter(|v| v.is_finite());
-        let (low, high) =
-            (finite().fold(f64::INFINITY, f64::min), finite().fold(f64::NEG_INFINITY, f64::max));
-        if low > high {
+        if !places.iter().any(|v| v.is_finite()) {
             return Ok(None);
         }
+        let [low, high] = ends(places.iter().copied());
         let margin = 0.08 * (high - low).max(1e-9);
         let step = (high - low + 2.0 * margin) / (POINTS - 1) as f64;
         let grid = Array2::from_shape_fn((POINTS, 1), |(i, _)| (low - margin + i as f64 * step) as f32);
         let predictions = model.predict_values(grid.view(), par)?;
-        let of = |i: usize| {
-            let half = NINETY * predictions.variance[i].max(0.0).sqrt();
-            [
-                f64::from(grid[(i, 0)]),
-                predictions.mean[i],
-                predictions.mean[i] - half,
-                predictions.mean[i] + half,
-            ]
-        };
-        let both = places.iter().copied().zip(values.iter().copied());
-        let thin = places.len().div_ceil(MOST_ROWS).max(1);
-        let rows = both.clone().step_by(thin).filter(|(x, _)| x.is_finite()).collect();
+        let curve = (0..POINTS).map(|i| {
+            let (mean, half) = (predictions.mean[i], NINETY * predictions.variance[i].max(0.0).sqrt());
+            [f64::from(grid[(i, 0)]), mean, mean - half, mean + half]
+        });
+        let both: Vec<(f64, f64)> = places.into_iter().zip(values.iter().copied()).collect();
         // A relevance vector is drawn where the data have it, or on the curve where they do not.
         let at_relevant = model.predict_values(relevant, par)?;
         let value = |(i, x): (usize, &f32)| {
             let x = f64::from(*x);
-            let own = both.clone().find(|(place, _)| *place == x);
-            (x, own.map_or(at_relevant.mean[i], |(_, value)| value))
+            let own = both.iter().find(|(place, _)| *place == x);
+            (x, own.map_or(at_relevant.mean[i], |(_, value)| *value))
         };
-        let relevant =
-            relevant.column(0).iter().enumerate().map(value).filter(|(x, _)| x.is_finite()).collect();
+        let is_known = |(x, _): &(f64, f64)| x.is_finite();
+        let relevant = relevant.column(0).iter().enumerate().map(value).filter(is_known).collect();
         Ok(Some(Self {
             text: String::new(),
             names: [schema.columns[0].name.clone(), schema.target.clone().unwrap_or_else(|| "value".into())],
-            curve: (0..POINTS).map(of).collect(),
-            rows,
+            curve: curve.collect(),
+            rows: evenly(&both, MOST_ROWS).into_iter().filter(is_known).collect(),
             relevant,
         }))
     }
 
-    pub(super) fn block(&self) -> Block {
-        let mut block = Block::wide("values", "Fit");
+    pub(super) fn section(&self) -> Section {
         let rings = match self.relevant.len() {
             0 => String::new(),
             n => format!(" rings mark the {n} relevant rows,"),
         };
-        let text = format!(
-            "{} ({} over {});{rings} the band should hold 90 % of the values.",
-            self.text.trim_end_matches('.'),
-            self.names[1],
-            self.names[0],
-        );
-        block.body.paragraph("lead", &text);
-        let ends = |values: Vec<f64>| {
-            let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-            [low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max)]
-        };
+        let [column, target] = &self.names;
+        let text = self.text.trim_end_matches('.');
+        let lead =
+            format!("{text} ({target} over {column});{rings} the band should hold 90 % of the values.");
         let heights = self.curve.iter().flat_map(|p| [p[2], p[3]]).chain(self.rows.iter().map(|r| r.1));
-        let frame = Frame {
-            x: Axis::between(ends(self.curve.iter().map(|p| p[0]).collect()), 8),
-            y: Axis::between(ends(heights.filter(|v| v.is_finite()).collect()), 6),
-        };
-        let html = &mut block.body;
-        html.add(format_args!("<div class=\"panels\"><div class=\"panel last\">\n"));
-        frame.open("height:360px", "fitted curve with its band", html);
+        let mut plot = Plot::new(
+            Axis::between(ends(self.curve.iter().map(|p| p[0])), 8),
+            Axis::between(ends(heights), 6),
+        );
         let upper = self.curve.iter().map(|p| (p[0], p[3]));
         let lower = self.curve.iter().rev().map(|p| (p[0], p[2]));
-        let mut path = String::new();
-        for (i, (x, y)) in upper.chain(lower).enumerate() {
-            let step = if i == 0 { 'M' } else { 'L' };
-            path.push_str(&format!("{step}{} {}", number(frame.across(x)), number(frame.down(y))));
-        }
-        html.add(format_args!("<path class=\"band\" d=\"{path}Z\"/>\n"));
-        frame.dots("value", &self.rows, html);
-        let middle: Vec<(f64, f64)> = self.curve.iter().map(|p| (p[0], p[1])).collect();
-        frame.line("a", &middle, html);
-        frame.dots("ring", &self.relevant, html);
-        frame.dots("relevant", &self.relevant, html);
-        Frame::end_shapes(html);
-        frame.y_labels(short, html);
-        frame.x_labels(short, html);
-        Frame::close(html);
-        html.add(format_args!("</div></div>\n"));
-        block
+        plot.shape("band", &format!("{}Z", plot.outline(upper.chain(lower))));
+        plot.dots("value", self.rows.iter().copied());
+        plot.line("a", &self.curve.iter().map(|p| (p[0], p[1])).collect::<Vec<_>>());
+        plot.dots("ring", self.relevant.iter().copied());
+        plot.dots("relevant", self.relevant.iter().copied());
+        plot.y_labels(short);
+        plot.x_labels(short, "");
+        let panel = plot.panel("", "height:360px", "fitted curve with its band");
+        Section::new("values", "Fit", true, paragraph("lead", &lead) + &element("div", "panels", [panel]))
     }
 }
