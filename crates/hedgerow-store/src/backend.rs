@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use hedgerow_core::{ClassId, Result, Schema};
 use ndarray::ArrayView2;
+use serde::Serialize;
 
 use crate::block::Change;
 use crate::checkpoint::{Checkpoint, Written};
@@ -67,7 +68,7 @@ pub(crate) struct Raw {
 }
 
 /// How much there is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Rows.
     pub rows: u64,

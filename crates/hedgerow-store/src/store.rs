@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use hedgerow_core::data::check_rows;
 use hedgerow_core::{ClassId, Error, Result, Schema, StoreProblem};
 use ndarray::{Array2, ArrayView2};
+use serde::Serialize;
 
 use crate::backend::{Backend, Counts, Entry, Events, LearnerInfo, NewLabel, Raw};
 use crate::block::Block;
@@ -39,7 +40,7 @@ pub struct Appended {
 }
 
 /// What became of labels that were given to rows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Labelled {
     /// Rows that had no label before.
     pub added: u64,

@@ -1,5 +1,7 @@
 //! The rows with the most uncertain predictions.
 
+use serde::Serialize;
+
 use super::block::Block;
 use super::html::{Html, esc};
 use super::number::{clip, count, percent, whole_percent};
@@ -13,7 +15,7 @@ const MOST_CLASSES: usize = 3;
 pub(super) const MOST_VALUES: usize = 6;
 
 /// A row and its prediction.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct UncertainRow {
     /// The row's number, counted as the caller counts.
     pub row: u64,
@@ -22,8 +24,10 @@ pub struct UncertainRow {
     /// Classes with their probabilities, the most probable first; three are shown.
     pub prediction: Vec<(String, f64)>,
     /// How certain the prediction is: 1 − its entropy to base "number of classes", from 0 for uniform to 1 for certain.
+    #[serde(skip)]
     pub certainty: f64,
     /// What the row looks like.
+    #[serde(skip)]
     pub look: Look,
 }
 
