@@ -9,7 +9,7 @@ mod process;
 
 use std::ffi::OsString;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, Parser as _};
 use hedgerow::core::error::nearest;
 
@@ -34,7 +34,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Stream(args) => commands::stream::run(&args),
-        Command::Store(args) => commands::store::run(&args),
+        Command::Store(command) => commands::store::run(&command),
         Command::Info(args) => commands::info::run(&args),
         Command::Merge(args) => commands::merge::run(&args),
         Command::Generate(args) => commands::generate::run(&args),
@@ -52,15 +52,12 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
 
 /// The same message with the nearest command, where the parser finds none: it misses short names with exchanged letters.
 fn with_suggestion(mut message: clap::Error, args: &[OsString]) -> clap::Error {
-    let wanted = match message.get(ContextKind::InvalidSubcommand) {
-        Some(ContextValue::String(wanted)) if message.kind() == ErrorKind::InvalidSubcommand => {
-            wanted.clone()
-        }
-        _ => return message,
+    let Some(ContextValue::String(wanted)) = message.get(ContextKind::InvalidSubcommand) else {
+        return message;
     };
     let cli = Cli::command();
     let within = args.get(1).and_then(|name| cli.find_subcommand(name)).unwrap_or(&cli);
-    let near = nearest(&wanted, within.get_subcommands().map(clap::Command::get_name));
+    let near = nearest(wanted, within.get_subcommands().map(clap::Command::get_name));
     if let (Some(name), None) = (near, message.get(ContextKind::SuggestedSubcommand)) {
         let names = ContextValue::Strings(vec![name.to_string()]);
         message.insert(ContextKind::SuggestedSubcommand, names);

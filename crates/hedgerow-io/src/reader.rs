@@ -124,7 +124,7 @@ impl RowReader {
     }
 
     /// The path as it should stand in messages.
-    pub(crate) fn shown(&self) -> &Path {
+    pub fn shown(&self) -> &Path {
         &self.shown
     }
 

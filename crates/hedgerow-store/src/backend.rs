@@ -1,6 +1,7 @@
 //! What a place to keep things must be able to do. [`Store`](crate::Store) does the rest, once for all of them.
 
 use hedgerow_core::{ClassId, Result, Schema};
+use serde::Serialize;
 
 use crate::block::Change;
 use crate::checkpoint::{Checkpoint, Written};
@@ -77,7 +78,7 @@ pub(crate) struct Raw {
 }
 
 /// How much there is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Rows.
     pub rows: u64,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use hedgerow_core::data::check_rows;
 use hedgerow_core::{ClassId, Error, Result, Schema, StoreProblem};
 use ndarray::{Array2, ArrayView2};
+use serde::Serialize;
 
 use crate::backend::{Counts, Entry, Events, LearnerInfo, Log, NewLabel, Raw};
 use crate::block::Block;
@@ -52,7 +53,7 @@ pub struct Appended {
 }
 
 /// What became of labels that were given to rows.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Labelled {
     /// Rows that had no label before.
     pub added: u64,

@@ -1,6 +1,5 @@
 //! How a data file is read.
 
-use std::convert::Infallible;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -11,7 +10,7 @@ use hedgerow::io::{ColumnRef, Decimal, Delimiter, Format, ReadOptions};
 #[command(next_help_heading = "Data")]
 pub(crate) struct DataArgs {
     /// Column of the labels: a name, or a number counted from 0
-    #[arg(long, value_name = "COLUMN", value_parser = column)]
+    #[arg(long, value_name = "COLUMN")]
     pub(crate) target: Option<ColumnRef>,
     /// File of the labels, for data that come as a bare array (IDX, NPY)
     #[arg(long, value_name = "FILE")]
@@ -33,13 +32,13 @@ pub(crate) struct DataArgs {
     #[arg(long)]
     pub(crate) header: bool,
     /// Column of the rows' weights
-    #[arg(long, value_name = "COLUMN", value_parser = column)]
+    #[arg(long, value_name = "COLUMN")]
     pub(crate) weight: Option<ColumnRef>,
     /// Columns that hold categories although they look like numbers (may be repeated, or a,b,c)
-    #[arg(long, value_name = "COLUMN", value_parser = column, value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub(crate) categorical: Vec<ColumnRef>,
     /// Columns to leave out (may be repeated, or a,b,c)
-    #[arg(long, value_name = "COLUMN", value_parser = column, value_delimiter = ',')]
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
     pub(crate) ignore: Vec<ColumnRef>,
     /// Rows are grey images of this height and width, such as 28x28, and reports draw them so
     #[arg(long, value_name = "HxW", value_parser = image)]
@@ -47,11 +46,6 @@ pub(crate) struct DataArgs {
 }
 
 impl DataArgs {
-    /// How test data are read: the same, with labels of their own.
-    pub(crate) fn test_options(&self, labels: Option<&PathBuf>) -> ReadOptions {
-        ReadOptions { labels: labels.cloned(), ..self.options() }
-    }
-
     pub(crate) fn options(&self) -> ReadOptions {
         let header = match (self.header, self.no_header) {
             (true, _) => Some(true),
@@ -72,10 +66,6 @@ impl DataArgs {
             ..ReadOptions::default()
         }
     }
-}
-
-fn column(text: &str) -> Result<ColumnRef, Infallible> {
-    text.parse()
 }
 
 fn delimiter(text: &str) -> Result<Delimiter, String> {

@@ -7,10 +7,7 @@ use clap::Args;
 use super::RunArgs;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow demo\n  \
-    hedgerow demo --dir /tmp/digits\n\n\
-    The digits are \"Optical Recognition of Handwritten Digits\" (Alpaydin and Kaynak, UCI, CC BY 4.0).")]
+#[command(after_help = include_str!("help/demo.txt").trim_end())]
 pub(crate) struct DemoArgs {
     /// Folder for the data, the model and the report; it is made if it is not there
     #[arg(long, value_name = "FOLDER", default_value = "out")]

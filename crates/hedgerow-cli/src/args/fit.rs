@@ -7,19 +7,12 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use hedgerow::Kind;
 use hedgerow::core::Task;
 
+use super::CommonArgs;
 use super::kind::kind;
-use super::run::LimitArgs;
 use super::setting::setting;
-use super::{DataArgs, RunArgs};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow fit iris.csv --target species --out iris.hedgerow\n  \
-    hedgerow fit train.csv --target 0 --no-header --test test.csv --set n_trees=500\n  \
-    hedgerow fit houses.csv --target price --model gp --task regression --holdout 0.1\n  \
-    hedgerow fit train.csv --target label --model ivm --set n_active=200 --holdout 0.2\n  \
-    hedgerow fit train-images-idx3-ubyte.gz --max-seconds 10 --set n_trees=0 --out digits.hedgerow\n\n\
-    Ctrl-C ends the training early; the model so far is saved if --out was given.")]
+#[command(after_help = include_str!("help/fit.txt").trim_end())]
 pub(crate) struct FitArgs {
     /// Labelled data; - is standard input
     #[arg(required_unless_present = "help_params")]
@@ -43,14 +36,8 @@ pub(crate) struct FitArgs {
     /// Where to save the model
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Labelled data to evaluate the model on
-    #[arg(long, value_name = "DATA")]
-    pub(crate) test: Option<PathBuf>,
-    /// Labels of the --test data, for data that come as a bare array
-    #[arg(long, value_name = "FILE")]
-    pub(crate) test_labels: Option<PathBuf>,
     /// Keep this share of the rows, drawn at random, out of the training and evaluate the model on them
-    #[arg(long, value_name = "SHARE", value_parser = share, conflicts_with = "test")]
+    #[arg(long, value_name = "SHARE", value_parser = open_share, conflicts_with = "test")]
     pub(crate) holdout: Option<f64>,
     /// Save the model without its training rows: smaller, but it cannot go on learning
     #[arg(long)]
@@ -62,11 +49,7 @@ pub(crate) struct FitArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) oob: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data_args: DataArgs,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) common: CommonArgs,
 }
 
 /// Tasks by name.
@@ -76,7 +59,8 @@ fn task() -> impl TypedValueParser<Value = Task> {
         .map(|name| if name == "regression" { Task::Regression } else { Task::Classification })
 }
 
-fn share(text: &str) -> Result<f64, String> {
+/// A share without its ends.
+pub(super) fn open_share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
         _ => Err("expected a share between 0 and 1".into()),

@@ -36,14 +36,7 @@ pub(crate) enum Drift {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow generate sea --rows 100000 --drift abrupt | hedgerow stream - --format csv --target class\n  \
-    hedgerow generate hyperplane --features 20 --out plane.csv\n  \
-    hedgerow generate led --rows 50000 --drift gradual --at 20000,40000 --width 5000 --out led.csv\n  \
-    hedgerow generate rtg --features 30 --set n_categorical=0 --set n_classes=5 --set depth=20\n  \
-    hedgerow generate label-swap --data digits.csv --target digit --swap 1:7,3:8 --rows 5000\n\n\
-    The same arguments make the same rows, on every platform. The label is the last column, `class`, or that of --data.\n\
-    Rows are counted from 0: with --at 500, row 500 is the first of the new concept (gradual: half of the rows there are).")]
+#[command(after_help = include_str!("help/generate.txt").trim_end())]
 pub(crate) struct GenerateArgs {
     /// What the rows are
     #[arg(value_enum, value_name = "KIND")]

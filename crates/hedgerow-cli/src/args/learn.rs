@@ -5,18 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, value_parser};
 use hedgerow::Kind;
 
+use super::CommonArgs;
 use super::kind::kind;
-use super::run::LimitArgs;
 use super::setting::setting;
-use super::{DataArgs, RunArgs};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow update m.hedgerow today.csv\n  \
-    hedgerow update m.hedgerow today.csv --test test.csv --out m2.hedgerow\n  \
-    tail -n +2 new.csv | hedgerow update m.hedgerow - --format csv --no-header\n\n\
-    The figures are prequential: every row is predicted before it is learnt. Classes that the model does not know are added.\n\
-    Ctrl-C, --max-seconds and a bad row end it early: what was learnt until then is saved, and the number of those rows is printed.")]
+#[command(after_help = include_str!("help/update.txt").trim_end())]
 pub(crate) struct UpdateArgs {
     /// Model file; it is replaced in one step unless --out is given
     pub(crate) model: PathBuf,
@@ -25,34 +19,20 @@ pub(crate) struct UpdateArgs {
     /// Where to save the model instead
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
-    /// Labelled data to evaluate the updated model on
-    #[arg(long, value_name = "DATA")]
-    pub(crate) test: Option<PathBuf>,
-    /// Labels of the --test data, for data that come as a bare array
-    #[arg(long, value_name = "FILE")]
-    pub(crate) test_labels: Option<PathBuf>,
     /// Write a page about it all: one HTML file that needs no network
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data_args: DataArgs,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) common: CommonArgs,
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow stream train.csv --target label --batches 10 --test test.csv --report r.html\n  \
-    hedgerow generate sea --rows 100000 --drift abrupt | hedgerow stream - --format csv --target class\n  \
-    hedgerow stream huge.csv.gz --target label --max-memory 300MB --out m.hedgerow\n  \
-    hedgerow stream tuesday.csv --from monday.hedgerow --out tuesday.hedgerow\n  \
-    hedgerow stream data.csv --target label --store kept --out m.hedgerow\n\n\
-    Test, then train: the figures are prequential, every row is predicted before it is learnt.\n\
-    How rows are cut into batches changes what is shown, never what is learnt. Memory does not grow with the data.\n\
-    Ctrl-C, --max-seconds and a bad row end it early: the model so far is saved if --out was given.\n\
-    With --store nothing that was acknowledged is lost, whatever ends the program: the same command goes on and ends with the same model.")]
+#[command(
+    after_help = include_str!("help/stream.txt").trim_end(),
+    mut_arg("test", |arg| arg.help(
+        "Labelled data to evaluate the model on: after each batch, or at the end if there are no batches"
+    )),
+)]
 pub(crate) struct StreamArgs {
     /// Labelled data; - is standard input. May be left out with --store: then it goes on with what is there
     #[arg(required_unless_present = "store")]
@@ -89,12 +69,6 @@ pub(crate) struct StreamArgs {
     /// With --store: the name of the learner; several may learn from one store
     #[arg(long, value_name = "NAME", default_value = "stream", requires = "store")]
     pub(crate) learner: String,
-    /// Labelled data to evaluate the model on: after each batch, or at the end if there are no batches
-    #[arg(long, value_name = "DATA")]
-    pub(crate) test: Option<PathBuf>,
-    /// Labels of the --test data, for data that come as a bare array
-    #[arg(long, value_name = "FILE")]
-    pub(crate) test_labels: Option<PathBuf>,
     /// Where to save the model
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
@@ -102,9 +76,5 @@ pub(crate) struct StreamArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data_args: DataArgs,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) common: CommonArgs,
 }

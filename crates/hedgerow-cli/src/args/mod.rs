@@ -1,5 +1,6 @@
 //! What can be typed.
 
+mod common;
 mod data;
 mod demo;
 mod fit;
@@ -14,6 +15,7 @@ mod train;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use common::CommonArgs;
 pub(crate) use data::DataArgs;
 pub(crate) use demo::DemoArgs;
 pub(crate) use fit::FitArgs;
@@ -21,7 +23,7 @@ pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
 pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
 pub(crate) use run::{LimitArgs, RunArgs};
-pub(crate) use store::{StoreArgs, StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
+pub(crate) use store::{StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
 pub(crate) use train::TrainArgs;
 
 /// A classifier that keeps learning.
@@ -30,9 +32,7 @@ pub(crate) use train::TrainArgs;
     name = "hedgerow",
     version,
     about = "A classifier that keeps learning: fit it to a table, predict new rows, see how far to trust the predictions.",
-    after_help = "Start with:\n  hedgerow demo\n  hedgerow fit data.csv --target label --out m.hedgerow\n  \
-                  hedgerow predict m.hedgerow new.csv --proba\n  hedgerow update m.hedgerow more.csv\n\n\
-                  Exit codes: 0 done, 1 a negative result, 2 an error."
+    after_help = include_str!("help/hedgerow.txt").trim_end()
 )]
 pub(crate) struct Cli {
     #[command(subcommand)]
@@ -54,7 +54,8 @@ pub(crate) enum Command {
     /// Predict, then learn, row after row, with prequential figures
     Stream(StreamArgs),
     /// Show a store of rows and labels, set labels, or export the rows
-    Store(StoreArgs),
+    #[command(subcommand)]
+    Store(StoreCommand),
     /// Show what a data file or a model file holds
     Info(InfoArgs),
     /// Merge models that were fitted separately into one

@@ -4,13 +4,11 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::fit::open_share;
 use super::{DataArgs, RunArgs};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow predict m.hedgerow new.csv --out predictions.csv\n  \
-    zcat new.csv.gz | hedgerow predict m.hedgerow - --format csv --proba\n\n\
-    Rows are read, predicted and written in batches: the data may be larger than memory.")]
+#[command(after_help = include_str!("help/predict.txt").trim_end())]
 pub(crate) struct PredictArgs {
     /// Model file
     pub(crate) model: PathBuf,
@@ -23,7 +21,7 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(crate) proba: bool,
     /// For regression: write the bounds of the interval that should hold this share of the values too, such as 0.9
-    #[arg(long, value_name = "SHARE", value_parser = inner_share)]
+    #[arg(long, value_name = "SHARE", value_parser = open_share)]
     pub(crate) interval: Option<f64>,
     /// Measure how long one row takes on one thread, on up to 1,000 rows of the first batch
     #[arg(long)]
@@ -35,9 +33,7 @@ pub(crate) struct PredictArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow evaluate m.hedgerow test.csv\n  \
-    hedgerow evaluate m.hedgerow test.csv --at-least 0.95 || echo 'not good enough'")]
+#[command(after_help = include_str!("help/evaluate.txt").trim_end())]
 pub(crate) struct EvaluateArgs {
     /// Model file
     pub(crate) model: PathBuf,
@@ -59,10 +55,7 @@ pub(crate) struct EvaluateArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow info data.csv --target label\n  \
-    hedgerow info m.hedgerow\n  \
-    hedgerow info --live m.hedgerow")]
+#[command(after_help = include_str!("help/info.txt").trim_end())]
 pub(crate) struct InfoArgs {
     /// Data file or model file; - is standard input
     pub(crate) file: PathBuf,
@@ -79,9 +72,7 @@ pub(crate) struct InfoArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow merge monday.hedgerow tuesday.hedgerow --out both.hedgerow\n\n\
-    The models must have the same columns. Their classes may differ: the result knows them all.")]
+#[command(after_help = include_str!("help/merge.txt").trim_end())]
 pub(crate) struct MergeArgs {
     /// Model files, two or more
     #[arg(required = true, num_args = 2..)]
@@ -91,13 +82,6 @@ pub(crate) struct MergeArgs {
     pub(crate) out: PathBuf,
     #[command(flatten)]
     pub(crate) run: RunArgs,
-}
-
-fn inner_share(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(value) if value > 0.0 && value < 1.0 => Ok(value),
-        _ => Err("expected a share between 0 and 1".into()),
-    }
 }
 
 fn share(text: &str) -> Result<f64, String> {

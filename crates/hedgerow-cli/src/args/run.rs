@@ -47,18 +47,15 @@ impl LimitArgs {
 }
 
 fn seconds(text: &str) -> std::result::Result<f64, String> {
-    let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_string())?;
-    if value > 0.0 && value < 1e9 { Ok(value) } else { Err("expected a number of seconds above 0".into()) }
+    let wrong = "expected a number of seconds above 0";
+    pause(text).and_then(|value| if value > 0.0 { Ok(value) } else { Err(wrong.into()) })
 }
 
 /// Seconds between two things; 0 is no pause.
 pub(super) fn pause(text: &str) -> std::result::Result<f64, String> {
     let value: f64 = text.parse().map_err(|_| "expected a number of seconds".to_string())?;
-    if (0.0..1e9).contains(&value) {
-        Ok(value)
-    } else {
-        Err("expected a number of seconds, 0 or more".into())
-    }
+    let wrong = || "expected a number of seconds, 0 or more".to_string();
+    (0.0..1e9).contains(&value).then_some(value).ok_or_else(wrong)
 }
 
 /// Reads `500MB`, `2GiB`, `1.5 GB`, `300000000`.

@@ -4,12 +4,6 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-#[derive(Debug, Args)]
-pub(crate) struct StoreArgs {
-    #[command(subcommand)]
-    pub(crate) command: StoreCommand,
-}
-
 #[derive(Debug, Subcommand)]
 pub(crate) enum StoreCommand {
     /// Show the content of a store
@@ -36,11 +30,7 @@ pub(crate) struct StoreInfoArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow store label kept labels.csv\n  \
-    echo 17,cat | hedgerow store label kept -\n\n\
-    A line is the number of a row, from 1, and its label; a first line of names is skipped. All labels are taken or, if one is wrong, none.\n\
-    Learners take them in when `hedgerow stream --store DIR` is run next. A label that a row has already changes nothing.")]
+#[command(after_help = include_str!("help/store-label.txt").trim_end())]
 pub(crate) struct StoreLabelArgs {
     /// Folder of the store
     pub(crate) dir: PathBuf,

@@ -7,20 +7,13 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hedgerow::Kind;
 use hedgerow::trainer::Policy;
 
+use super::CommonArgs;
 use super::kind::online_kind;
-use super::run::{LimitArgs, pause};
+use super::run::pause;
 use super::setting::setting;
-use super::{DataArgs, RunArgs};
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  \
-    hedgerow train train.csv --target label --model forest-ivm --max-seconds 60 --out m.hedgerow\n  \
-    hedgerow train train-images-idx3-ubyte.gz --model ivm --max-seconds 60 --test t10k-images-idx3-ubyte.gz --curve curve.csv\n  \
-    hedgerow train train.csv --target label --model leaf-gp --store kept --out m.hedgerow\n  \
-    hedgerow info --live m.hedgerow\n  \
-    hedgerow train train.csv --target label --model ivm --rounds 200 --threads 4 --out same-for-any-threads.hedgerow\n\n\
-    Killed at any moment, it leaves the last model that was saved, whole; with --store every row too, and the same command goes on from both.\n\n\
-    All rows are trained on; quality is estimated out of sample (out-of-bag, out-of-fold). Ctrl-C ends the training early with the best model so far.")]
+#[command(after_help = include_str!("help/train.txt").trim_end())]
 pub(crate) struct TrainArgs {
     /// Labelled data; - is standard input. May be left out with --store: then it learns what is there
     #[arg(required_unless_present = "store")]
@@ -63,12 +56,6 @@ pub(crate) struct TrainArgs {
     /// can take from what was learnt. Large models are saved less often, so that it takes a twentieth of the time at most
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = pause)]
     pub(crate) save_every: f64,
-    /// Labelled data to evaluate the model on
-    #[arg(long, value_name = "DATA")]
-    pub(crate) test: Option<PathBuf>,
-    /// Labels of the --test data, for data that come as a bare array
-    #[arg(long, value_name = "FILE")]
-    pub(crate) test_labels: Option<PathBuf>,
     /// Write the quality of each snapshot, on the validation rows and on the test rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) curve: Option<PathBuf>,
@@ -76,11 +63,7 @@ pub(crate) struct TrainArgs {
     #[arg(long)]
     pub(crate) frozen: bool,
     #[command(flatten)]
-    pub(crate) data_args: DataArgs,
-    #[command(flatten)]
-    pub(crate) limits: LimitArgs,
-    #[command(flatten)]
-    pub(crate) run: RunArgs,
+    pub(crate) common: CommonArgs,
 }
 
 fn policy() -> impl TypedValueParser<Value = Policy> {

@@ -7,14 +7,14 @@ use anyhow::{Context as _, bail};
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{Budget, DataProblem, Dataset, Error, OutOfSample, Par, Source, Task, Training};
 use hedgerow::io::{ReadOptions, read_dataset};
-use hedgerow::report::{LeastSure, Page};
+use hedgerow::report::Page;
 use hedgerow::{Fitted, Kind, Model, ModelParams};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::evaluation::{
-    Evaluation, LeftOut, Metrics, evaluate_dataset, evaluate_file, evaluate_predictions,
+use super::{
+    Evaluation, LeftOut, Made, Metrics, NumberedRows, Outcome, Seconds, check_room, check_writable,
+    interrupt, note_dates, page, params, timed,
 };
-use super::{Made, Outcome, check_room, check_writable, interrupt, note_dates, page, params};
 use crate::args::FitArgs;
 use crate::output::{self, progress::Bar};
 use crate::process;
@@ -35,60 +35,46 @@ pub(crate) struct FitResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_evidence: Option<f64>,
     pub(crate) left_out: LeftOut,
-}
-
-/// Where the time went.
-#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub(crate) struct Seconds {
-    pub(crate) read: f64,
-    pub(crate) fit: f64,
-    pub(crate) predict: f64,
+    #[serde(skip)]
+    pub(crate) notes: Vec<String>,
 }
 
 pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
     if args.help_params {
-        output::show(&output::text::ParamList(args.model.describe_params()), args.run.json)?;
-        return Ok(Outcome::Done);
+        return output::show(&output::text::ParamList(args.model.describe_params()), args.common.run.json);
     }
     let params = params(args.model, &args.settings, args.seed)?;
     if args.oob.is_some() && !args.model.has_oob() {
         bail!("--oob: {}", args.model.unable("predict out of bag", Kind::has_oob));
     }
-    for path in args.out.iter().chain(&args.oob).chain(&args.report) {
-        check_writable(path)?;
-    }
+    check_writable(args.out.iter().chain(&args.oob).chain(&args.report))?;
     let Some(path) = &args.data else { return Ok(Outcome::Done) };
-    let par = args.run.par()?;
-    let mut budget = args.limits.budget(start);
-    interrupt::listen(&budget)?;
+    let par = args.common.run.par()?;
+    let mut budget = interrupt::listen(args.common.limits.budget(start))?;
     let mut data = read(args, path)?;
-    note_dates(&data.schema, &args.data_args.options());
-    let held_out = args.holdout.map(|share| HeldOut::take(&mut data, share, params.seed())).transpose()?;
-    let read_seconds = start.elapsed().as_secs_f64();
-    if let Some(limit) = args.limits.max_memory {
+    note_dates(&data.schema, &args.common.data.options());
+    let held_out = args.holdout.map(|share| hold_out(&mut data, share, params.seed())).transpose()?;
+    let mut seconds = Seconds { read: start.elapsed().as_secs_f64(), ..Seconds::default() };
+    if let Some(limit) = args.common.limits.max_memory {
         budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
     }
-    let fit_start = Instant::now();
     let Fitted { model, validation, log_evidence, stop, notes, oob_votes } =
-        train(&data, &params, &par, &budget)?;
-    let oob = validation.filter(|validation| validation.source == Source::OutOfBag);
-    let seconds = Seconds { read: read_seconds, fit: fit_start.elapsed().as_secs_f64(), predict: 0.0 };
+        timed(&mut seconds.fit, || train(&data, &params, &par, &budget))?;
 
-    let mut page = args.report.as_ref().map(|_| Page::default());
-    let oob_accuracy =
-        oob.as_ref().filter(|oob| !oob.is_empty()).map(|oob| oob.accuracy(data.weights.as_deref()));
-    let is_tested = held_out.is_some() || args.test.is_some();
-    let mut measured = match &oob {
-        Some(oob) if !is_tested => evaluate_oob(&model, oob, &data, page.as_mut())?,
-        _ => None,
-    };
+    let for_report = args.report.is_some();
+    let mut page = Page::default();
     let n_rows = data.n_rows();
-    if let Some(page) = page.as_mut().filter(|_| data.schema.n_features() <= 2) {
+    if for_report && data.schema.n_features() <= 2 {
         let x = data.features.to_array(0..n_rows);
         let text = "The dots are the training rows.";
-        page::draw(page, &model, (x.view(), data.targets.view()), text, &par)?;
+        page::draw(&mut page, &model, (x.view(), data.targets.view()), text, &par)?;
     }
+    let oob = validation.filter(|oob| oob.source == Source::OutOfBag);
+    let known_oob = oob.as_ref().filter(|oob| !oob.is_empty());
+    let oob_accuracy = known_oob.map(|oob| oob.accuracy(data.weights.as_deref()));
+    let is_tested = held_out.is_some() || args.common.test.is_some();
+    let out_of_bag = known_oob.filter(|_| !is_tested).map(|oob| evaluate_oob(oob, &data, for_report));
     drop(data);
     let model = if args.frozen { model.without_rows() } else { model };
     // The model is safe before anything else can go wrong.
@@ -96,42 +82,43 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     if let (Some(path), Some(oob), Some(votes)) = (&args.oob, &oob, &oob_votes) {
         write_oob(path, oob, votes, &model)?;
     }
-    let mut result = FitResult {
-        made: Made::new(&model, n_rows, seconds, stop, saved)?,
-        metrics_from: None,
-        metrics: None,
-        metrics_rows: None,
+    let evaluation = match (&held_out, &args.common.test) {
+        (Some(rows), _) => Some(("holdout", Evaluation::of_rows(&model, rows, &par, for_report)?)),
+        (None, Some(test)) => {
+            let options = args.common.test_options();
+            Some(("test", Evaluation::of_file(&model, test, &options, &par, for_report)?))
+        }
+        (None, None) => out_of_bag.map(|evaluation| ("out_of_bag", evaluation)),
+    };
+    let (metrics_from, evaluation) = evaluation.unzip();
+    seconds.predict = evaluation.as_ref().map_or(0.0, |evaluation| evaluation.seconds.predict);
+    let made = Made::new(&model, n_rows, seconds, stop, saved)?;
+    if let Some(to) = &args.report {
+        if let (Some(from), Some(evaluation)) = (metrics_from, &evaluation) {
+            let measured_on = measured_on(from, evaluation.n_rows());
+            page::evaluation(&mut page, &model, evaluation, measured_on)?;
+        }
+        page::describe(&mut page, &model, path, &page::fitted_to(&model, n_rows), made.about.bytes);
+        page::fact(&mut page, "Fitted in", output::seconds(seconds.fit));
+        page::write(&page, to)?;
+    }
+    let result = FitResult {
+        made,
+        metrics_from,
+        metrics: evaluation.as_ref().map(Evaluation::metrics).transpose()?,
+        metrics_rows: evaluation.as_ref().map(Evaluation::n_rows),
         oob_accuracy,
         log_evidence,
-        left_out: LeftOut::default(),
+        left_out: evaluation.map(|evaluation| evaluation.left_out).unwrap_or_default(),
+        notes,
     };
-    if is_tested {
-        measured = evaluate_on_test(args, &model, held_out.as_ref(), &par, page.as_mut())?;
-    }
-    if let Some(measured) = measured {
-        result.made.seconds.predict = measured.predict_seconds;
-        result.metrics_from = Some(measured.from);
-        result.metrics_rows = Some(measured.rows);
-        result.metrics = Some(measured.report);
-        result.left_out = measured.left_out;
-    }
-    if let (Some(to), Some(page)) = (&args.report, &mut page) {
-        let subtitle = page::fitted_to(&model, n_rows);
-        page::describe(page, &model, path, &subtitle, result.made.bytes);
-        page::fact(page, "Fitted in", output::seconds(result.made.seconds.fit));
-        page::write(page, to)?;
-    }
-    result.made.peak_memory_bytes = process::peak_memory();
-    output::show(&result, args.run.json)?;
-    output::left_out(&result.left_out);
-    notes.iter().for_each(|text| output::note(text));
-    Ok(Outcome::Done)
+    output::show(&result, args.common.run.json)
 }
 
 /// Reads the training data. A target that looks continuous is one of numbers for a kind of model that does regression, unless the task is given.
 fn read(args: &FitArgs, path: &Path) -> anyhow::Result<Dataset> {
-    let room = check_room(&args.limits)?;
-    let options = |task| ReadOptions { task, ..args.data_args.options() };
+    let room = check_room(&args.common.limits)?;
+    let options = |task| ReadOptions { task, ..args.common.data.options() };
     if let Some(task) = args.task {
         if let Err(error) = args.model.check_task(task) {
             bail!("--task {task}: {error}");
@@ -155,103 +142,40 @@ fn is_continuous(error: &Error) -> bool {
     matches!(error, Error::Data(data) if matches!(data.problem, DataProblem::ContinuousTarget { .. }))
 }
 
-/// Rows kept out of the training, with their numbers in the file.
-struct HeldOut {
-    data: Dataset,
-    numbers: Vec<u64>,
+/// Takes a share of the rows, drawn at random, out of the data.
+fn hold_out(data: &mut Dataset, share: f64, seed: u64) -> Result<NumberedRows, Error> {
+    let mut rows: Vec<usize> = (0..data.n_rows()).collect();
+    Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
+    let n = ((data.n_rows() as f64 * share).round() as usize).clamp(1, data.n_rows() - 1);
+    let (held, kept) = rows.split_at_mut(n);
+    held.sort_unstable();
+    kept.sort_unstable();
+    let held_out = NumberedRows::select(data, held);
+    *data = data.select(kept);
+    data.check_trainable(data.task())?;
+    Ok(held_out)
 }
 
-impl HeldOut {
-    /// Takes a share of the rows, drawn at random, out of the data.
-    fn take(data: &mut Dataset, share: f64, seed: u64) -> Result<Self, Error> {
-        let mut rows: Vec<usize> = (0..data.n_rows()).collect();
-        Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
-        let n = ((data.n_rows() as f64 * share).round() as usize).clamp(1, data.n_rows() - 1);
-        let (held, kept) = rows.split_at_mut(n);
-        held.sort_unstable();
-        kept.sort_unstable();
-        let held_out = data.select(held);
-        *data = data.select(kept);
-        data.check_trainable(data.task())?;
-        Ok(Self { data: held_out, numbers: held.iter().map(|&row| row as u64 + 1).collect() })
-    }
-}
-
-/// What is told about a model that was evaluated.
-struct Measured {
-    from: &'static str,
-    rows: usize,
-    predict_seconds: f64,
-    report: Metrics,
-    left_out: LeftOut,
-}
-
-impl Measured {
-    /// Keeps the figures, and puts the rest on the page if there is one.
-    fn new(
-        from: &'static str,
-        evaluation: Evaluation,
-        model: &Model,
-        page: Option<&mut Page>,
-    ) -> anyhow::Result<Self> {
-        if let Some(page) = page {
-            let words = match from {
-                "test" => "test rows",
-                "holdout" => "held-out rows",
-                _ => "training rows, predicted out of bag",
-            };
-            let measured_on = format!("{} {words}", output::count(evaluation.rows as u64));
-            page::evaluation(page, model, &evaluation, measured_on)?;
-        }
-        let Evaluation { rows, predict_seconds, report, left_out, .. } = evaluation;
-        Ok(Self { from, rows, predict_seconds, report, left_out })
-    }
-}
-
-/// How the model does on the rows held out or the test data.
-fn evaluate_on_test(
-    args: &FitArgs,
-    model: &Model,
-    held_out: Option<&HeldOut>,
-    par: &Par,
-    page: Option<&mut Page>,
-) -> anyhow::Result<Option<Measured>> {
-    let for_report = page.is_some();
-    let (from, evaluation) = match (held_out, &args.test) {
-        (Some(HeldOut { data, numbers }), _) => {
-            ("holdout", evaluate_dataset(model, data, for_report.then_some(numbers), par)?)
-        }
-        (None, Some(test)) => {
-            let options = args.data_args.test_options(args.test_labels.as_ref());
-            ("test", evaluate_file(model, test, &options, par, for_report)?)
-        }
-        (None, None) => return Ok(None),
+/// What the metrics of a page are about, in words.
+fn measured_on(from: &str, n_rows: usize) -> String {
+    let words = match from {
+        "test" => "test rows",
+        "holdout" => "held-out rows",
+        _ => "training rows, predicted out of bag",
     };
-    Measured::new(from, evaluation, model, page).map(Some)
+    format!("{} {words}", output::count(n_rows as u64))
 }
 
-/// How good the out-of-bag predictions are.
-fn evaluate_oob(
-    model: &Model,
-    oob: &OutOfSample,
-    data: &Dataset,
-    page: Option<&mut Page>,
-) -> anyhow::Result<Option<Measured>> {
-    if oob.is_empty() {
-        return Ok(None);
-    }
-    let mut evaluation = evaluate_predictions(oob.values.clone(), oob.labels.clone().into(), None)?;
-    if page.is_some() {
-        let mut least = LeastSure::default();
-        for ((prediction, &class), &row) in
-            evaluation.predictions.rows().into_iter().zip(&oob.labels).zip(&oob.rows)
-        {
-            let values = data.features.to_array(row..row + 1);
-            least.add(row as u64 + 1, prediction, Some(class), values.row(0));
+/// The out-of-bag predictions with their rows.
+fn evaluate_oob(oob: &OutOfSample, data: &Dataset, for_report: bool) -> Evaluation {
+    let mut evaluation = Evaluation::new(oob.values.clone(), oob.labels.clone().into());
+    if for_report {
+        for (i, &row) in oob.rows.iter().enumerate() {
+            let (number, values) = (row as u64 + 1, data.features.to_array(row..row + 1));
+            evaluation.least_sure.add(number, oob.values.row(i), Some(oob.labels[i]), values.row(0));
         }
-        evaluation.least_sure = least;
     }
-    Measured::new("out_of_bag", evaluation, model, page).map(Some)
+    evaluation
 }
 
 /// What a limit leaves for the model, after all that is in memory already, what evaluating it will take and, where rows are to be

@@ -2,9 +2,7 @@
 
 mod table;
 
-use std::fs::File;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum as _;
@@ -15,7 +13,7 @@ use hedgerow::core::{Checked, ParamInfo, Params, describe};
 use hedgerow::io::read_dataset;
 use serde::Serialize;
 
-use super::{Outcome, check_writable};
+use super::{Outcome, check_apart, check_writable, name_of_out, open_out};
 use crate::args::{Drift, DriftArgs, GenerateArgs, StreamKind};
 use crate::output;
 
@@ -34,26 +32,22 @@ pub(crate) struct GenerateResult {
 
 pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Outcome> {
     if args.help_params {
-        output::show(&output::text::ParamList(help_params(args.kind)), args.json)?;
-        return Ok(Outcome::Done);
+        return output::show(&output::text::ParamList(help_params(args.kind)), args.json);
     }
     if args.json && args.out.is_none() {
         bail!("--json needs --out: rows and the summary cannot both go to standard output");
     }
     if let Some(out) = &args.out {
-        check_writable(out)?;
+        check_writable([out])?;
         if let Some(data) = &args.data {
-            check_apart(out, data)?;
+            check_apart("rows", out, data)?;
         }
     }
     let mut generator = generator(args)?;
-    let Some(path) = &args.out else {
-        table::write(&mut generator, args.rows, &mut io::stdout().lock())?;
-        return Ok(Outcome::Done);
-    };
-    let mut file = File::create(path).with_context(|| path.display().to_string())?;
-    let bytes =
-        table::write(&mut generator, args.rows, &mut file).with_context(|| path.display().to_string())?;
+    let path = args.out.as_ref();
+    let bytes = table::write(&mut generator, args.rows, &mut *open_out(path)?)
+        .with_context(|| name_of_out(path))?;
+    let Some(path) = path else { return Ok(Outcome::Done) };
     let result = GenerateResult {
         kind: name(args.kind),
         rows: args.rows,
@@ -63,8 +57,7 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Outcome> {
         bytes,
         out: path.clone(),
     };
-    output::show(&result, args.json)?;
-    Ok(Outcome::Done)
+    output::show(&result, args.json)
 }
 
 fn help_params(kind: StreamKind) -> Vec<ParamInfo> {
@@ -182,15 +175,6 @@ fn schedule(kind: StreamKind, args: &DriftArgs, n_rows: u64) -> anyhow::Result<S
 fn shortest(changes: &[u64]) -> u64 {
     let gaps = changes.windows(2).map(|pair| pair[1].saturating_sub(pair[0]));
     gaps.chain(changes.first().copied()).min().unwrap_or(0)
-}
-
-fn check_apart(out: &Path, data: &Path) -> anyhow::Result<()> {
-    if let (Ok(a), Ok(b)) = (out.canonicalize(), data.canonicalize())
-        && a == b
-    {
-        bail!("{}: the rows would overwrite what they are made from", out.display());
-    }
-    Ok(())
 }
 
 /// The kind as it is typed.

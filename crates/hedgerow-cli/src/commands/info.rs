@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Read as _;
-use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::core::{Schema, Task};
@@ -78,14 +76,12 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
     }
     let named_like_a_model = args.file.extension().is_some_and(|e| e == "hedgerow");
     if named_like_a_model || is_model_file(&args.file) {
-        output::show(&model_info(args)?, args.run.json)?;
-    } else {
-        let options = args.data_args.options();
-        let summary = summarize(&args.file, &options)?;
-        super::note_dates(&summary.schema, &options);
-        output::show(&DataInfo { summary, show_all: args.all }, args.run.json)?;
+        return output::show(&model_info(args)?, args.run.json);
     }
-    Ok(Outcome::Done)
+    let options = args.data_args.options();
+    let summary = summarize(&args.file, &options)?;
+    super::note_dates(&summary.schema, &options);
+    output::show(&DataInfo { summary, show_all: args.all }, args.run.json)
 }
 
 fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
@@ -94,7 +90,7 @@ fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
     Ok(ModelInfo {
         model: model.kind(),
         task: model.task(),
-        format_version: format_version(&args.file).unwrap_or(FORMAT_VERSION),
+        format_version: FORMAT_VERSION,
         params: model.params(),
         schema: model.schema().clone(),
         bytes,
@@ -111,9 +107,7 @@ fn forest_info(forest: &Forest, schema: &Schema) -> ForestInfo {
     for tree in forest.trees() {
         *heights.entry(tree.height()).or_insert(0) += 1;
     }
-    let names = schema.columns.iter().map(|c| c.name.clone());
-    let mut importances: Vec<(String, f64)> = names.zip(forest.impurity_importances()).collect();
-    importances.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let importances = super::by_column(schema, forest.impurity_importances());
     let (leaf_power, calibration) = (forest.leaf_power(), forest.calibration().copied());
     ForestInfo { heights, leaf_power, calibration, importances }
 }
@@ -125,19 +119,7 @@ fn learning_info(model: &Model) -> anyhow::Result<Option<LearningInfo>> {
     let names = model.schema().labels.names().iter().cloned();
     let retained = model.retained_rows()?.filter(|rows| rows.task() == Task::Classification);
     let retained_by_class = retained.map(|rows| names.zip(rows.class_counts()).collect());
-    let without_rows = model.clone().without_rows();
-    let predictor_bytes = without_rows.file_len()?;
+    let predictor_bytes = model.clone().without_rows().file_len()?;
     let row_bytes = model.file_len()?.saturating_sub(predictor_bytes);
     Ok(Some(LearningInfo { rows_learnt, rows_retained, retained_by_class, predictor_bytes, row_bytes }))
-}
-
-/// The version of a model file, from the header of the container, whose length comes first.
-fn format_version(path: &Path) -> Option<u32> {
-    let mut file = fs::File::open(path).ok()?;
-    let mut length = [0; 8];
-    file.read_exact(&mut length).ok()?;
-    let mut header = Vec::new();
-    file.take(u64::from_le_bytes(length)).read_to_end(&mut header).ok()?;
-    let header: serde_json::Value = serde_json::from_slice(&header).ok()?;
-    header["__metadata__"]["format_version"].as_str()?.parse().ok()
 }

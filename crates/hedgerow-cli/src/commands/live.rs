@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Context as _;
-use hedgerow::Kind;
 use hedgerow::core::{JobState, Quality};
 use hedgerow::trainer::JobReport;
 use serde::{Deserialize, Serialize};
@@ -24,7 +23,7 @@ const STALE: f64 = 10.0;
 pub(crate) struct JobLine {
     pub(crate) kind: String,
     pub(crate) name: String,
-    pub(crate) state: State,
+    pub(crate) state: JobState,
     pub(crate) accuracy: Option<f64>,
     pub(crate) points: usize,
     /// None where there is no end.
@@ -38,25 +37,12 @@ pub(crate) struct JobLine {
     pub(crate) problem: Option<String>,
 }
 
-/// What can be done with a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum State {
-    Ready,
-    Waiting,
-    Done,
-}
-
 impl JobLine {
     pub(crate) fn new(job: &JobReport) -> Self {
         Self {
             kind: job.status.kind.to_string(),
             name: job.status.name.clone(),
-            state: match job.status.state {
-                JobState::Ready => State::Ready,
-                JobState::Waiting => State::Waiting,
-                JobState::Done => State::Done,
-            },
+            state: job.status.state,
             accuracy: job.status.accuracy,
             points: job.status.points,
             goal: Some(job.status.goal).filter(|goal| *goal != 0 && *goal != usize::MAX),
@@ -110,49 +96,25 @@ pub(crate) fn path_beside(model: &Path) -> PathBuf {
 /// Writes the file every now and then, and removes it at the end.
 pub(crate) struct Broadcast {
     path: Option<PathBuf>,
-    kind: Kind,
-    start: Instant,
-    deadline: Option<Instant>,
     written: Option<Instant>,
-}
-
-/// What is new.
-pub(crate) struct News<'a> {
-    pub(crate) is_reading: bool,
-    pub(crate) rounds: Option<usize>,
-    pub(crate) validation: Option<&'a Quality>,
-    pub(crate) jobs: Vec<JobLine>,
 }
 
 impl Broadcast {
     /// Beside the model to be; nothing is written where it is not saved.
-    pub(crate) fn new(out: Option<&Path>, kind: Kind, deadline: Option<Instant>) -> Self {
-        Self { path: out.map(path_beside), kind, start: Instant::now(), deadline, written: None }
+    pub(crate) fn new(out: Option<&Path>) -> Self {
+        Self { path: out.map(path_beside), written: None }
     }
 
     /// Writes the status, if it is time to. That it cannot be written does no harm to the training.
-    pub(crate) fn tell<'a>(&mut self, news: impl FnOnce() -> News<'a>) {
+    pub(crate) fn tell(&mut self, status: impl FnOnce() -> LiveStatus) {
         let Some(path) = &self.path else { return };
         if self.written.is_some_and(|written| written.elapsed() < WRITE) {
             return;
         }
         self.written = Some(Instant::now());
-        let News { is_reading, rounds, validation, jobs } = news();
-        let left = |end: Instant| end.saturating_duration_since(Instant::now()).as_secs_f64();
-        let status = LiveStatus {
-            model: self.kind.to_string(),
-            state: if is_reading { "reading and training" } else { "training" }.into(),
-            process: std::process::id(),
-            elapsed_seconds: self.start.elapsed().as_secs_f64(),
-            left_seconds: self.deadline.map(left),
-            rounds,
-            validation: validation.cloned(),
-            jobs,
-            written: now(),
-        };
         // Under another name first, so that a reader never sees half of it.
         let half = path.with_extension("json.part");
-        let written = serde_json::to_vec(&status).map_err(io::Error::other);
+        let written = serde_json::to_vec(&status()).map_err(io::Error::other);
         let _ = written.and_then(|bytes| fs::write(&half, bytes)).and_then(|()| fs::rename(&half, path));
     }
 }
@@ -181,8 +143,7 @@ pub(crate) fn tell(model: &Path, json: bool) -> anyhow::Result<Outcome> {
         }
         Err(error) => return Err(error).with_context(|| path.display().to_string()),
     };
-    output::show(&running, json)?;
-    Ok(if running.is_running { Outcome::Done } else { Outcome::Negative })
+    output::show(&running, json)
 }
 
 /// Why a training is not going on, if it is not.
@@ -198,6 +159,7 @@ fn gone(status: &LiveStatus, path: &Path) -> Option<String> {
     ))
 }
 
-fn now() -> f64 {
+/// Seconds since 1970.
+pub(super) fn now() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |since| since.as_secs_f64())
 }

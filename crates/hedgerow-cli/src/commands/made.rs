@@ -1,29 +1,54 @@
-//! What is told about a model that was made, whether fitted or trained in slices.
+//! What is told about a model that was made, whether fitted, trained in slices or updated.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use hedgerow::core::{Result, StopReason, Summary, Task};
 use hedgerow::{Kind, Model, ModelParams};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::fit::Seconds;
+use crate::process;
 
-/// A model that was made.
+/// A model and what it takes.
 #[derive(Debug, Serialize)]
-pub(crate) struct Made {
+pub(crate) struct Described {
     pub(crate) model: Kind,
     pub(crate) task: Task,
     pub(crate) target: Option<String>,
     pub(crate) params: ModelParams,
-    pub(crate) rows: usize,
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
-    pub(crate) seconds: Seconds,
     /// Bytes of the model file.
     pub(crate) bytes: u64,
+    pub(crate) peak_memory_bytes: Option<u64>,
+}
+
+impl Described {
+    pub(super) fn new(model: &Model, bytes: u64) -> Self {
+        let schema = model.schema();
+        Self {
+            model: model.kind(),
+            task: model.task(),
+            target: schema.target.clone(),
+            params: model.params(),
+            features: schema.n_features(),
+            classes: schema.labels.names().to_vec(),
+            bytes,
+            peak_memory_bytes: process::peak_memory(),
+        }
+    }
+}
+
+/// A model that was made.
+#[derive(Debug, Serialize)]
+pub(crate) struct Made {
+    #[serde(flatten)]
+    pub(crate) about: Described,
+    /// Rows it was made from.
+    pub(crate) rows: usize,
+    pub(crate) seconds: Seconds,
     /// Bytes of the model in memory.
     pub(crate) model_memory_bytes: u64,
-    pub(crate) peak_memory_bytes: Option<u64>,
     /// What is told of this kind of model only.
     #[serde(flatten)]
     pub(crate) inside: Summary,
@@ -35,6 +60,22 @@ pub(crate) struct Made {
     pub(crate) out: Option<PathBuf>,
 }
 
+/// Where the time went.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Seconds {
+    pub(crate) read: f64,
+    pub(crate) fit: f64,
+    pub(crate) predict: f64,
+}
+
+/// Does some work and adds the time it takes.
+pub(crate) fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *seconds += start.elapsed().as_secs_f64();
+    result
+}
+
 impl Made {
     /// A model made from so many rows, and where it was saved with how many bytes.
     pub(super) fn new(
@@ -44,18 +85,12 @@ impl Made {
         stop: StopReason,
         saved: Option<(&Path, u64)>,
     ) -> Result<Self> {
+        let bytes = saved.map_or_else(|| model.file_len(), |(_, bytes)| Ok(bytes))?;
         Ok(Self {
-            model: model.kind(),
-            task: model.task(),
-            target: model.schema().target.clone(),
-            params: model.params(),
+            about: Described::new(model, bytes),
             rows,
-            features: model.schema().n_features(),
-            classes: model.schema().labels.names().to_vec(),
             seconds,
-            bytes: saved.map_or_else(|| model.file_len(), |(_, bytes)| Ok(bytes))?,
             model_memory_bytes: model.bytes() as u64,
-            peak_memory_bytes: None,
             inside: model.summary(),
             rows_retained: model.n_retained(),
             stop,

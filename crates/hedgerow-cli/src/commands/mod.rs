@@ -3,6 +3,7 @@
 pub(crate) mod demo;
 pub(crate) mod evaluate;
 mod evaluation;
+mod feed;
 pub(crate) mod fit;
 pub(crate) mod generate;
 pub(crate) mod info;
@@ -14,21 +15,26 @@ pub(crate) mod merge;
 mod page;
 pub(crate) mod predict;
 mod renewed;
+mod rows;
 pub(crate) mod store;
 pub(crate) mod stream;
 pub(crate) mod train;
 pub(crate) mod update;
 
-use std::path::Path;
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use hedgerow::core::{Error, Schema};
 use hedgerow::io::{ReadOptions, date_notes};
 use hedgerow::{Kind, ModelParams};
 
-pub(crate) use evaluation::{LeftOut, Metrics};
-pub(crate) use made::Made;
+pub(crate) use evaluation::{Evaluation, LeftOut, Metrics};
+pub(crate) use feed::{Chunk, Feed, count_rows, open_to_learn};
+pub(crate) use made::{Described, Made, Seconds, timed};
 pub(crate) use renewed::Renewed;
+pub(crate) use rows::NumberedRows;
 
 use crate::args::LimitArgs;
 use crate::{output, process};
@@ -59,21 +65,55 @@ fn batch_rows(n_features: usize) -> usize {
     (BATCH_VALUES / n_features.max(1)).clamp(16, 16_384)
 }
 
-/// Fails early where a result could not be written later.
-fn check_writable(path: &Path) -> anyhow::Result<()> {
-    if path.is_dir() {
-        bail!("{}: expected a file to write to, got a folder", path.display());
-    }
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let meta = std::fs::metadata(folder)
-        .with_context(|| format!("{}: the folder to write to cannot be used", folder.display()))?;
-    if !meta.is_dir() {
-        bail!("{}: expected a folder to write to", folder.display());
-    }
-    if meta.permissions().readonly() {
-        bail!("{}: the folder is read-only", folder.display());
+/// Fails early where results could not be written later.
+fn check_writable<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> anyhow::Result<()> {
+    for path in paths {
+        if path.is_dir() {
+            bail!("{}: expected a file to write to, got a folder", path.display());
+        }
+        let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let meta = fs::metadata(folder)
+            .with_context(|| format!("{}: the folder to write to cannot be used", folder.display()))?;
+        if !meta.is_dir() {
+            bail!("{}: expected a folder to write to", folder.display());
+        }
+        if meta.permissions().readonly() {
+            bail!("{}: the folder is read-only", folder.display());
+        }
     }
     Ok(())
+}
+
+/// The file to write to, or standard output.
+fn open_out(path: Option<&PathBuf>) -> anyhow::Result<Box<dyn Write>> {
+    check_writable(path)?;
+    Ok(match path {
+        Some(path) => Box::new(File::create(path).with_context(|| path.display().to_string())?),
+        None => Box::new(io::stdout().lock()),
+    })
+}
+
+/// What it is called in messages.
+fn name_of_out(path: Option<&PathBuf>) -> String {
+    path.map_or_else(|| "standard output".into(), |path| path.display().to_string())
+}
+
+/// Fails if what is written would overwrite what it is made from.
+fn check_apart(what: &str, out: &Path, input: &Path) -> anyhow::Result<()> {
+    if let (Ok(a), Ok(b)) = (out.canonicalize(), input.canonicalize())
+        && a == b
+    {
+        bail!("{}: the {what} would overwrite what they are made from", out.display());
+    }
+    Ok(())
+}
+
+/// Values of the columns with their names, the largest first.
+fn by_column(schema: &Schema, values: Vec<f64>) -> Vec<(String, f64)> {
+    let names = schema.columns.iter().map(|column| column.name.clone());
+    let mut named: Vec<(String, f64)> = names.zip(values).collect();
+    named.sort_by(|a, b| b.1.total_cmp(&a.1));
+    named
 }
 
 /// The parameters of a kind with `--set` and `--seed` applied.
@@ -106,13 +146,9 @@ fn note_dates(schema: &Schema, options: &ReadOptions) {
 
 /// Tells what became of the rows before a bad one.
 fn after_bad_row(rows: u64, out: Option<&Path>) {
-    let rows = output::count(rows);
+    let what = format!("the {} rows before the bad one were learnt", output::count(rows));
     output::note(&match out {
-        Some(out) => {
-            format!("the {rows} rows before the bad one were learnt; the model is saved to {}", out.display())
-        }
-        None => format!(
-            "the {rows} rows before the bad one were learnt, but the model is not saved: give --out FILE"
-        ),
+        Some(out) => format!("{what}; the model is saved to {}", out.display()),
+        None => format!("{what}, but the model is not saved: give --out FILE"),
     });
 }

@@ -9,7 +9,7 @@ use hedgerow::core::{Error, Par, TargetSlice, Task};
 use hedgerow::report::{DecisionMap, Importances, MapRows, Page, Predictions, ValueCurve};
 use ndarray::{Array2, ArrayView2};
 
-use super::evaluation::{Evaluation, Metrics};
+use super::{Evaluation, Metrics};
 use crate::output::{count, size};
 
 /// Puts in what is known about a model without predictions.
@@ -58,8 +58,8 @@ pub(super) fn evaluation(
     model: &Model,
     evaluation: &Evaluation,
     measured_on: String,
-) -> anyhow::Result<()> {
-    if let Metrics::Values(report) = &evaluation.report {
+) -> Result<(), Error> {
+    if let Metrics::Values(report) = evaluation.metrics()? {
         let figures = [
             ("RMSE", report.rmse),
             ("MAE", report.mae),
@@ -77,6 +77,19 @@ pub(super) fn evaluation(
     page.evaluate(&predictions)?;
     page.uncertain = evaluation.least_sure.finish(model.schema());
     Ok(())
+}
+
+/// The same as [`draw`] for the rows that a model was evaluated on, where they can be drawn.
+pub(super) fn draw_evaluated(
+    page: &mut Page,
+    model: &Model,
+    evaluation: &Evaluation,
+    text: &str,
+    par: &Par,
+) -> Result<(), Error> {
+    let Some(rows) = &evaluation.drawn else { return Ok(()) };
+    let x = rows.to_array(0..rows.n_rows());
+    draw(page, model, (x.view(), evaluation.truth.view()), text, par)
 }
 
 /// Puts in a picture of the predictions around some rows: a map of classes if rows are two numbers, or the curve of a regression if they

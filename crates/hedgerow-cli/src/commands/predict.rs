@@ -1,10 +1,9 @@
 //! `predict`: rows in, predictions out, batch by batch.
 
-use std::fs::File;
-use std::io::{self, Write};
+use std::io::Write;
 use std::time::Instant;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use hedgerow::core::traits::largest;
 use hedgerow::core::{ClassId, Par, Task};
 use hedgerow::gp::special::normal_quantile;
@@ -13,17 +12,15 @@ use hedgerow::{Kind, Model};
 use ndarray::{Array2, ArrayView2, s};
 use serde::Serialize;
 
-use super::fit::Seconds;
-use super::{Outcome, check_writable};
+use super::{Outcome, Seconds, batch_rows, check_apart, check_writable, open_out, timed};
 use crate::args::PredictArgs;
-use crate::output;
-use crate::process;
+use crate::{output, process};
 
 /// What `predict` tells beside the predictions.
 #[derive(Debug, Serialize)]
 pub(crate) struct PredictResult {
     pub(crate) model: Kind,
-    pub(crate) rows: u64,
+    pub(crate) rows: usize,
     pub(crate) seconds: Seconds,
     /// How long one row takes on one thread.
     pub(crate) one_row_seconds: Option<Latency>,
@@ -41,127 +38,93 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         bail!("--json needs --out: predictions and metrics cannot both go to standard output");
     }
     if let Some(out) = &args.out {
-        check_writable(out)?;
+        check_writable([out])?;
         for input in [&args.model, &args.data] {
-            if let (Ok(a), Ok(b)) = (out.canonicalize(), input.canonicalize())
-                && a == b
-            {
-                bail!("{}: the predictions would overwrite what they are made from", out.display());
-            }
+            check_apart("predictions", out, input)?;
         }
     }
     let model = Model::load(&args.model)?;
-    let columns = Columns::new(args, &model)?;
+    match model.task() {
+        Task::Classification if args.interval.is_some() => bail!(
+            "--interval needs a regression model (this is a classifier); --proba writes the probabilities"
+        ),
+        Task::Regression if args.proba => {
+            bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
+        }
+        _ => {}
+    }
     let par = args.run.par()?;
     let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
-    let out: Box<dyn Write> = match &args.out {
-        Some(path) => Box::new(File::create(path).with_context(|| path.display().to_string())?),
-        None => Box::new(io::stdout().lock()),
-    };
-    let mut out = csv::Writer::from_writer(out);
-    out.write_record(columns.names(&model))?;
+    let mut out = csv::Writer::from_writer(open_out(args.out.as_ref())?);
+    out.write_record(names(args, &model))?;
 
-    let mut clock = Instant::now();
-    let mut lap = || {
-        let seconds = clock.elapsed().as_secs_f64();
-        clock = Instant::now();
-        seconds
-    };
-    let mut seconds = Seconds::default();
-    let mut rows = 0;
-    let mut latency = None;
-    while let Some(batch) = reader.next_batch(super::batch_rows(model.n_features()))? {
-        seconds.read += lap();
-        let predictions = model.predict_table(batch.x.view(), &par)?;
-        seconds.predict += lap();
+    let (mut seconds, mut rows, mut latency) = (Seconds::default(), 0, None);
+    let most = batch_rows(model.n_features());
+    while let Some(batch) = timed(&mut seconds.read, || reader.next_batch(most))? {
+        let predictions = timed(&mut seconds.predict, || model.predict_table(batch.x.view(), &par))?;
         if args.latency && latency.is_none() {
             latency = Some(one_row_latency(&model, batch.x.view())?);
         }
-        columns.write(&model, &predictions, &mut out)?;
-        rows += batch.x.nrows() as u64;
-        lap();
+        write(args, &model, &predictions, &mut out)?;
+        rows += batch.x.nrows();
     }
     out.flush()?;
-    if args.out.is_some() {
-        let result = PredictResult {
-            model: model.kind(),
-            rows,
-            seconds,
-            one_row_seconds: latency,
-            peak_memory_bytes: process::peak_memory(),
-        };
-        output::show(&result, args.run.json)?;
+    if args.out.is_none() {
+        return Ok(Outcome::Done);
     }
-    Ok(Outcome::Done)
+    let result = PredictResult {
+        model: model.kind(),
+        rows,
+        seconds,
+        one_row_seconds: latency,
+        peak_memory_bytes: process::peak_memory(),
+    };
+    output::show(&result, args.run.json)
 }
 
-/// What is written for a row.
-enum Columns {
-    /// The class and its probability, and those of all classes where they are asked for.
-    Classes { has_all: bool },
-    /// The number and its deviation, and the ends of an interval of so many deviations to either side.
-    Values { width: Option<f64> },
+/// The names of the columns. Classes: the class and its probability, and those of all classes where they are asked for. Numbers: the
+/// number and its deviation, and the ends of an interval.
+fn names(args: &PredictArgs, model: &Model) -> Vec<String> {
+    let (deviation, more): (_, Vec<String>) = match model.task() {
+        Task::Classification => {
+            let labels = model.schema().labels.names().iter().filter(|_| args.proba);
+            ("probability", labels.map(|label| format!("p_{label}")).collect())
+        }
+        Task::Regression => {
+            ("deviation", args.interval.iter().flat_map(|_| ["low".into(), "high".into()]).collect())
+        }
+    };
+    ["prediction", deviation].map(String::from).into_iter().chain(more).collect()
 }
 
-impl Columns {
-    fn new(args: &PredictArgs, model: &Model) -> anyhow::Result<Self> {
+/// Writes predictions under these names.
+fn write(
+    args: &PredictArgs,
+    model: &Model,
+    predictions: &Array2<f64>,
+    out: &mut csv::Writer<Box<dyn Write>>,
+) -> csv::Result<()> {
+    // An interval reaches so many deviations to either side.
+    let width = args.interval.map(|share| normal_quantile(0.5 + 0.5 * share));
+    let mut line = csv::StringRecord::new();
+    for row in predictions.rows() {
+        line.clear();
         match model.task() {
-            Task::Classification if args.interval.is_some() => {
-                bail!(
-                    "--interval needs a regression model (this is a classifier); --proba writes the probabilities"
-                )
+            Task::Classification => {
+                let class = largest(row).unwrap_or(0);
+                line.push_field(model.schema().labels.name(ClassId(class as u32)));
+                let all = row.iter().filter(|_| args.proba);
+                [row[class]].iter().chain(all).for_each(|p| line.push_field(&format!("{p:.6}")));
             }
-            Task::Regression if args.proba => {
-                bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
-            }
-            Task::Classification => Ok(Self::Classes { has_all: args.proba }),
             Task::Regression => {
-                Ok(Self::Values { width: args.interval.map(|share| normal_quantile(0.5 + 0.5 * share)) })
+                let (mean, deviation) = (row[0], row[1].max(0.0).sqrt());
+                let ends = width.iter().flat_map(|w| [mean - w * deviation, mean + w * deviation]);
+                [mean, deviation].into_iter().chain(ends).for_each(|v| line.push_field(&format!("{v:.6}")));
             }
         }
+        out.write_record(&line)?;
     }
-
-    fn names(&self, model: &Model) -> Vec<String> {
-        let (first, more): (_, Vec<String>) = match self {
-            Self::Classes { has_all } => {
-                let labels = model.schema().labels.names().iter().filter(|_| *has_all);
-                (["prediction", "probability"], labels.map(|label| format!("p_{label}")).collect())
-            }
-            Self::Values { width } => {
-                let ends = width.iter().flat_map(|_| ["low".to_string(), "high".into()]);
-                (["prediction", "deviation"], ends.collect())
-            }
-        };
-        first.map(String::from).into_iter().chain(more).collect()
-    }
-
-    fn write(
-        &self,
-        model: &Model,
-        predictions: &Array2<f64>,
-        out: &mut csv::Writer<Box<dyn Write>>,
-    ) -> csv::Result<()> {
-        let mut line = csv::StringRecord::new();
-        for row in predictions.rows() {
-            line.clear();
-            let number = |value: f64, line: &mut csv::StringRecord| line.push_field(&format!("{value:.6}"));
-            match self {
-                Self::Classes { has_all } => {
-                    let class = largest(row).unwrap_or(0);
-                    line.push_field(model.schema().labels.name(ClassId(class as u32)));
-                    number(row[class], &mut line);
-                    row.iter().filter(|_| *has_all).for_each(|p| number(*p, &mut line));
-                }
-                Self::Values { width } => {
-                    let (mean, deviation) = (row[0], row[1].max(0.0).sqrt());
-                    let ends = width.iter().flat_map(|w| [mean - w * deviation, mean + w * deviation]);
-                    [mean, deviation].into_iter().chain(ends).for_each(|v| number(v, &mut line));
-                }
-            }
-            out.write_record(&line)?;
-        }
-        Ok(())
-    }
+    Ok(())
 }
 
 /// Asks for one row at a time, on one thread.

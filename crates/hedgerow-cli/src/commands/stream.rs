@@ -1,77 +1,74 @@
 //! `stream`: test, then train, row after row.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::bail;
-use hedgerow::core::Schema;
+use hedgerow::core::{Result, Schema};
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::{Kind, Model};
 
-use super::learning::{Cut, Feed, LearnResult, Plan, StreamRun, TestData, count_rows};
-use super::{Outcome, check_writable, interrupt, params};
+use super::learning::{Cut, LearnResult, Plan, StreamRun, TestRows};
+use super::{
+    Feed, NumberedRows, Outcome, check_room, check_writable, count_rows, interrupt, note_dates,
+    open_to_learn, params,
+};
 use crate::args::StreamArgs;
 use crate::output::{self, text};
 
 pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
-    if let Some(dir) = &args.store {
-        return super::store::stream::run(args, dir);
+    check_writable(args.out.iter().chain(&args.report))?;
+    check_room(&args.common.limits)?;
+    let kind = args.model.unwrap_or_default();
+    if args.from.is_none() && !kind.learns() {
+        return Err(kind.unable("learn row by row", Kind::learns).into());
     }
-    let Some(data) = &args.data else { bail!("expected data to learn, or a store to go on with") };
-    let params = params(check_learns(args)?, &args.settings, args.seed)?;
-    for path in args.out.iter().chain(&args.report) {
-        check_writable(path)?;
-    }
-    super::check_room(&args.limits)?;
-    let known = args.from.as_ref().map(Model::load).transpose()?;
-    let par = args.run.par()?;
-    let budget = args.limits.budget(start);
-    interrupt::listen(&budget)?;
-
-    let options = args.data_args.options();
-    let cut = cut(args, data, &options, known.as_ref().map(Model::schema))?;
-    let mut reader = match &known {
-        Some(model) => RowReader::open_growing(data, &options, model.schema())?,
-        None => RowReader::open(data, &options)?.for_learning(),
+    let par = args.common.run.par()?;
+    let budget = interrupt::listen(args.common.limits.budget(start))?;
+    let plan = Plan {
+        max_memory: args.common.limits.max_memory,
+        wants_report: args.report.is_some(),
+        ..Plan::new(args.batch_rows.map_or(Cut::Windows(args.window), Cut::Every), &par, budget)
     };
-    let mut test = None;
-    if let Some(path) = &args.test {
-        let (data, schema) = TestData::read(path, &test_options(args), reader.schema())?;
-        reader = reader.with_schema(&schema)?;
-        test = Some(data);
-    }
-    let model = match known {
-        Some(model) => model,
-        None => Model::new(reader.schema().clone(), &params)?,
+    let (mut stream, mut feed, title) = match (&args.store, &args.data) {
+        (Some(dir), _) => super::store::stream::begin(args, dir, plan)?,
+        (None, Some(data)) => begin(args, data, plan)?,
+        (None, None) => bail!("expected data to learn, or a store to go on with"),
     };
-    let wants_report = args.report.is_some();
-    let max_memory = args.limits.max_memory;
-    let plan = Plan { cut, test, par: &par, budget, max_memory, wants_report, keeper: None };
-    let mut stream = StreamRun::new(model, plan)?;
-    stream.seconds.read = start.elapsed().as_secs_f64();
-    let mut feed = Feed::new(reader, data);
-    let mut lines = text::Lines::new(args.run.json, args.test.is_some() && !matches!(cut, Cut::Windows(_)));
-    let mut tell = |window: &_| lines.tell(window);
-    stream.run(&mut feed, &mut tell)?;
-    let mut result =
-        LearnResult::finish(&mut stream, data, [args.out.as_ref(), args.report.as_ref()], start)?;
-    if let Some(problem) = stream.problem {
-        super::after_bad_row(result.rows, result.out.as_deref());
-        return Err(problem.into());
-    }
-    result.batches = std::mem::take(&mut stream.windows.all);
-    super::note_dates(stream.model.schema(), &options);
-    output::show(&text::Streamed(result), args.run.json)?;
-    Ok(Outcome::Done)
+    stream.state.seconds.read += start.elapsed().as_secs_f64();
+    let mut lines =
+        text::Lines::new(args.common.run.json, args.common.test.is_some() && stream.has_batches());
+    stream.run(&mut feed, &mut |window| lines.tell(window))?;
+    let result = LearnResult::finish(&mut stream, &title, [args.out.as_ref(), args.report.as_ref()], start)?;
+    note_dates(stream.model.schema(), &args.common.data.options());
+    output::show(&result, args.common.run.json)
 }
 
-/// Where batches end. Equal ones need the number of rows, which takes a look at all of them.
-fn cut(args: &StreamArgs, data: &Path, options: &ReadOptions, model: Option<&Schema>) -> anyhow::Result<Cut> {
-    if let Some(rows) = args.batch_rows {
-        return Ok(Cut::Every(rows));
+/// A stream of rows that are learnt as they are read, with its rows and its title.
+fn begin<'a>(
+    args: &StreamArgs,
+    data: &Path,
+    mut plan: Plan<'a>,
+) -> anyhow::Result<(StreamRun<'a>, Feed<'static>, PathBuf)> {
+    let params = params(args.model.unwrap_or_default(), &args.settings, args.seed)?;
+    let known = args.from.as_ref().map(Model::load).transpose()?;
+    let options = args.common.data.options();
+    let schema = known.as_ref().map(Model::schema);
+    if let Some(batches) = args.batches {
+        plan.cut = equal(batches, data, &options, schema)?;
     }
-    let Some(batches) = args.batches else { return Ok(Cut::Windows(args.window)) };
+    let mut reader = open_to_learn(data, &options, schema)?;
+    if let Some((rows, grown)) = read_test(args, reader.schema())? {
+        reader = reader.with_schema(&grown)?;
+        plan.test = Some(TestRows::Memory(rows));
+    }
+    let model = known.map_or_else(|| Model::new(reader.schema().clone(), &params), Ok)?;
+    Ok((StreamRun::new(model, plan, None)?, Feed::new(reader), data.to_path_buf()))
+}
+
+/// Equal batches. They need the number of rows, which takes a look at all of them.
+fn equal(batches: u64, data: &Path, options: &ReadOptions, model: Option<&Schema>) -> anyhow::Result<Cut> {
     if data == Path::new("-") {
         bail!("--batches: standard input cannot be counted before it is read; use --batch-rows");
     }
@@ -82,15 +79,17 @@ fn cut(args: &StreamArgs, data: &Path, options: &ReadOptions, model: Option<&Sch
     Ok(Cut::Equal { batches, rows })
 }
 
-/// The kind of model that is asked for; fails if it does not learn row by row.
-pub(super) fn check_learns(args: &StreamArgs) -> anyhow::Result<Kind> {
-    let kind = args.model.unwrap_or_default();
-    if args.from.is_none() && !kind.learns() {
-        return Err(kind.unable("learn row by row", Kind::learns).into());
+/// Reads the test data, if there are any, and returns them with the schema grown by their classes and categories: so classes that
+/// the model has not met yet have their place and count as wrong.
+pub(crate) fn read_test(args: &StreamArgs, schema: &Schema) -> Result<Option<(NumberedRows, Schema)>> {
+    let Some(path) = &args.common.test else { return Ok(None) };
+    let options = args.common.test_options();
+    let mut feed = Feed::new(RowReader::open_growing(path, &options, schema)?);
+    let NumberedRows { mut data, numbers } = NumberedRows::read(&mut feed)?;
+    if schema.n_classes() == 0 {
+        let new_of_old = data.schema.labels.sort();
+        data.labels_mut().iter_mut().for_each(|class| *class = new_of_old[class.index()]);
     }
-    Ok(kind)
-}
-
-pub(super) fn test_options(args: &StreamArgs) -> ReadOptions {
-    args.data_args.test_options(args.test_labels.as_ref())
+    let grown = data.schema.clone();
+    Ok(Some((NumberedRows { data, numbers }, grown)))
 }

@@ -3,12 +3,11 @@
 use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
-use hedgerow::core::Quality;
-use hedgerow::engine::Snapshot;
+use hedgerow::core::JobState;
 use indicatif::{ProgressBar, ProgressStyle};
 
-use super::{note, seconds};
-use crate::commands::live::{JobLine, State};
+use super::{note, percent, seconds};
+use crate::commands::live::{JobLine, LiveStatus};
 
 /// How often the table is drawn, and a line is written where there is no terminal.
 const DRAW: Duration = Duration::from_millis(200);
@@ -20,12 +19,11 @@ const MOST_JOBS: usize = 24;
 pub(crate) struct Live {
     bar: Option<ProgressBar>,
     start: Instant,
-    deadline: Option<Instant>,
     drawn: Option<Instant>,
 }
 
 impl Live {
-    pub(crate) fn new(deadline: Option<Instant>) -> Self {
+    pub(crate) fn new() -> Self {
         let bar = io::stderr().is_terminal().then(|| {
             let bar = ProgressBar::no_length();
             if let Ok(style) = ProgressStyle::with_template("{msg}") {
@@ -33,11 +31,11 @@ impl Live {
             }
             bar
         });
-        Self { bar, start: Instant::now(), deadline, drawn: None }
+        Self { bar, start: Instant::now(), drawn: None }
     }
 
-    /// Shows the newest state, if it is time to.
-    pub(crate) fn show(&mut self, newest: Option<&Snapshot>, jobs: impl FnOnce() -> Vec<JobLine>) {
+    /// Shows the newest status, if it is time to.
+    pub(crate) fn show(&mut self, status: impl FnOnce() -> LiveStatus) {
         let pause = if self.bar.is_some() { DRAW } else { LINE };
         // The first line elsewhere comes after a pause: short runs write nothing.
         let since = self.drawn.or(self.bar.is_none().then_some(self.start));
@@ -45,30 +43,26 @@ impl Live {
             return;
         }
         self.drawn = Some(Instant::now());
-        let title = self.title(newest);
+        let status = status();
+        let title = title(&status);
         match &self.bar {
-            Some(bar) => bar.set_message(format!("{title}\n{}", table(&jobs()))),
-            None => note(&format!("{title}; {}", working(&jobs()))),
+            Some(bar) => bar.set_message(format!("{title}\n{}", table(&status.jobs))),
+            None => note(&format!("{title}; {}", working(&status.jobs))),
         }
     }
 
     pub(crate) fn finish(&self) {
         self.bar.iter().for_each(ProgressBar::finish_and_clear);
     }
-
-    fn title(&self, newest: Option<&Snapshot>) -> String {
-        let elapsed = seconds(self.start.elapsed().as_secs_f64());
-        let left = self.deadline.map(|end| end.saturating_duration_since(Instant::now()).as_secs_f64());
-        title(&elapsed, left, newest.and_then(|snapshot| snapshot.validation.as_ref()))
-    }
 }
 
 /// How long it has been going on, and how good the model is.
-pub(crate) fn title(elapsed: &str, left: Option<f64>, validation: Option<&Quality>) -> String {
-    let left = left.map_or_else(String::new, |left| format!(", {} left", seconds(left)));
-    let good = validation.map_or_else(
+pub(crate) fn title(status: &LiveStatus) -> String {
+    let elapsed = seconds(status.elapsed_seconds);
+    let left = status.left_seconds.map_or_else(String::new, |left| format!(", {} left", seconds(left)));
+    let good = status.validation.as_ref().map_or_else(
         || "no model yet".to_string(),
-        |quality| format!("validation accuracy {:.2} %", 100.0 * quality.accuracy),
+        |quality| format!("validation accuracy {}", percent(quality.accuracy)),
     );
     format!("{elapsed}{left}: {good}")
 }
@@ -90,15 +84,15 @@ pub(crate) fn table(jobs: &[JobLine]) -> String {
         "job", "accuracy", "points", "attraction", "slices", "worked"
     );
     let shown: Vec<&JobLine> =
-        jobs.iter().filter(|job| job.slices > 0 || job.state == State::Ready).collect();
+        jobs.iter().filter(|job| job.slices > 0 || job.state == JobState::Ready).collect();
     for job in shown.iter().take(MOST_JOBS) {
         let mark = match (job.is_running, job.is_cancelled, job.state) {
             (true, ..) => '>',
             (_, true, _) => 'x',
-            (.., State::Done) => '.',
+            (.., JobState::Done) => '.',
             _ => ' ',
         };
-        let accuracy = job.accuracy.map_or_else(String::new, |share| format!("{:.2} %", 100.0 * share));
+        let accuracy = job.accuracy.map_or_else(String::new, percent);
         let points = match job.goal {
             Some(goal) => format!("{}/{goal}", job.points),
             None => job.points.to_string(),

@@ -10,15 +10,24 @@ pub(crate) use hedgerow::core::text::count;
 
 use serde::Serialize;
 
-use crate::commands::LeftOut;
+use crate::commands::Outcome;
 
 /// A result that can be shown to people.
 pub(crate) trait Show: Serialize {
     fn text(&self, out: &mut dyn Write) -> io::Result<()>;
+
+    /// What is told beside it, on standard error.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    fn outcome(&self) -> Outcome {
+        Outcome::Done
+    }
 }
 
 /// Prints a result.
-pub(crate) fn show(result: &impl Show, json: bool) -> anyhow::Result<()> {
+pub(crate) fn show(result: &impl Show, json: bool) -> anyhow::Result<Outcome> {
     let mut out = io::stdout().lock();
     if json {
         serde_json::to_writer(&mut out, result)?;
@@ -26,7 +35,9 @@ pub(crate) fn show(result: &impl Show, json: bool) -> anyhow::Result<()> {
     } else {
         result.text(&mut out)?;
     }
-    Ok(out.flush()?)
+    out.flush()?;
+    result.notes().iter().for_each(|text| note(text));
+    Ok(result.outcome())
 }
 
 /// Prints a message to standard error.
@@ -53,19 +64,6 @@ pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     text
 }
 
-/// Tells which rows could not be evaluated.
-pub(crate) fn left_out(left_out: &LeftOut) {
-    for (label, n) in left_out.unknown_labels.iter().take(5) {
-        note(&format!("{n} rows with the label {label:?}, which the model does not know, were left out"));
-    }
-    if left_out.unknown_labels.len() > 5 {
-        note(&format!("and rows with {} other unknown labels", left_out.unknown_labels.len() - 5));
-    }
-    if left_out.without_label > 0 {
-        note(&format!("{} rows without a label were left out", left_out.without_label));
-    }
-}
-
 /// Whether an error only means that the reader of our output has gone.
 pub(crate) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     error.chain().any(|cause| {
@@ -87,6 +85,11 @@ pub(crate) fn size(bytes: u64) -> String {
         1_000_000..1_000_000_000 => format!("{:.1} MB", bytes as f64 / 1e6),
         _ => format!("{:.2} GB", bytes as f64 / 1e9),
     }
+}
+
+/// A share in percent.
+pub(crate) fn percent(share: f64) -> String {
+    format!("{:.2} %", 100.0 * share)
 }
 
 /// Seconds as people read them.

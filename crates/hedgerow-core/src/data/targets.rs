@@ -48,6 +48,14 @@ pub enum Targets {
 }
 
 impl Targets {
+    /// No targets yet, of this task.
+    pub fn empty(task: Task) -> Self {
+        match task {
+            Task::Classification => Self::Classes(Vec::new()),
+            Task::Regression => Self::Values(Vec::new()),
+        }
+    }
+
     /// The same, borrowed.
     pub fn view(&self) -> TargetSlice<'_> {
         match self {
@@ -66,7 +74,7 @@ impl Targets {
     }
 
     /// Adds targets of the same task at the end.
-    pub(super) fn extend(&mut self, more: &Self) {
+    pub fn extend(&mut self, more: &Self) {
         match (self, more) {
             (Self::Classes(classes), Self::Classes(more)) => classes.extend_from_slice(more),
             (Self::Values(values), Self::Values(more)) => values.extend_from_slice(more),

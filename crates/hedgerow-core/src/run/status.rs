@@ -1,9 +1,9 @@
 //! What is known about a job.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What can be done with a job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum JobState {
     /// A step of it is worth doing.

@@ -3,6 +3,7 @@
 use hedgerow_core::metrics::normalized_entropy;
 use hedgerow_core::{ClassId, ColumnKind, Schema};
 use ndarray::ArrayView1;
+use serde::Serialize;
 
 use super::bars;
 use super::html::{clip, element, name, paragraph};
@@ -20,7 +21,7 @@ const MOST_CLASSES: usize = 3;
 const MOST_VALUES: usize = 6;
 
 /// A row and its prediction.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub struct UncertainRow {
     /// The row's number, counted as the caller counts.
     pub row: u64,
@@ -29,8 +30,10 @@ pub struct UncertainRow {
     /// Classes with their probabilities, the most probable first; three are shown.
     pub prediction: Vec<(String, f64)>,
     /// How certain the prediction is: 1 − its entropy to base "number of classes", from 0 for uniform to 1 for certain.
+    #[serde(skip)]
     pub certainty: f64,
     /// What the row looks like.
+    #[serde(skip)]
     pub look: Look,
 }
 

@@ -1,14 +1,12 @@
 //! Keeping a model and its stream in a store, so that nothing learnt is lost for long.
 
-use std::io;
-
+use hedgerow::ModelParams;
 use hedgerow::core::{Error, Result, StoreProblem};
-use hedgerow::store::Store;
-use hedgerow::{Model, ModelParams};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Cut, StreamRun, StreamState};
+use super::{Cut, StreamRun};
+use crate::commands::store::learner::{Learner, StoreFacts};
 
 /// How a learner was begun. It must go on in the same way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -87,30 +85,27 @@ fn difference(place: &str, a: &Value, b: &Value) -> Option<(String, String, Stri
 
 /// Saves the model of a stream in a store every so many events.
 pub(crate) struct Keeper {
-    store: Store,
-    name: String,
+    learner: Learner,
     every: u64,
     config: Config,
     kept_at: Option<u64>,
+    resumed_at: u64,
 }
 
 impl Keeper {
     /// A keeper for a learner that was found at a checkpoint, or at the beginning.
-    pub(crate) fn new(store: Store, name: &str, every: u64, config: Config, at: Option<u64>) -> Result<Self> {
-        let mut keeper = Self { store, name: name.to_string(), every, config, kept_at: at };
-        keeper.note()?;
-        Ok(keeper)
+    pub(crate) fn new(learner: Learner, every: u64, config: Config, at: Option<u64>) -> Result<Self> {
+        learner.note(&config)?;
+        Ok(Self { learner, every, config, kept_at: at, resumed_at: at.unwrap_or(0) })
     }
 
     pub(super) fn note_bytes(&mut self, bytes: u64) -> Result<()> {
         self.config.bytes = Some(bytes);
-        self.note()
+        self.learner.note(&self.config)
     }
 
-    fn note(&mut self) -> Result<()> {
-        let text = serde_json::to_string(&self.config)
-            .map_err(|error| Error::io("the store", io::Error::other(error)))?;
-        self.store.set_learner(&self.name, &text)
+    pub(super) fn facts(&self) -> StoreFacts {
+        self.learner.facts(self.resumed_at)
     }
 
     /// Saves the stream if it is time, or if it is the end and something was learnt since.
@@ -121,21 +116,10 @@ impl Keeper {
         }
         // Otherwise saving would put a copy in order.
         stream.model.put_in_order();
-        let state = serde_json::to_string(&StreamState::of(stream))
-            .map_err(|error| Error::io("the store", io::Error::other(error)))?;
-        let model = &stream.model;
-        self.store.save_checkpoint(&self.name, stream.cursor, &state, |out| write_model(model, out))?;
+        self.learner.save(stream.cursor, &stream.state, &stream.model)?;
         self.kept_at = Some(stream.cursor);
         Ok(())
     }
-}
-
-/// Writes a model where a checkpoint is kept.
-pub(crate) fn write_model(model: &Model, out: &mut dyn io::Write) -> io::Result<()> {
-    model.write(out).map_err(|error| match error {
-        Error::Io { source, .. } => source,
-        other => io::Error::other(other),
-    })
 }
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
 //! What a limit on memory leaves for the learner.
 
 use hedgerow::Model;
-use hedgerow::core::{Error, Par, Result};
+use hedgerow::core::{Dataset, Error, Par, Result};
 
-use crate::output;
-use crate::process;
+use crate::commands::batch_rows;
+use crate::{output, process};
 
 /// What learning takes beside pool and trees whatever their size, for each thread; and what it takes in proportion to them:
 /// new trees that are tried, all at once after a drift, and what the allocator cannot hand out again (measured: 1.4 to 2.1).
@@ -34,4 +34,11 @@ pub(super) fn learner_bytes(limit: u64, model: &Model, par: &Par, beside: u64) -
         needed: output::size(kept + (least as f64 * overhead) as u64),
         limit: format!("{} (--max-memory)", output::size(limit)),
     })
+}
+
+/// Bytes that evaluating a model on rows in memory takes beside them.
+pub(super) fn evaluation_bytes(data: &Dataset, n_classes: usize) -> u64 {
+    let (n_rows, n_features) = (data.n_rows(), data.schema.n_features());
+    let read = batch_rows(n_features).min(n_rows) * n_features * size_of::<f32>();
+    (n_rows * n_classes * size_of::<f64>() + read) as u64
 }

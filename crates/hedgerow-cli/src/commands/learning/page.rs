@@ -2,75 +2,54 @@
 
 use std::path::Path;
 
-use hedgerow::core::metrics::Report;
-use hedgerow::core::{Drift, Result};
-use hedgerow::report::{CurvePoint, LearningCurve, Mark, MarkKind, Page, Predictions};
+use hedgerow::core::{ClassId, Drift, Result};
+use hedgerow::report::{CurvePoint, LearningCurve, Mark, MarkKind, Page};
 use ndarray::Array2;
 
 use super::{Cut, StreamRun};
+use crate::commands::Evaluation;
 use crate::commands::page::{self, fact};
 use crate::output::count;
 
 /// The page about a stream, with the predictions for the test data if there are any.
-pub(crate) fn page(
+pub(super) fn page(
     stream: &StreamRun<'_>,
     title: &Path,
-    evaluation: Option<&(Array2<f64>, Report)>,
+    evaluation: Option<&Evaluation>,
     bytes: u64,
 ) -> Result<Page> {
-    let model = &stream.model;
-    let rows = count(stream.rows());
+    let (model, state, par) = (&stream.model, &stream.state, stream.plan.par);
+    let n_rows = state.windows.rows_seen();
+    let rows = count(n_rows);
     let subtitle =
         format!("{rows} rows, each predicted before it was learnt, by {}", model.kind().info().noun);
     let mut page = Page::default();
     page::describe(&mut page, model, title, &subtitle, bytes);
-    let fit = stream.seconds.fit;
-    fact(&mut page, "Rows a second", count((stream.rows() as f64 / fit.max(1e-9)) as u64));
+    fact(&mut page, "Rows a second", count((n_rows as f64 / state.seconds.fit.max(1e-9)) as u64));
     let (name, value) = stream.renewed().fact();
     fact(&mut page, name, value);
     page.curve = Some(curve(stream));
-    if let (Some(test), Some((proba, _))) = (stream.test(), evaluation) {
-        page.evaluate(&Predictions {
-            measured_on: format!("{} test rows, after all rows were learnt", count(test.n_rows() as u64)),
-            ..Predictions::new(proba.view(), &test.labels, model.schema())
-        })?;
-        page.uncertain = test.least_sure(proba).finish(model.schema());
-    } else {
-        let measured_on = format!("all {rows} rows, each predicted before it was learnt");
-        page.evaluate_running(&stream.running, model.schema(), measured_on);
-        page.uncertain = stream.least_sure().finish(model.schema());
-        page.notes.push("The most uncertain predictions are those among the newest 1,000 rows.".into());
+    if let Some(evaluation) = evaluation {
+        let n_rows = count(evaluation.n_rows() as u64);
+        let measured_on = format!("{n_rows} test rows, after all rows were learnt");
+        page::evaluation(&mut page, model, evaluation, measured_on)?;
+        page::draw_evaluated(&mut page, model, evaluation, "The dots are the test rows.", par)?;
+        return Ok(page);
     }
+    let measured_on = format!("all {rows} rows, each predicted before it was learnt");
+    page.evaluate_running(&state.running, model.schema(), measured_on);
+    page.uncertain = stream.least_sure().finish(model.schema());
+    page.notes.push("The most uncertain predictions are those among the newest 1,000 rows.".into());
     if model.n_features() == 2 {
-        map(&mut page, stream)?;
+        let x = Array2::from_shape_fn((state.newest.len(), 2), |(i, d)| state.newest[i].values[d]);
+        let labels: Vec<ClassId> = state.newest.iter().map(|row| row.truth).collect();
+        let rows = (x.view(), labels.as_slice().into());
+        page::draw(&mut page, model, rows, "The dots are the newest rows learnt.", par)?;
     }
-    if stream.running.n_rows() > 4_096 && model.n_classes() <= 1_000 && evaluation.is_none() {
+    if n_rows > 4_096 && model.n_classes() <= 1_000 {
         page.notes.push("The AUC is estimated on a random sample of the predictions.".into());
     }
     Ok(page)
-}
-
-/// A map with the test data or, where there are none, the newest rows.
-fn map(page: &mut Page, stream: &StreamRun<'_>) -> Result<()> {
-    let model = &stream.model;
-    if let Some(test) = stream.test() {
-        let rows = (test.rows(), test.labels.as_slice());
-        return page::draw(
-            page,
-            model,
-            (rows.0.view(), rows.1.into()),
-            "The dots are the test rows.",
-            stream.plan.par,
-        );
-    }
-    let (x, labels) = stream.newest_rows();
-    page::draw(
-        page,
-        model,
-        (x.view(), labels.as_slice().into()),
-        "The dots are the newest rows learnt.",
-        stream.plan.par,
-    )
 }
 
 fn curve(stream: &StreamRun<'_>) -> LearningCurve {
@@ -81,7 +60,7 @@ fn curve(stream: &StreamRun<'_>) -> LearningCurve {
         _ => "Prequential metrics: every row is predicted before it is learnt; means over each batch.",
     };
     let mut curve = LearningCurve { text: text.into(), ..LearningCurve::default() };
-    for (i, window) in stream.windows.all.iter().enumerate() {
+    for (i, window) in stream.state.windows.ended().enumerate() {
         curve.points.push(CurvePoint {
             rows_seen: window.rows_seen,
             accuracy: window.prequential_accuracy,
@@ -91,7 +70,7 @@ fn curve(stream: &StreamRun<'_>) -> LearningCurve {
         });
         curve.marks.extend(window.drifts.iter().map(drift));
         // At the start every class is new.
-        if i > 0 || stream.seen_before > 0 {
+        if i > 0 || stream.state.seen_before > 0 {
             curve.marks.extend(window.new_classes.iter().map(|name| Mark {
                 rows_seen: window.rows_seen - window.rows,
                 kind: MarkKind::NewClass,
@@ -104,14 +83,7 @@ fn curve(stream: &StreamRun<'_>) -> LearningCurve {
 
 fn drift(drift: &Drift) -> Mark {
     let percent = |share: f64| format!("{:.1} %", 100.0 * share);
-    Mark {
-        rows_seen: drift.noticed_at,
-        kind: MarkKind::DriftDetected,
-        text: format!(
-            "the error rose from {} to {} since row {}",
-            percent(drift.error_before),
-            percent(drift.error_after),
-            count(drift.since)
-        ),
-    }
+    let (before, after) = (percent(drift.error_before), percent(drift.error_after));
+    let text = format!("the error rose from {before} to {after} since row {}", count(drift.since));
+    Mark { rows_seen: drift.noticed_at, kind: MarkKind::DriftDetected, text }
 }

@@ -3,40 +3,25 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use hedgerow::core::Drift;
 use hedgerow::core::metrics::Report;
-use hedgerow::core::{Drift, StopReason, Summary};
-use hedgerow::{Kind, Model, ModelParams};
 use serde::Serialize;
 
-use super::{StreamRun, Window, page};
-use crate::commands::fit::Seconds;
-use crate::commands::page as pages;
-use crate::commands::{LeftOut, Renewed};
-use crate::process;
+use super::{Keeper, StreamRun, Window, page};
+use crate::commands::store::learner::StoreFacts;
+use crate::commands::{LeftOut, Made, Renewed, after_bad_row, page as pages};
 
 /// What `update` and `stream` tell.
 #[derive(Debug, Serialize)]
 pub(crate) struct LearnResult {
-    pub(crate) model: Kind,
-    pub(crate) params: ModelParams,
-    /// Rows learnt now.
-    pub(crate) rows: u64,
-    pub(crate) features: usize,
-    pub(crate) classes: Vec<String>,
-    pub(crate) seconds: Seconds,
-    /// Bytes of the model file.
-    pub(crate) bytes: u64,
-    pub(crate) model_memory_bytes: u64,
-    pub(crate) peak_memory_bytes: Option<u64>,
-    /// What is told of this kind of model only.
+    /// The model, made from the rows learnt now.
     #[serde(flatten)]
-    pub(crate) inside: Summary,
+    pub(crate) made: Made,
     /// Rows learnt a second, without reading and evaluating; and with everything.
     pub(crate) rows_per_second: f64,
     pub(crate) rows_per_second_overall: f64,
     /// Rows learnt since the model began.
     pub(crate) rows_learnt: u64,
-    pub(crate) rows_retained: usize,
     pub(crate) rows_forgotten: usize,
     #[serde(flatten)]
     pub(crate) renewed: Renewed,
@@ -44,8 +29,6 @@ pub(crate) struct LearnResult {
     /// Changes noticed, in rows from the start of these data; the first 1,000.
     pub(crate) drifts: Vec<Drift>,
     pub(crate) n_drifts: usize,
-    pub(crate) stop: StopReason,
-    pub(crate) out: Option<PathBuf>,
     /// Rows the metrics are about: `test`, or `prequential` where there are no test data.
     pub(crate) metrics_from: &'static str,
     pub(crate) metrics_rows: u64,
@@ -59,17 +42,9 @@ pub(crate) struct LearnResult {
     pub(crate) rows_corrected: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store: Option<StoreFacts>,
-}
-
-/// What is told about the store that rows were kept in.
-#[derive(Debug, Serialize)]
-pub(crate) struct StoreFacts {
-    pub(crate) dir: PathBuf,
-    pub(crate) learner: String,
-    pub(crate) rows: u64,
-    pub(crate) events: u64,
-    /// The place in the log from which on events were learnt in this run.
-    pub(crate) resumed_at: u64,
+    /// Whether it is told as by `update`.
+    #[serde(skip)]
+    pub(crate) is_update: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -78,7 +53,7 @@ fn is_zero(n: &u64) -> bool {
 }
 
 impl LearnResult {
-    /// Ends a stream: saves the model if that is wanted, evaluates it, writes the report.
+    /// Ends a stream: saves the model if that is wanted, evaluates it, writes the report. Fails if bad input has ended it.
     pub(crate) fn finish(
         stream: &mut StreamRun<'_>,
         data: &Path,
@@ -87,65 +62,46 @@ impl LearnResult {
     ) -> anyhow::Result<Self> {
         // Otherwise saving would put a copy in order.
         stream.model.put_in_order();
-        let bytes = match out {
-            Some(out) => stream.model.save(out)?,
-            None => stream.model.file_len()?,
-        };
-        let evaluation = stream.evaluate()?;
+        let saved = Made::save(&stream.model, out)?;
+        let evaluation = stream.evaluate(report.is_some())?;
+        let (model, state) = (&stream.model, &stream.state);
+        let n_rows = state.windows.rows_seen();
+        let made = Made::new(model, n_rows as usize, state.seconds, stream.stop, saved)?;
         if let Some(path) = report {
-            pages::write(&page(stream, data, evaluation.as_ref(), bytes)?, path)?;
+            pages::write(&page::page(stream, data, evaluation.as_ref(), made.about.bytes)?, path)?;
         }
-        let prequential = stream.running.report();
-        let (metrics_from, metrics_rows) = match stream.test() {
-            Some(test) => ("test", test.n_rows() as u64),
-            None => ("prequential", stream.running.n_rows()),
+        if let Some(problem) = stream.problem.take() {
+            after_bad_row(n_rows, out.map(PathBuf::as_path));
+            return Err(problem.into());
+        }
+        let mut left_out = stream.left_out.clone();
+        let prequential = state.running.report();
+        let (metrics_from, metrics_rows, metrics) = match evaluation {
+            Some(evaluation) => {
+                left_out.unknown_labels.clone_from(&evaluation.left_out.unknown_labels);
+                ("test", evaluation.n_rows() as u64, evaluation.report()?)
+            }
+            None => ("prequential", state.running.n_rows(), prequential.clone()),
         };
-        let metrics = evaluation.map_or_else(|| prequential.clone(), |(_, report)| report);
-        let mut result = Self::describe(stream, start, bytes, out, metrics, prequential);
-        (result.metrics_from, result.metrics_rows) = (metrics_from, metrics_rows);
-        Ok(result)
-    }
-
-    fn describe(
-        stream: &mut StreamRun<'_>,
-        start: Instant,
-        bytes: u64,
-        out: Option<&PathBuf>,
-        metrics: Report,
-        prequential: Report,
-    ) -> Self {
-        let model: &Model = &stream.model;
-        let rows = stream.rows();
-        Self {
-            model: model.kind(),
-            params: model.params(),
-            rows,
-            features: model.schema().n_features(),
-            classes: model.schema().labels.names().to_vec(),
-            seconds: stream.seconds,
-            bytes,
-            model_memory_bytes: model.bytes() as u64,
-            peak_memory_bytes: process::peak_memory(),
-            inside: model.summary(),
-            rows_per_second: rows as f64 / stream.seconds.fit.max(1e-9),
-            rows_per_second_overall: (rows - stream.rows_before) as f64 / start.elapsed().as_secs_f64(),
+        Ok(Self {
+            made,
+            rows_per_second: n_rows as f64 / state.seconds.fit.max(1e-9),
+            rows_per_second_overall: (n_rows - stream.rows_before) as f64 / start.elapsed().as_secs_f64(),
             rows_learnt: model.n_seen().unwrap_or(0),
-            rows_retained: model.n_retained().unwrap_or(0),
-            rows_forgotten: stream.n_forgotten,
+            rows_forgotten: state.n_forgotten,
             renewed: stream.renewed(),
-            new_classes: std::mem::take(&mut stream.new_classes),
-            drifts: std::mem::take(&mut stream.drifts),
-            n_drifts: stream.n_drifts,
-            stop: stream.stop,
-            out: out.cloned(),
-            metrics_from: "prequential",
-            metrics_rows: 0,
+            new_classes: state.new_classes.clone(),
+            drifts: state.drifts.clone(),
+            n_drifts: state.n_drifts,
+            metrics_from,
+            metrics_rows,
             metrics,
             prequential,
-            batches: Vec::new(),
-            rows_corrected: stream.n_corrected,
-            store: None,
-            left_out: LeftOut { without_label: stream.without_label, ..LeftOut::default() },
-        }
+            batches: state.windows.ended().cloned().collect(),
+            left_out,
+            rows_corrected: state.n_corrected,
+            store: stream.plan.keeper.as_ref().map(Keeper::facts),
+            is_update: false,
+        })
     }
 }

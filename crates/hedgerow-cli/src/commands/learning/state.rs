@@ -1,88 +1,86 @@
 //! A stream as it is kept beside its model, so that another program can go on with it.
 
-use hedgerow::core::metrics::Running;
-use hedgerow::core::{ClassId, Drift};
-use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 
-use super::windows::SavedWindows;
-use super::{PredictedRow, StreamRun};
-use crate::commands::fit::Seconds;
+use hedgerow::core::metrics::Running;
+use hedgerow::core::{ClassId, Drift, Update};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::Windows;
+use crate::commands::Seconds;
+
+/// Newest rows that are kept for a report.
+const NEWEST: usize = 1_000;
 
 /// Everything about a stream but the model.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StreamState {
-    running: Running,
-    windows: SavedWindows,
-    seconds: Seconds,
-    n_tried: usize,
-    n_replaced: usize,
-    n_forgotten: usize,
-    drifts: Vec<Drift>,
-    n_drifts: usize,
-    new_classes: Vec<String>,
-    has_met: Vec<bool>,
-    seen_before: u64,
-    n_corrected: u64,
-    newest: Vec<SavedRow>,
+    /// Prequential metrics.
+    pub(crate) running: Running,
+    pub(crate) windows: Windows,
+    pub(crate) seconds: Seconds,
+    pub(crate) n_tried: usize,
+    pub(crate) n_replaced: usize,
+    pub(crate) n_forgotten: usize,
+    pub(crate) drifts: Vec<Drift>,
+    pub(crate) n_drifts: usize,
+    /// Classes that came up for the first time.
+    pub(crate) new_classes: Vec<String>,
+    pub(super) has_met: Vec<bool>,
+    /// Rows that the model had learnt before.
+    pub(super) seen_before: u64,
+    /// Rows learnt again with another label.
+    pub(crate) n_corrected: u64,
+    pub(super) newest: VecDeque<PredictedRow>,
 }
 
-/// A row and its prediction. A missing value is none: JSON has no word for it.
+/// A row and its prediction.
 #[derive(Debug, Serialize, Deserialize)]
-struct SavedRow {
-    number: u64,
+pub(super) struct PredictedRow {
+    pub(super) number: u64,
     #[serde(alias = "answer")]
-    prediction: Vec<f64>,
-    truth: ClassId,
-    values: Vec<Option<f32>>,
+    pub(super) prediction: Vec<f64>,
+    pub(super) truth: ClassId,
+    #[serde(deserialize_with = "with_missing")]
+    pub(super) values: Vec<f32>,
+}
+
+/// Reads values of which some are missing: JSON has no word for `NaN` and takes null.
+fn with_missing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
+    let values = Vec::<Option<f32>>::deserialize(deserializer)?;
+    Ok(values.into_iter().map(|value| value.unwrap_or(f32::NAN)).collect())
 }
 
 impl StreamState {
-    pub(super) fn of(stream: &StreamRun<'_>) -> Self {
-        let save = |row: &PredictedRow| SavedRow {
-            number: row.number,
-            prediction: row.prediction.clone(),
-            truth: row.truth,
-            values: row.values.iter().map(|&value| Some(value).filter(|v| !v.is_nan())).collect(),
-        };
-        Self {
-            running: stream.running.clone(),
-            windows: stream.windows.saved(),
-            seconds: stream.seconds,
-            n_tried: stream.n_tried,
-            n_replaced: stream.n_replaced,
-            n_forgotten: stream.n_forgotten,
-            drifts: stream.drifts.clone(),
-            n_drifts: stream.n_drifts,
-            new_classes: stream.new_classes.clone(),
-            has_met: stream.has_met.clone(),
-            seen_before: stream.seen_before,
-            n_corrected: stream.n_corrected,
-            newest: stream.newest.iter().map(save).collect(),
+    /// Notes what learning has changed in the model.
+    pub(super) fn count(&mut self, update: &Update) {
+        self.n_tried += update.n_tried;
+        self.n_replaced += update.n_replaced;
+        self.n_forgotten += update.n_forgotten;
+    }
+
+    /// Keeps a row for the report.
+    pub(super) fn keep(&mut self, row: PredictedRow) {
+        if self.newest.len() >= NEWEST {
+            self.newest.pop_front();
+        }
+        self.newest.push_back(row);
+    }
+
+    /// Notes a class, whether it comes up for the first time or not.
+    pub(super) fn meet(&mut self, class: ClassId, name: &str) {
+        if self.has_met.len() <= class.index() {
+            self.has_met.resize(class.index() + 1, false);
+        }
+        if !std::mem::replace(&mut self.has_met[class.index()], true) {
+            self.windows.note_class(name);
+            self.new_classes.push(name.to_string());
         }
     }
 
-    /// Puts a stream where this one was, at a place in the store's log.
-    pub(crate) fn restore(self, cursor: u64, stream: &mut StreamRun<'_>) {
-        stream.running = self.running;
-        stream.windows = self.windows.into();
-        stream.seconds = self.seconds;
-        stream.n_tried = self.n_tried;
-        stream.n_replaced = self.n_replaced;
-        stream.n_forgotten = self.n_forgotten;
-        stream.drifts = self.drifts;
-        stream.n_drifts = self.n_drifts;
-        stream.new_classes = self.new_classes;
-        stream.has_met = self.has_met;
-        stream.seen_before = self.seen_before;
-        stream.n_corrected = self.n_corrected;
-        let newest = self.newest.into_iter().map(|row| PredictedRow {
-            number: row.number,
-            prediction: row.prediction,
-            truth: row.truth,
-            values: row.values.into_iter().map(|value| value.unwrap_or(f32::NAN)).collect(),
-        });
-        stream.newest = newest.collect();
-        stream.cursor = cursor;
-        stream.rows_before = stream.windows.rows_seen();
+    /// The drift with its rows counted from the start of this stream.
+    pub(super) fn counted_here(&self, drift: Drift) -> Drift {
+        let here = |row: u64| row.saturating_sub(self.seen_before);
+        Drift { noticed_at: here(drift.noticed_at), since: here(drift.since), ..drift }
     }
 }

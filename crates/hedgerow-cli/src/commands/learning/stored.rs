@@ -1,14 +1,13 @@
 //! Rows that go into a store first, and are learnt from there.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use hedgerow::core::{ClassId, Error, Result, Schema, StoreProblem};
+use hedgerow::core::{ClassId, Error, Result, Schema, StoreProblem, Targets};
 use hedgerow::io::{Batch, RowReader};
 use hedgerow::store::{Block, Change, HEAD_ROWS, Input, NewRows, Store, fingerprint};
 use ndarray::{Axis, s};
 
-use super::feed::Chunk;
+use crate::commands::Chunk;
 use crate::output;
 
 /// Rows appended at once: the rows that a crash may take from an input that cannot be read again.
@@ -26,7 +25,6 @@ pub(crate) struct StoredRows {
 /// An input that is being read into a store.
 pub(crate) struct Reading {
     reader: RowReader,
-    shown: PathBuf,
     /// What the store knows about it, once its first rows have been seen.
     known: Option<Input>,
     /// Rows of it that are in the store and have not been passed over yet.
@@ -34,24 +32,24 @@ pub(crate) struct Reading {
 }
 
 impl StoredRows {
-    pub(crate) fn new(store: Store, cursor: u64, input: Option<(RowReader, &Path)>) -> Result<Self> {
+    pub(crate) fn new(store: Store, cursor: u64, input: Option<RowReader>) -> Result<Self> {
         let schema = if cursor == 0 { Arc::new(store.first_schema()) } else { store.schema_at(cursor)? };
-        let input = input.map(|(reader, path)| Reading::new(reader, path));
+        let input = input.map(Reading::new);
         Ok(Self { store, cursor, schema, input })
     }
 
-    pub(super) fn schema(&self) -> &Schema {
+    pub(crate) fn schema(&self) -> &Schema {
         &self.schema
     }
 
     /// Rows that have no label now.
-    pub(super) fn without_label(&self) -> Result<u64> {
+    pub(crate) fn without_label(&self) -> Result<u64> {
         let counts = self.store.counts()?;
         Ok(counts.rows - counts.labelled)
     }
 
     /// The next rows to learn, at most `most`: what is in the store, then what is left of the input.
-    pub(super) fn next(&mut self, most: usize) -> Result<Option<Chunk>> {
+    pub(crate) fn next(&mut self, most: usize) -> Result<Option<Chunk>> {
         loop {
             let Some(block) = self.store.read(self.cursor, most)? else {
                 let Some(input) = &mut self.input else { return Ok(None) };
@@ -80,12 +78,8 @@ fn first_chunk(block: &Block) -> (Option<Chunk>, u64) {
     if chosen.is_empty() {
         return (None, end);
     }
-    let x = if chosen.len() == n {
-        block.x.slice(s![..n, ..]).to_owned()
-    } else {
-        block.x.select(Axis(0), &chosen)
-    };
-    let labels = chosen.iter().filter_map(|&i| block.changes[i].label()).collect();
+    let x = block.x.select(Axis(0), &chosen);
+    let targets = Targets::Classes(chosen.iter().filter_map(|&i| block.changes[i].label()).collect());
     let weights = block.weights.as_ref().map(|w| chosen.iter().map(|&i| w[i]).collect());
     let numbers = chosen.iter().map(|&i| block.rows[i]).collect();
     let old = |&i: &usize| match block.changes[i] {
@@ -96,23 +90,23 @@ fn first_chunk(block: &Block) -> (Option<Chunk>, u64) {
         places: chosen.iter().map(|&i| block.first + i as u64).collect(),
         end,
         old: chosen.iter().map(old).collect(),
-        ..Chunk::new(x, labels, weights, numbers)
+        ..Chunk::new(x, targets, weights, numbers)
     };
     (Some(chunk), end)
 }
 
 impl Reading {
-    pub(crate) fn new(reader: RowReader, path: &Path) -> Self {
-        let shown = if path == Path::new("-") { Path::new("standard input") } else { path };
-        Self { reader, shown: shown.to_path_buf(), known: None, to_skip: 0 }
+    pub(crate) fn new(reader: RowReader) -> Self {
+        Self { reader, known: None, to_skip: 0 }
     }
 
     /// Appends the next rows of the input; `false` at its end.
     pub(crate) fn append(&mut self, store: &Store) -> Result<bool> {
         loop {
             let most = if self.to_skip > 0 { APPENDED.min(self.to_skip as usize) } else { APPENDED };
-            let batch = self.reader.next_batch(most).map_err(|error| error.in_file(&self.shown))?;
-            let Some(batch) = batch else { return self.finish(store).map(|()| false) };
+            let Some(batch) = self.reader.next_batch(most)? else {
+                return self.finish(store).map(|()| false);
+            };
             let n = batch.x.nrows() as u64;
             if self.known.is_none() {
                 let known = self.identify(store, &batch)?;
@@ -131,13 +125,10 @@ impl Reading {
                 weights: batch.weights.as_ref().map(|weights| &weights[from..]),
             };
             let Some(known) = &mut self.known else { return Ok(false) };
-            let before = known.rows;
-            known.rows += n - from as u64;
-            let appended = store.append_from(self.reader.schema(), &rows, known);
-            if appended.is_err() {
-                known.rows = before;
-            }
-            return appended.map(|_| true);
+            let now = Input { rows: known.rows + n - from as u64, ..known.clone() };
+            store.append_from(self.reader.schema(), &rows, &now)?;
+            *known = now;
+            return Ok(true);
         }
     }
 
@@ -161,7 +152,7 @@ impl Reading {
             let labels: Option<&[Option<ClassId>]> = first.labels.as_ref().map(|labels| &labels[..rows]);
             fingerprint(schema, first.x.slice(s![..rows, ..]), labels)
         };
-        let (name, inputs) = (self.shown.display().to_string(), store.inputs()?);
+        let (name, inputs) = (self.reader.shown().display().to_string(), store.inputs()?);
         let n_rows = first.x.nrows();
         let is_known = |known: &&Input| {
             let rows = known.head_rows as usize;
@@ -172,11 +163,8 @@ impl Reading {
         }
         let waits = inputs.iter().find(|known| !known.is_done || known.name == name);
         if let Some(known) = waits {
-            let stopped = format!(
-                "the store holds {} rows of {}, which began differently",
-                output::count(known.rows),
-                known.name
-            );
+            let (rows, other) = (output::count(known.rows), &known.name);
+            let stopped = format!("the store holds {rows} rows of {other}, which began differently");
             let advice = if known.name == name {
                 "give the data as they were, the new ones under another name, or another folder with --store"
             } else {

@@ -28,95 +28,73 @@ pub(crate) struct Window {
     pub(crate) new_classes: Vec<String>,
     /// Changes that were noticed.
     pub(crate) drifts: Vec<Drift>,
-    #[serde(skip)]
-    right: u64,
-    #[serde(skip)]
-    loss: f64,
 }
 
-impl Window {
+/// A stretch with the sums that its figures come from: rows predicted right, and their log-loss.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Stretch(Window, u64, f64);
+
+impl Stretch {
     /// Adds the prediction for one row.
-    fn add(&mut self, is_right: bool, loss: f64, seconds: f64) {
-        self.rows += 1;
-        self.right += u64::from(is_right);
-        self.loss += loss;
-        self.seconds += seconds;
+    fn add(&mut self, is_right: bool, log_loss: f64, seconds: f64) {
+        let Self(window, n_right, loss) = self;
+        window.rows += 1;
+        window.seconds += seconds;
+        *n_right += u64::from(is_right);
+        *loss += log_loss;
     }
 
     /// Puts in the figures that follow from the sums.
-    fn finish(&mut self) {
-        let n = self.rows.max(1) as f64;
-        self.rows_per_second = self.rows as f64 / self.seconds.max(1e-9);
-        self.prequential_accuracy = self.right as f64 / n;
-        self.prequential_log_loss = self.loss / n;
+    fn finish(mut self) -> Self {
+        let Self(window, n_right, loss) = &mut self;
+        let n = window.rows.max(1) as f64;
+        window.rows_per_second = window.rows as f64 / window.seconds.max(1e-9);
+        window.prequential_accuracy = *n_right as f64 / n;
+        window.prequential_log_loss = *loss / n;
+        self
     }
 
-    fn join(mut self, next: Self) -> Self {
-        self.rows += next.rows;
-        self.right += next.right;
-        self.loss += next.loss;
-        self.seconds += next.seconds;
-        self.rows_seen = next.rows_seen;
-        self.test_accuracy = next.test_accuracy.or(self.test_accuracy);
-        self.metrics = next.metrics.or(self.metrics);
-        self.new_classes.extend(next.new_classes);
-        self.drifts.extend(next.drifts);
-        self.finish();
-        self
+    fn join(self, Self(next, next_right, next_loss): Self) -> Self {
+        let Self(window, n_right, loss) = self;
+        let joined = Window {
+            rows: window.rows + next.rows,
+            rows_seen: next.rows_seen,
+            seconds: window.seconds + next.seconds,
+            test_accuracy: next.test_accuracy.or(window.test_accuracy),
+            metrics: next.metrics.or(window.metrics),
+            new_classes: [window.new_classes, next.new_classes].concat(),
+            drifts: [window.drifts, next.drifts].concat(),
+            ..Window::default()
+        };
+        Self(joined, n_right + next_right, loss + next_loss).finish()
     }
 }
 
 /// All stretches so far.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Windows {
-    pub(crate) all: Vec<Window>,
-    current: Window,
+    all: Vec<Stretch>,
+    current: Stretch,
     rows_seen: u64,
     /// Rows of a window; none where batches end when they are told to.
     size: Option<u64>,
 }
 
-/// All stretches as they are kept: each with the sums that its figures come from.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct SavedWindows {
-    all: Vec<(Window, u64, f64)>,
-    current: (Window, u64, f64),
-    rows_seen: u64,
-    size: Option<u64>,
-}
-
-impl From<SavedWindows> for Windows {
-    fn from(saved: SavedWindows) -> Self {
-        let window = |(window, right, loss): (Window, u64, f64)| Window { right, loss, ..window };
-        Self {
-            all: saved.all.into_iter().map(window).collect(),
-            current: window(saved.current),
-            rows_seen: saved.rows_seen,
-            size: saved.size,
-        }
-    }
-}
-
 impl Windows {
-    pub(super) fn saved(&self) -> SavedWindows {
-        let save = |window: &Window| (window.clone(), window.right, window.loss);
-        SavedWindows {
-            all: self.all.iter().map(save).collect(),
-            current: save(&self.current),
-            rows_seen: self.rows_seen,
-            size: self.size,
-        }
-    }
-
     pub(crate) fn new(size: Option<u64>) -> Self {
         Self { size, ..Self::default() }
+    }
+
+    /// All that have ended.
+    pub(crate) fn ended(&self) -> impl Iterator<Item = &Window> {
+        self.all.iter().map(|stretch| &stretch.0)
     }
 
     /// Adds the prediction for one row; whether it was the last one of a window.
     pub(crate) fn add(&mut self, is_right: bool, loss: f64, seconds: f64) -> bool {
         self.current.add(is_right, loss, seconds);
         self.rows_seen += 1;
-        self.size.is_some_and(|size| self.current.rows >= size)
+        self.size.is_some_and(|size| self.current.0.rows >= size)
     }
 
     /// Rows so far.
@@ -126,25 +104,25 @@ impl Windows {
 
     /// Whether there are rows in no stretch yet.
     pub(crate) fn is_open(&self) -> bool {
-        self.current.rows > 0
+        self.current.0.rows > 0
     }
 
     pub(crate) fn note_class(&mut self, name: &str) {
-        self.current.new_classes.push(name.to_string());
+        self.current.0.new_classes.push(name.to_string());
     }
 
     pub(crate) fn note_drift(&mut self, drift: Drift) {
-        self.current.drifts.push(drift);
+        self.current.0.drifts.push(drift);
     }
 
     /// Ends the stretch, with figures about the test data if there are any, and returns it.
     pub(crate) fn close(&mut self, metrics: Option<Report>) -> Window {
-        let mut window = std::mem::take(&mut self.current);
-        window.rows_seen = self.rows_seen;
-        window.test_accuracy = metrics.as_ref().map(|report| report.accuracy);
-        window.metrics = metrics;
-        window.finish();
-        self.all.push(window.clone());
+        let mut ended = std::mem::take(&mut self.current).finish();
+        ended.0.rows_seen = self.rows_seen;
+        ended.0.test_accuracy = metrics.as_ref().map(|report| report.accuracy);
+        ended.0.metrics = metrics;
+        let window = ended.0.clone();
+        self.all.push(ended);
         if let Some(size) = self.size.filter(|_| self.all.len() >= MOST) {
             let mut old = std::mem::take(&mut self.all).into_iter();
             while let Some(first) = old.next() {
@@ -175,18 +153,15 @@ mod tests {
             }
         }
         windows.close(None);
-        assert!((100..=MOST).contains(&windows.all.len()), "{}", windows.all.len());
-        assert_eq!(windows.all.iter().map(|w| w.rows).sum::<u64>(), 12_345);
-        assert_eq!(windows.all.last().map(|w| w.rows_seen), Some(12_345));
-        let late = windows.all.iter().find(|w| !w.new_classes.is_empty()).unwrap();
+        assert!((100..=MOST).contains(&windows.ended().count()), "{}", windows.ended().count());
+        assert_eq!(windows.ended().map(|w| w.rows).sum::<u64>(), 12_345);
+        assert_eq!(windows.ended().last().map(|w| w.rows_seen), Some(12_345));
+        let late = windows.ended().find(|w| !w.new_classes.is_empty()).unwrap();
         assert!(late.rows_seen - late.rows <= 5_000 && 5_000 < late.rows_seen);
         assert!(
-            windows
-                .all
-                .iter()
-                .all(|w| (w.rows_per_second - 1e3).abs() < 1.0 && w.prequential_log_loss == 0.5)
+            windows.ended().all(|w| (w.rows_per_second - 1e3).abs() < 1.0 && w.prequential_log_loss == 0.5)
         );
-        let right: f64 = windows.all.iter().map(|w| w.prequential_accuracy * w.rows as f64).sum();
+        let right: f64 = windows.ended().map(|w| w.prequential_accuracy * w.rows as f64).sum();
         assert!((right - 3_087.0).abs() < 1e-6, "{right}");
     }
 
@@ -197,7 +172,7 @@ mod tests {
             assert!(!windows.add(true, 0.0, 0.0));
             windows.close(None);
         }
-        assert_eq!(windows.all.len(), 1_000);
+        assert_eq!(windows.ended().count(), 1_000);
         assert!(!windows.is_open());
     }
 }

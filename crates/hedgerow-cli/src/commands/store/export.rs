@@ -1,28 +1,21 @@
 //! `store export`: rows with their current labels as CSV.
 
-use std::io::{self, BufWriter, Write};
+use std::io::Write;
 
 use anyhow::Context as _;
 use hedgerow::core::{ColumnKind, Schema};
 use hedgerow::store::{Change, Store};
 
 use crate::args::StoreExportArgs;
-use crate::commands::{Outcome, check_writable};
+use crate::commands::{Outcome, name_of_out, open_out};
 
 /// Events read at once.
 const BLOCK: usize = 4_096;
 
 pub(super) fn run(args: &StoreExportArgs) -> anyhow::Result<Outcome> {
     let store = Store::open_to_read(&args.dir)?;
-    match &args.out {
-        Some(path) => {
-            check_writable(path)?;
-            let name = || path.display().to_string();
-            let file = std::fs::File::create(path).with_context(name)?;
-            write(&store, BufWriter::new(file), args.labelled).with_context(name)?;
-        }
-        None => write(&store, io::stdout().lock(), args.labelled)?,
-    }
+    let out = args.out.as_ref();
+    write(&store, open_out(out)?, args.labelled).with_context(|| name_of_out(out))?;
     Ok(Outcome::Done)
 }
 

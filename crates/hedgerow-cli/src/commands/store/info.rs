@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use hedgerow::store::{Input, Store};
+use hedgerow::store::{Counts, Input, Store};
 use serde::Serialize;
 
 use crate::args::StoreInfoArgs;
@@ -13,11 +13,8 @@ use crate::output;
 #[derive(Debug, Serialize)]
 pub(crate) struct StoreInfo {
     pub(crate) dir: PathBuf,
-    pub(crate) rows: u64,
-    pub(crate) events: u64,
-    pub(crate) labelled: u64,
-    pub(crate) corrections: u64,
-    pub(crate) bytes: u64,
+    #[serde(flatten)]
+    pub(crate) counts: Counts,
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
     pub(crate) learners: Vec<LearnerFacts>,
@@ -45,7 +42,7 @@ pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Outcome> {
     if args.check {
         store.check()?;
     }
-    let (counts, schema) = (store.counts()?, store.schema());
+    let schema = store.schema();
     let learners = store.learners()?.into_iter().map(|learner| LearnerFacts {
         model: serde_json::from_str::<serde_json::Value>(&learner.config)
             .ok()
@@ -57,11 +54,7 @@ pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Outcome> {
     let inputs = store.inputs()?.into_iter();
     let info = StoreInfo {
         dir: args.dir.clone(),
-        rows: counts.rows,
-        events: counts.events,
-        labelled: counts.labelled,
-        corrections: counts.corrections,
-        bytes: counts.bytes,
+        counts: store.counts()?,
         features: schema.n_features(),
         classes: schema.labels.names().to_vec(),
         learners: learners.collect(),
@@ -69,6 +62,5 @@ pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Outcome> {
             .map(|Input { name, rows, is_done, .. }| InputFacts { name, rows, done: is_done })
             .collect(),
     };
-    output::show(&info, args.json)?;
-    Ok(Outcome::Done)
+    output::show(&info, args.json)
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use hedgerow::core::Schema;
-use hedgerow::store::{Options, Store};
+use hedgerow::store::{Labelled, Options, Store};
 use serde::Serialize;
 
 use crate::args::StoreLabelArgs;
@@ -17,9 +17,8 @@ use crate::output;
 #[derive(Debug, Serialize)]
 pub(crate) struct StoreLabelled {
     pub(crate) dir: PathBuf,
-    pub(crate) added: u64,
-    pub(crate) corrected: u64,
-    pub(crate) unchanged: u64,
+    #[serde(flatten)]
+    pub(crate) labels: Labelled,
     pub(crate) new_classes: Vec<String>,
 }
 
@@ -54,10 +53,8 @@ pub(super) fn run(args: &StoreLabelArgs) -> anyhow::Result<Outcome> {
         }
         labels.push((row, schema.labels.get_or_add(label).with_context(place)?));
     }
-    let told = store.label(&schema, &labels)?;
-    let names = store.schema().labels.names()[known.n_classes()..].to_vec();
-    let hedgerow::store::Labelled { added, corrected, unchanged } = told;
-    let result = StoreLabelled { dir: args.dir.clone(), added, corrected, unchanged, new_classes: names };
-    output::show(&result, args.json)?;
-    Ok(Outcome::Done)
+    let labels = store.label(&schema, &labels)?;
+    let new_classes = store.schema().labels.names()[known.n_classes()..].to_vec();
+    let result = StoreLabelled { dir: args.dir.clone(), labels, new_classes };
+    output::show(&result, args.json)
 }

@@ -3,16 +3,17 @@
 mod export;
 mod info;
 mod label;
+pub(crate) mod learner;
 pub(crate) mod stream;
 
 pub(crate) use info::StoreInfo;
 pub(crate) use label::StoreLabelled;
 
 use super::Outcome;
-use crate::args::{StoreArgs, StoreCommand};
+use crate::args::StoreCommand;
 
-pub(crate) fn run(args: &StoreArgs) -> anyhow::Result<Outcome> {
-    match &args.command {
+pub(crate) fn run(command: &StoreCommand) -> anyhow::Result<Outcome> {
+    match command {
         StoreCommand::Info(args) => info::run(args),
         StoreCommand::Label(args) => label::run(args),
         StoreCommand::Export(args) => export::run(args),

@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use hedgerow::Model;
-use hedgerow::core::metrics::Report;
-use hedgerow::core::{Dataset, Features, Par, Quality};
+use hedgerow::core::{Par, Quality};
 use hedgerow::engine::Snapshot;
-use hedgerow::io::{ReadOptions, RowReader};
 use serde::Serialize;
+
+use crate::commands::{Evaluation, NumberedRows};
 
 /// One snapshot.
 #[derive(Debug, Clone, Serialize)]
@@ -23,34 +22,17 @@ pub(crate) struct Point {
     pub(crate) test_balanced_accuracy: Option<f64>,
 }
 
-/// The test rows, in memory: every snapshot predicts them.
-pub(super) fn read_test(path: &Path, options: &ReadOptions, model: &Model) -> anyhow::Result<Dataset> {
-    let mut reader = RowReader::open_with(path, options, model.schema())?;
-    let (mut features, mut labels) = (Features::new(model.n_features()), Vec::new());
-    while let Some(batch) = reader.next_batch(crate::commands::batch_rows(model.n_features()))? {
-        for (row, label) in batch.x.rows().into_iter().zip(batch.labels.iter().flatten()) {
-            if let Some(label) = label {
-                features.push(&row.to_vec());
-                labels.push(*label);
-            }
-        }
-    }
-    Ok(Dataset::new(model.schema().clone(), features, labels, None)?)
-}
-
 /// How good a snapshot is; none if it has learnt nothing.
-pub(super) fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> anyhow::Result<Option<Point>> {
+pub(super) fn point(
+    snapshot: &Snapshot,
+    test: Option<&NumberedRows>,
+    par: &Par,
+) -> anyhow::Result<Option<Point>> {
     if !snapshot.is_trained() {
         return Ok(None);
     }
-    let report = match test {
-        Some(test) => {
-            let x = test.features.to_array(0..test.n_rows());
-            let proba = snapshot.model.predict_proba_par(x.view(), par)?;
-            Some(Report::new(proba.view(), test.labels(), None)?)
-        }
-        None => None,
-    };
+    let evaluate = |test| Evaluation::of_rows(&snapshot.model, test, par, false)?.report();
+    let report = test.map(evaluate).transpose()?;
     Ok(Some(Point {
         seconds: snapshot.elapsed.as_secs_f64(),
         steps: snapshot.steps,
@@ -63,29 +45,17 @@ pub(super) fn point(snapshot: &Snapshot, test: Option<&Dataset>, par: &Par) -> a
 /// One line a snapshot, as CSV.
 pub(super) fn write_curve(path: &Path, points: &[Point]) -> anyhow::Result<()> {
     let mut out = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
-    let names = [
-        "seconds",
-        "steps",
-        "validation_log_loss",
-        "validation_accuracy",
-        "validation_balanced_accuracy",
-        "test_accuracy",
-        "test_balanced_accuracy",
-    ];
-    out.write_record(names)?;
+    let header = "seconds,steps,validation_log_loss,validation_accuracy,validation_balanced_accuracy,\
+                  test_accuracy,test_balanced_accuracy";
+    out.write_record(header.split(','))?;
     for point in points {
-        let number = |value: f64| format!("{value:.6}");
-        let quality = point.validation.as_ref();
-        let maybe = |value: Option<f64>| value.map_or_else(String::new, number);
-        out.write_record([
-            format!("{:.3}", point.seconds),
-            point.steps.to_string(),
-            maybe(quality.map(|quality| quality.log_loss)),
-            maybe(quality.map(|quality| quality.accuracy)),
-            maybe(quality.map(|quality| quality.balanced_accuracy)),
-            maybe(point.test_accuracy),
-            maybe(point.test_balanced_accuracy),
-        ])?;
+        let cell = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.6}"));
+        let validation = point.validation.as_ref().map(|q| [q.log_loss, q.accuracy, q.balanced_accuracy]);
+        let validation = validation.map_or([None; 3], |figures| figures.map(Some));
+        let test = [point.test_accuracy, point.test_balanced_accuracy];
+        let figures = validation.into_iter().chain(test).map(cell);
+        let first = [format!("{:.3}", point.seconds), point.steps.to_string()];
+        out.write_record(first.into_iter().chain(figures))?;
     }
     out.flush().with_context(|| path.display().to_string())
 }

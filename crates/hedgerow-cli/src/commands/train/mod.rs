@@ -4,26 +4,29 @@ mod curve;
 mod kept;
 mod save;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use hedgerow::Engine;
+use anyhow::bail;
 use hedgerow::core::{Budget, Dataset, Quality};
 use hedgerow::engine::{EngineOptions, Snapshot};
-use hedgerow::io::read_dataset;
+use hedgerow::io::{RowReader, read_dataset};
 use hedgerow::trainer::{JobReport, Policy};
+use hedgerow::{Engine, Kind};
 use serde::Serialize;
 
-use super::evaluation::{LeftOut, Metrics, evaluate_file};
-use super::fit::{Seconds, bytes_left, rows_kept};
-use super::learning::StoreFacts;
-use super::live::{Broadcast, JobLine, News};
-use super::{Made, Outcome, after_bad_row, check_room, check_writable, interrupt, params};
+use super::fit::{bytes_left, rows_kept};
+use super::live::{Broadcast, JobLine, LiveStatus, now};
+use super::store::learner::StoreFacts;
+use super::{
+    Evaluation, Feed, LeftOut, Made, Metrics, NumberedRows, Outcome, Seconds, after_bad_row, check_room,
+    check_writable, interrupt, note_dates, params,
+};
 use crate::args::TrainArgs;
 use crate::output::{self, live::Live};
-use crate::process;
-use curve::{Point, point, read_test, write_curve};
+use curve::{Point, point, write_curve};
 use kept::Kept;
 use save::Saver;
 
@@ -51,30 +54,27 @@ pub(crate) struct TrainResult {
 
 pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
-    for path in args.out.iter().chain(&args.curve) {
-        check_writable(path)?;
-    }
-    let mut budget = args.limits.budget(start);
-    interrupt::listen(&budget)?;
-    let room = check_room(&args.limits)?;
+    check_writable(args.out.iter().chain(&args.curve))?;
+    let mut budget = interrupt::listen(args.common.limits.budget(start))?;
+    let room = check_room(&args.common.limits)?;
     let mut kept = args.store.as_ref().map(|dir| Kept::open(args, dir)).transpose()?;
     let params = match &kept {
         Some(kept) => kept.params.clone(),
         None => params(args.model.unwrap_or_default(), &args.settings, args.seed)?,
     };
     let data: Option<Dataset> = match (&kept, &args.data) {
-        (None, Some(path)) => Some(read_dataset(path, &args.data_args.options(), room)?),
+        (None, Some(path)) => Some(read_dataset(path, &args.common.data.options(), room)?),
         _ => None,
     };
     let (read, n_rows) = (start.elapsed().as_secs_f64(), data.as_ref().map(Dataset::n_rows));
-    if let Some(limit) = args.limits.max_memory {
+    if let Some(limit) = args.common.limits.max_memory {
         let left = |data: &Dataset| bytes_left(limit, data, rows_kept(&params, args.frozen));
         budget.bytes = data.as_ref().map_or(Ok(room), |data| left(data).map(Some))?;
     }
     budget.rounds = args.rounds;
     let fit_start = Instant::now();
     let options = EngineOptions {
-        threads: args.run.threads,
+        threads: args.common.run.threads,
         policy: args.policy,
         min_slice: Duration::from_millis(args.min_slice),
         lanes: usize::from(args.lanes),
@@ -83,19 +83,18 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     };
     let engine = match (&mut kept, data) {
         (Some(kept), _) => kept.start(&options)?,
-        (None, data) => {
-            let schema = data.as_ref().map_or_else(Default::default, |data| data.schema.clone());
-            let engine = Engine::start(schema, &params, &options)?;
-            data.map(|data| engine.append_data(data)).transpose()?;
+        (None, Some(data)) => {
+            let engine = Engine::start(data.schema.clone(), &params, &options)?;
+            engine.append_data(data)?;
             engine
         }
+        (None, None) => bail!("expected data to learn, or a store to go on with"),
     };
-    let (live, broadcast) =
-        (Live::new(budget.deadline), Broadcast::new(args.out.as_deref(), params.kind(), budget.deadline));
+    let broadcast = Broadcast::new(args.out.as_deref());
     let is_reading = || kept.as_ref().is_some_and(Kept::is_reading);
     let saver = Saver {
         engine: &engine,
-        shelf: kept.as_ref().map(Kept::shelf),
+        learner: kept.as_ref().map(|kept| &kept.learner),
         out: args.out.as_deref(),
         is_frozen: args.frozen,
         every: Duration::from_secs_f64(args.save_every),
@@ -103,14 +102,13 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let is_over = AtomicBool::new(false);
     let (snapshots, problem) = std::thread::scope(|scope| {
         let saving = scope.spawn(|| saver.run(&is_over));
-        let snapshots = watch(&engine, &budget, args.curve.is_some(), is_reading, (live, broadcast));
+        let snapshots = watch(&engine, (params.kind(), &budget), args.curve.is_some(), is_reading, broadcast);
         is_over.store(true, Ordering::Release);
         (snapshots, saving.join().ok().flatten())
     });
     if let Some(problem) = problem {
-        output::note(&format!(
-            "warning: the model could not be saved while it was being trained ({problem:#})"
-        ));
+        let what = "the model could not be saved while it was being trained";
+        output::note(&format!("warning: {what} ({problem:#})"));
     }
     let observed = engine.observed();
     let finished = engine.finish()?;
@@ -120,7 +118,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let model = if args.frozen { finished.model.without_rows() } else { finished.model };
     // The model is safe before anything else is told.
     let saved = Made::save(&model, args.out.as_ref())?;
-    crate::commands::note_dates(model.schema(), &args.data_args.options());
+    note_dates(model.schema(), &args.common.data.options());
     let facts = match left.transpose()? {
         Some((_, Some(problem))) => {
             after_bad_row(n_rows as u64, args.out.as_deref());
@@ -128,50 +126,46 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
         }
         left => left.map(|(facts, _)| facts),
     };
-    let par = args.run.par()?;
-    let seconds = Seconds { read, fit: fitted, predict: 0.0 };
-    let mut result = TrainResult {
+    let par = args.common.run.par()?;
+    let options = args.common.test_options();
+    let open = |path: &PathBuf| RowReader::open_with(path, &options, model.schema());
+    let test_rows = match (&args.common.test, &args.curve) {
+        (Some(test), Some(_)) => Some(NumberedRows::read(&mut Feed::new(open(test)?))?),
+        _ => None,
+    };
+    let points =
+        snapshots.iter().filter_map(|snapshot| point(snapshot, test_rows.as_ref(), &par).transpose());
+    let snapshots = points.collect::<anyhow::Result<Vec<_>>>()?;
+    if let Some(curve) = &args.curve {
+        write_curve(curve, &snapshots)?;
+    }
+    let evaluate = |test: &PathBuf| Evaluation::of_file(&model, test, &options, &par, false);
+    let evaluation = args.common.test.as_ref().map(evaluate).transpose()?;
+    let predict = evaluation.as_ref().map_or(0.0, |evaluation| evaluation.seconds.predict);
+    let seconds = Seconds { read, fit: fitted, predict };
+    let result = TrainResult {
         made: Made::new(&model, n_rows, seconds, finished.stop, saved)?,
         policy: args.policy,
         validation: finished.validation,
-        metrics: None,
-        metrics_rows: None,
-        left_out: LeftOut::default(),
+        metrics: evaluation.as_ref().map(Evaluation::metrics).transpose()?,
+        metrics_rows: evaluation.as_ref().map(Evaluation::n_rows),
+        left_out: evaluation.map(|evaluation| evaluation.left_out).unwrap_or_default(),
         store: facts,
         jobs: finished.jobs,
-        snapshots: Vec::new(),
+        snapshots,
     };
-    let options = args.data_args.test_options(args.test_labels.as_ref());
-    let test = match (&args.test, &args.curve) {
-        (Some(test), Some(_)) => Some(read_test(test, &options, &model)?),
-        _ => None,
-    };
-    result.snapshots = snapshots
-        .iter()
-        .filter_map(|snapshot| point(snapshot, test.as_ref(), &par).transpose())
-        .collect::<anyhow::Result<_>>()?;
-    if let Some(curve) = &args.curve {
-        write_curve(curve, &result.snapshots)?;
-    }
-    if let Some(test) = &args.test {
-        let evaluation = evaluate_file(&model, test, &options, &par, false)?;
-        (result.metrics_rows, result.metrics) = (Some(evaluation.rows), Some(evaluation.report));
-        (result.made.seconds.predict, result.left_out) = (evaluation.predict_seconds, evaluation.left_out);
-    }
-    result.made.peak_memory_bytes = process::peak_memory();
-    output::show(&result, args.run.json)?;
-    output::left_out(&result.left_out);
-    Ok(Outcome::Done)
+    output::show(&result, args.common.run.json)
 }
 
 /// Shows how it goes until nothing is left to do. Returns all snapshots that were published, or, where they are not needed, only what is known about them.
 fn watch(
     engine: &Engine,
-    budget: &Budget,
+    (kind, budget): (Kind, &Budget),
     keeps: bool,
     is_reading: impl Fn() -> bool,
-    (mut live, mut broadcast): (Live, Broadcast),
+    mut broadcast: Broadcast,
 ) -> Vec<Arc<Snapshot>> {
+    let (mut live, start) = (Live::new(), Instant::now());
     let mut snapshots: Vec<Arc<Snapshot>> = Vec::new();
     loop {
         // In this order: what is read meanwhile is work for the engine.
@@ -184,15 +178,20 @@ fn watch(
             }
             snapshots.push(newest);
         }
-        let newest = snapshots.last().map(|snapshot| &**snapshot);
-        let jobs = || engine.jobs().iter().map(JobLine::new).collect();
-        live.show(newest, jobs);
-        broadcast.tell(|| News {
-            is_reading: reads,
+        let left = |end: Instant| end.saturating_duration_since(Instant::now()).as_secs_f64();
+        let status = || LiveStatus {
+            model: kind.to_string(),
+            state: if reads { "reading and training" } else { "training" }.into(),
+            process: std::process::id(),
+            elapsed_seconds: start.elapsed().as_secs_f64(),
+            left_seconds: budget.deadline.map(left),
             rounds: budget.rounds.map(|_| engine.rounds_done()),
-            validation: newest.and_then(|snapshot| snapshot.validation.as_ref()),
-            jobs: jobs(),
-        });
+            validation: snapshots.last().and_then(|newest| newest.validation.clone()),
+            jobs: engine.jobs().iter().map(JobLine::new).collect(),
+            written: now(),
+        };
+        live.show(status);
+        broadcast.tell(status);
         if is_over {
             live.finish();
             return snapshots;

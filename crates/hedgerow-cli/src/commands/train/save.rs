@@ -12,7 +12,8 @@ use hedgerow::Engine;
 use hedgerow::engine::Snapshot;
 
 use super::LOOK;
-use super::kept::{CheckpointState, Shelf};
+use super::kept::CheckpointState;
+use crate::commands::store::learner::Learner;
 
 /// Saving takes one part in so many of the time, at most.
 const SHARE: u32 = 20;
@@ -20,7 +21,7 @@ const SHARE: u32 = 20;
 /// Where models are saved while they are being trained, and how often.
 pub(super) struct Saver<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) shelf: Option<Shelf>,
+    pub(super) learner: Option<&'a Learner>,
     pub(super) out: Option<&'a Path>,
     /// Whether the file at `out` is to be without rows.
     pub(super) is_frozen: bool,
@@ -32,7 +33,7 @@ impl Saver<'_> {
     pub(super) fn run(&self, is_over: &AtomicBool) -> Option<anyhow::Error> {
         // A pipe would get one model after the other.
         let out = self.out.filter(|out| !out.exists() || out.is_file());
-        if out.is_none() && self.shelf.is_none() {
+        if out.is_none() && self.learner.is_none() {
             return None;
         }
         let (mut saved, mut problem): (Option<Arc<Snapshot>>, _) = (None, None);
@@ -59,9 +60,9 @@ impl Saver<'_> {
         let cursor = self.engine.observed().map_or(0, |observed| observed.cursor);
         // What an earlier run has left is in the store.
         let is_found = snapshot.steps == 0;
-        if let Some(shelf) = self.shelf.as_ref().filter(|_| !is_found) {
+        if let Some(learner) = self.learner.filter(|_| !is_found) {
             let state = CheckpointState { validation: snapshot.validation.clone() };
-            shelf.keep(&snapshot.model, &state, cursor)?;
+            learner.save(cursor, &state, &snapshot.model)?;
         }
         if let Some(out) = out {
             if self.is_frozen {

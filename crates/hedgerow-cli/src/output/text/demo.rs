@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use hedgerow::report::Look;
+use hedgerow::report::{Look, UncertainRow};
 
 use super::super::{Show, count, seconds, size};
-use crate::commands::demo::{DemoResult, UncertainDigit};
+use crate::commands::demo::DemoResult;
 use crate::commands::learning::Window;
 
 /// Characters from the least accuracy that is drawn to 100 %.
@@ -21,40 +21,28 @@ const GAP: usize = 3;
 impl Show for DemoResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let learnt = &self.learnt;
-        writeln!(
-            out,
-            "{} handwritten digits, learnt in {} batches; after each, the accuracy on {} test rows:\n",
-            count(learnt.rows),
-            learnt.batches.len(),
-            count(learnt.metrics_rows),
-        )?;
+        let (rows, tested) = (count(learnt.made.rows as u64), count(learnt.metrics_rows));
+        write!(out, "{rows} handwritten digits, learnt in {} batches; ", learnt.batches.len())?;
+        writeln!(out, "after each, the accuracy on {tested} test rows:\n")?;
         writeln!(out, "  learnt  accuracy, from {:.0} to 100 %", 100.0 * LEAST)?;
         for window in &learnt.batches {
             write_bar(window, out)?;
         }
         let (log_loss, ece) = (learnt.metrics.log_loss, learnt.metrics.ece);
-        writeln!(
-            out,
-            "\nlog-loss {log_loss:.3}, ECE {ece:.3}; {} rows/s learnt, all done in {}",
-            count(learnt.rows_per_second as u64),
-            seconds(self.seconds_in_all),
-        )?;
+        let (speed, took) = (count(learnt.rows_per_second as u64), seconds(self.seconds_in_all));
+        writeln!(out, "\nlog-loss {log_loss:.3}, ECE {ece:.3}; {speed} rows/s learnt, all done in {took}")?;
         writeln!(out, "Most uncertain predictions:\n")?;
         write_uncertain(&self.least_sure, out)?;
-        let model = learnt.out.as_ref().map_or_else(String::new, |out| out.display().to_string());
-        let (data, report) = (self.data.display(), self.report.display());
-        writeln!(
-            out,
-            "\nThe report is {report}: open it in a browser. The model is {model} ({}). Next:",
-            size(learnt.bytes)
-        )?;
+        let model = learnt.made.out.as_ref().map_or_else(String::new, |out| out.display().to_string());
+        let (data, report, bytes) =
+            (self.data.display(), self.report.display(), size(learnt.made.about.bytes));
+        write!(out, "\nThe report is {report}: open it in a browser. ")?;
+        writeln!(out, "The model is {model} ({bytes}). Next:")?;
         writeln!(out, "  hedgerow info {model}")?;
         writeln!(out, "  hedgerow predict {model} {data} --proba")?;
-        writeln!(
-            out,
-            "  hedgerow stream {data} --target digit --image 8x8 --batches 10 --report {}",
-            self.report.with_file_name("stream.html").display()
-        )?;
+        let report = self.report.with_file_name("stream.html");
+        write!(out, "  hedgerow stream {data} --target digit --image 8x8 --batches 10 ")?;
+        writeln!(out, "--report {}", report.display())?;
         writeln!(out, "  hedgerow fit YOUR.csv --target COLUMN --out m.hedgerow --report r.html")
     }
 }
@@ -68,8 +56,8 @@ fn write_bar(window: &Window, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Pictures side by side, with the label and the prediction below.
-fn write_uncertain(digits: &[UncertainDigit], out: &mut dyn Write) -> io::Result<()> {
-    let pictures: Vec<Vec<String>> = digits.iter().map(|digit| draw(&digit.shown.look)).collect();
+fn write_uncertain(digits: &[UncertainRow], out: &mut dyn Write) -> io::Result<()> {
+    let pictures: Vec<Vec<String>> = digits.iter().map(|digit| draw(&digit.look)).collect();
     let gap = " ".repeat(GAP);
     let width = pictures.iter().flatten().map(|line| line.chars().count()).max().unwrap_or(0);
     let height = pictures.iter().map(Vec::len).max().unwrap_or(0);
@@ -80,9 +68,11 @@ fn write_uncertain(digits: &[UncertainDigit], out: &mut dyn Write) -> io::Result
     for i in 0..height {
         writeln!(out, "{}", line(pictures.iter().map(|p| p.get(i).cloned().unwrap_or_default()).collect()))?;
     }
-    let truth = |digit: &UncertainDigit| format!("row {}: a {}", count(digit.row), digit.truth);
+    let truth = |digit: &UncertainRow| {
+        format!("row {}: a {}", count(digit.row), digit.truth.as_deref().unwrap_or_default())
+    };
     writeln!(out, "{}", line(digits.iter().map(truth).collect()))?;
-    let prediction = |digit: &UncertainDigit| {
+    let prediction = |digit: &UncertainRow| {
         let classes = digit.prediction.iter().take(2).map(|(name, p)| format!("{name} {:.0} %", 100.0 * p));
         classes.collect::<Vec<_>>().join(", ")
     };

@@ -2,8 +2,10 @@
 
 use std::io::{self, Write};
 
-use hedgerow::core::Task;
+use hedgerow::core::{Column, Summary, Task};
+use hedgerow::forest::Calibration;
 use hedgerow::io::ColumnSummary;
+use serde_json::Value;
 
 use super::super::{Show, count, size};
 use crate::commands::info::{DataInfo, ForestInfo, LearningInfo, ModelInfo};
@@ -15,17 +17,11 @@ impl Show for DataInfo {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let summary = &self.summary;
         let image = summary.schema.image.map_or(String::new(), |[h, w]| format!(", images of {h} × {w}"));
-        writeln!(
-            out,
-            "{} of {} rows, {} feature columns{image}",
-            summary.format,
-            count(summary.rows),
-            count(summary.columns.len() as u64),
-        )?;
+        let (rows, columns) = (count(summary.rows), count(summary.columns.len() as u64));
+        writeln!(out, "{} of {rows} rows, {columns} feature columns{image}", summary.format)?;
         if let Some(classes) = &summary.classes {
             let target = summary.schema.target.as_deref().unwrap_or("label");
-            let each: Vec<String> =
-                classes.iter().map(|c| format!("{} ({})", c.label, count(c.count))).collect();
+            let each: Vec<String> = classes.iter().map(|c| tally(&c.label, c.count)).collect();
             writeln!(out, "target {target:?}, {} classes: {}", classes.len(), list(&each, 30))?;
         }
         if let Some(n) = summary.missing_labels.filter(|&n| n > 0) {
@@ -36,15 +32,10 @@ impl Show for DataInfo {
         let width = shown.iter().map(|c| c.name.chars().count()).max().unwrap_or(0).clamp(6, 30);
         writeln!(out, "{:width$}  {:<11}  {:>8}  {:>8}  values", "column", "kind", "missing", "distinct")?;
         for column in shown {
+            let ColumnSummary { name, kind, .. } = column;
             let distinct = count(column.distinct as u64) + if column.distinct_capped { "+" } else { "" };
-            writeln!(
-                out,
-                "{:width$}  {:<11}  {:>8}  {distinct:>8}  {}",
-                column.name,
-                column.kind,
-                count(column.missing),
-                values(column),
-            )?;
+            let (missing, values) = (count(column.missing), values(column));
+            writeln!(out, "{name:width$}  {kind:<11}  {missing:>8}  {distinct:>8}  {values}")?;
         }
         if shown.len() < summary.columns.len() {
             writeln!(out, "and {} more columns (--all shows them)", summary.columns.len() - shown.len())?;
@@ -58,21 +49,15 @@ fn values(column: &ColumnSummary) -> String {
         let mean = column.mean.map_or(String::new(), |mean| format!(", mean {mean:.4}"));
         return format!("{min} to {max}{mean}");
     }
-    let top: Vec<String> = column.top.iter().map(|c| format!("{} ({})", c.name, count(c.count))).collect();
+    let top: Vec<String> = column.top.iter().map(|c| tally(&c.name, c.count)).collect();
     list(&top, 6)
 }
 
 impl Show for ModelInfo {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{} of {}, {}, {} (file format {})",
-            self.model,
-            self.inside.parts,
-            self.inside.details,
-            size(self.bytes),
-            self.format_version,
-        )?;
+        let (model, bytes, version) = (self.model, size(self.bytes), self.format_version);
+        let Summary { parts, details, .. } = &self.inside;
+        writeln!(out, "{model} of {parts}, {details}, {bytes} (file format {version})")?;
         if let Some(forest) = &self.forest
             && let Some((low, _)) = forest.heights.first_key_value()
             && let Some((high, _)) = forest.heights.last_key_value()
@@ -86,15 +71,11 @@ impl Show for ModelInfo {
             let target = self.schema.target.as_ref().map_or(String::new(), |t| format!(" of {t:?}"));
             writeln!(out, "{} classes{target}: {}", labels.len(), list(labels, 30))?;
         }
-        let columns: Vec<String> = self
-            .schema
-            .columns
-            .iter()
-            .map(|c| match c.kind.word() {
-                "numeric" => c.name.clone(),
-                word => format!("{} ({word})", c.name),
-            })
-            .collect();
+        let column = |column: &Column| match column.kind.word() {
+            "numeric" => column.name.clone(),
+            word => format!("{} ({word})", column.name),
+        };
+        let columns: Vec<String> = self.schema.columns.iter().map(column).collect();
         let most = if self.show_all { usize::MAX } else { FIRST_COLUMNS };
         writeln!(out, "{} columns: {}", columns.len(), list(&columns, most))?;
         if let Some(forest) = &self.forest {
@@ -112,11 +93,9 @@ impl Show for ModelInfo {
             write_shares(&forest.importances, if self.show_all { usize::MAX } else { 8 }, out)?;
         }
         let params = serde_json::to_value(&self.params).map_err(io::Error::other)?;
-        if let serde_json::Value::Object(params) = params {
-            let each: Vec<String> = params
-                .iter()
-                .map(|(name, v)| format!("{name}={}", v.as_str().map_or_else(|| v.to_string(), String::from)))
-                .collect();
+        if let Value::Object(params) = params {
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), String::from);
+            let each: Vec<String> = params.iter().map(|(name, v)| format!("{name}={}", text(v))).collect();
             writeln!(out, "parameters: {}", each.join(" "))?;
         }
         Ok(())
@@ -126,11 +105,10 @@ impl Show for ModelInfo {
 /// How a forest makes its predictions.
 fn write_predictions(forest: &ForestInfo, out: &mut dyn Write) -> io::Result<()> {
     match &forest.calibration {
-        Some(c) => writeln!(
-            out,
-            "probabilities calibrated out of bag: sharpness {:.3}, pseudo-votes {:.3}",
-            c.sharpness, c.pseudo_votes
-        )?,
+        Some(Calibration { sharpness, pseudo_votes }) => {
+            let values = format!("sharpness {sharpness:.3}, pseudo-votes {pseudo_votes:.3}");
+            writeln!(out, "probabilities calibrated out of bag: {values}")?;
+        }
         None => writeln!(out, "probabilities not calibrated")?,
     }
     if forest.leaf_power != 0.0 {
@@ -141,17 +119,12 @@ fn write_predictions(forest: &ForestInfo, out: &mut dyn Write) -> io::Result<()>
 }
 
 fn write_learning(learning: &LearningInfo, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "keeps learning: {} rows learnt, {} retained ({} in the file, the model without them {})",
-        count(learning.rows_learnt),
-        count(learning.rows_retained as u64),
-        size(learning.row_bytes),
-        size(learning.predictor_bytes),
-    )?;
+    let (learnt, retained) = (count(learning.rows_learnt), count(learning.rows_retained as u64));
+    let (rows, model) = (size(learning.row_bytes), size(learning.predictor_bytes));
+    write!(out, "keeps learning: {learnt} rows learnt, {retained} retained ")?;
+    writeln!(out, "({rows} in the file, the model without them {model})")?;
     let Some(by_class) = &learning.retained_by_class else { return Ok(()) };
-    let each: Vec<String> =
-        by_class.iter().map(|(name, n)| format!("{name} ({})", count(*n as u64))).collect();
+    let each: Vec<String> = by_class.iter().map(|(name, n)| tally(name, *n as u64)).collect();
     writeln!(out, "retained by class: {}", list(&each, 30))
 }
 
@@ -166,6 +139,24 @@ pub(super) fn write_shares(shares: &[(String, f64)], most: usize, out: &mut dyn 
         writeln!(out, "  {name:width$} {:6.2} % {bar}", 100.0 * share)?;
     }
     Ok(())
+}
+
+/// A name and how many there are of it.
+fn tally(name: &str, n: u64) -> String {
+    format!("{name} ({})", count(n))
+}
+
+/// Classes that came up for the first time, if there are any.
+pub(super) fn write_new_classes(names: &[String], out: &mut dyn Write) -> io::Result<()> {
+    if names.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  new classes: {}", list(&quoted(names), 20))
+}
+
+/// Names in quotation marks.
+pub(super) fn quoted(names: &[String]) -> Vec<String> {
+    names.iter().map(|name| format!("{name:?}")).collect()
 }
 
 /// The first names of a list and how many more there are.

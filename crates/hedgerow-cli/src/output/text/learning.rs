@@ -2,23 +2,12 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-
-use super::super::{Show, count, seconds, size};
+use super::super::{Show, count, percent, seconds, size};
 use super::made::{self, ending};
 use super::{info, metrics};
+use crate::commands::Seconds;
 use crate::commands::learning::{LearnResult, Window};
 use crate::commands::update::RegressionUpdate;
-
-/// What `stream` tells at the end.
-#[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub(crate) struct Streamed(pub(crate) LearnResult);
-
-/// What `update` tells.
-#[derive(Debug, Serialize)]
-#[serde(transparent)]
-pub(crate) struct Updated(pub(crate) LearnResult);
 
 /// Lines about the stretches of a stream, written while it goes on.
 #[derive(Debug)]
@@ -64,79 +53,59 @@ impl Lines {
     }
 }
 
-impl Show for Streamed {
+impl Show for LearnResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let result = &self.0;
-        writeln!(
-            out,
-            "{} of {}, {}, from {} rows, {} features, {} classes{}",
-            result.model,
-            result.inside.parts,
-            result.inside.details,
-            count(result.rows),
-            count(result.features as u64),
-            result.classes.len(),
-            ending(result.stop),
-        )?;
-        write_stream(result, out)?;
-        writeln!(out, "prequential, each row predicted before it was learnt:")?;
-        metrics::write(&result.prequential, &result.classes, out)?;
-        write_test(result, out)?;
-        write_end(result, out)
+        if self.is_update {
+            write_update(self, out)?;
+        } else {
+            let (made, details) = (&self.made, format!(", {},", self.made.inside.details));
+            made::begin(made, &details, ending(made.stop), out)?;
+            write_stream(self, out)?;
+            writeln!(out, "prequential, each row predicted before it was learnt:")?;
+            metrics::write(&self.prequential, &made.about.classes, out)?;
+        }
+        write_end(self, out)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        let is_unlabelled = self.store.as_ref().is_some_and(|store| self.made.rows == 0 && store.rows > 0);
+        let text = "no row has a label yet: name the column with --target, or give labels with `hedgerow store label`";
+        is_unlabelled.then(|| text.into()).into_iter().collect()
     }
 }
 
-impl Show for Updated {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let result = &self.0;
-        writeln!(
-            out,
-            "{} rows learnt{}; accuracy on them before they were learnt {}",
-            count(result.rows),
-            ending(result.stop),
-            percent(result.prequential.accuracy),
-        )?;
-        if !result.new_classes.is_empty() {
-            let names: Vec<String> = result.new_classes.iter().map(|name| format!("{name:?}")).collect();
-            writeln!(out, "  new classes: {}", info::list(&names, 20))?;
-        }
-        write_stream(result, out)?;
-        for drift in result.drifts.iter().take(5) {
-            let (before, after) = (percent(drift.error_before), percent(drift.error_after));
-            writeln!(
-                out,
-                "  drift noticed at row {}: the error rose from {before} to {after} since row {}",
-                count(drift.noticed_at),
-                count(drift.since)
-            )?;
-        }
-        write_test(result, out)?;
-        write_end(result, out)
+/// What `update` tells first.
+fn write_update(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
+    let (rows, why) = (count(result.made.rows as u64), ending(result.made.stop));
+    let accuracy = percent(result.prequential.accuracy);
+    writeln!(out, "{rows} rows learnt{why}; accuracy on them before they were learnt {accuracy}")?;
+    info::write_new_classes(&result.new_classes, out)?;
+    write_stream(result, out)?;
+    for drift in result.drifts.iter().take(5) {
+        let (at, since) = (count(drift.noticed_at), count(drift.since));
+        let (before, after) = (percent(drift.error_before), percent(drift.error_after));
+        let rise = format!("the error rose from {before} to {after} since row {since}");
+        writeln!(out, "  drift noticed at row {at}: {rise}")?;
     }
+    Ok(())
 }
 
 /// What happened to rows and trees, and how fast.
 fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
+    let [speed, overall] =
+        [result.rows_per_second, result.rows_per_second_overall].map(|rows| count(rows as u64));
+    let Seconds { read, fit, predict } = result.made.seconds;
+    let [read, fit, predict] = [read, fit, predict].map(seconds);
+    write!(out, "  {speed} rows/s learnt, {overall} rows/s in all ")?;
+    writeln!(out, "(reading {read}, learning {fit}, evaluating {predict})")?;
+    let [retained, forgotten, drifts] =
+        [result.made.rows_retained.unwrap_or(0), result.rows_forgotten, result.n_drifts]
+            .map(|n| count(n as u64));
+    let plural = if result.n_drifts == 1 { "" } else { "s" };
+    let renewed = result.renewed.words();
     writeln!(
         out,
-        "  {} rows/s learnt, {} rows/s in all (reading {}, learning {}, evaluating {})",
-        count(result.rows_per_second as u64),
-        count(result.rows_per_second_overall as u64),
-        seconds(result.seconds.read),
-        seconds(result.seconds.fit),
-        seconds(result.seconds.predict),
-    )?;
-    writeln!(
-        out,
-        "  {} rows retained, {} forgotten; {}; {} noticed",
-        count(result.rows_retained as u64),
-        count(result.rows_forgotten as u64),
-        result.renewed.words(),
-        if result.n_drifts == 1 {
-            "1 drift".into()
-        } else {
-            format!("{} drifts", count(result.n_drifts as u64))
-        },
+        "  {retained} rows retained, {forgotten} forgotten; {renewed}; {drifts} drift{plural} noticed"
     )?;
     if result.left_out.without_label > 0 {
         writeln!(out, "  {} rows without a label were left out", count(result.left_out.without_label))?;
@@ -144,25 +113,15 @@ fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_test(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
-    if result.metrics_from != "test" {
-        return Ok(());
-    }
-    writeln!(out, "test, {} rows:", count(result.metrics_rows))?;
-    metrics::write(&result.metrics, &result.classes, out)
-}
-
 fn write_end(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
-    let peak = result.peak_memory_bytes.map_or_else(String::new, |peak| format!("; peak {}", size(peak)));
-    writeln!(out, "model in memory {}{peak}", size(result.model_memory_bytes))?;
-    match &result.out {
-        Some(path) => writeln!(out, "saved to {} ({})", path.display(), size(result.bytes)),
-        None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(result.bytes)),
+    let made = &result.made;
+    if result.metrics_from == "test" {
+        writeln!(out, "test, {} rows:", count(result.metrics_rows))?;
+        metrics::write(&result.metrics, &made.about.classes, out)?;
     }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.2} %", 100.0 * share)
+    let peak = made.about.peak_memory_bytes.map_or_else(String::new, |peak| format!("; peak {}", size(peak)));
+    writeln!(out, "model in memory {}{peak}", size(made.model_memory_bytes))?;
+    made::saved(made, "", out)
 }
 
 impl Show for RegressionUpdate {
@@ -176,8 +135,12 @@ impl Show for RegressionUpdate {
         }
         if let Some(report) = &self.metrics {
             writeln!(out, "test:")?;
-            metrics::write_any(report, &made.classes, out)?;
+            metrics::write_any(report, &made.about.classes, out)?;
         }
         made::end(made, out)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.left_out.notes()
     }
 }

@@ -17,20 +17,16 @@ pub(super) fn ending(stop: StopReason) -> &'static str {
     }
 }
 
-/// What was made of what.
-pub(super) fn begin(made: &Made, ending: &str, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(
-        out,
-        "{} of {} from {} rows, {} features, {}{ending}",
-        made.model,
-        made.inside.parts,
-        count(made.rows as u64),
-        count(made.features as u64),
-        match made.task {
-            Task::Classification => format!("{} classes", made.classes.len()),
-            Task::Regression => regression_of(made.target.as_deref()),
-        },
-    )
+/// What was made of what, with more about the model after its parts, and why it ended.
+pub(super) fn begin(made: &Made, details: &str, ending: &str, out: &mut dyn Write) -> io::Result<()> {
+    let about = &made.about;
+    let target = match about.task {
+        Task::Classification => format!("{} classes", about.classes.len()),
+        Task::Regression => regression_of(about.target.as_deref()),
+    };
+    let (model, parts) = (about.model, &made.inside.parts);
+    let (rows, features) = (count(made.rows as u64), count(about.features as u64));
+    writeln!(out, "{model} of {parts}{details} from {rows} rows, {features} features, {target}{ending}")
 }
 
 /// What a regression model predicts.
@@ -40,11 +36,15 @@ pub(super) fn regression_of(target: Option<&str>) -> String {
 
 /// Where it was saved.
 pub(super) fn end(made: &Made, out: &mut dyn Write) -> io::Result<()> {
+    let rows = if made.rows_retained.is_some() { " with its rows, ready to learn more" } else { "" };
+    saved(made, rows, out)
+}
+
+/// Where it was saved, and with what.
+pub(super) fn saved(made: &Made, with: &str, out: &mut dyn Write) -> io::Result<()> {
+    let bytes = size(made.about.bytes);
     match &made.out {
-        Some(path) => {
-            let rows = if made.rows_retained.is_some() { " with its rows, ready to learn more" } else { "" };
-            writeln!(out, "saved to {}{rows} ({})", path.display(), size(made.bytes))
-        }
-        None => writeln!(out, "not saved: give --out FILE to keep the model ({})", size(made.bytes)),
+        Some(path) => writeln!(out, "saved to {}{with} ({bytes})", path.display()),
+        None => writeln!(out, "not saved: give --out FILE to keep the model ({bytes})"),
     }
 }

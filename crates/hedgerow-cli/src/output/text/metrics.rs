@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use hedgerow::core::metrics::{Report, ValueReport};
 use hedgerow::report::Confusion;
 
-use super::super::count;
+use super::super::{count, percent};
 use crate::commands::Metrics;
 
 /// Classes up to which the whole confusion table is shown.
@@ -32,20 +32,12 @@ pub(super) fn write_values(report: &ValueReport, out: &mut dyn Write) -> io::Res
 
 pub(super) fn write(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
     let or_dash = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.4}"));
-    writeln!(
-        out,
-        "  accuracy {:.2} %   balanced {:.2} %   AUC {}",
-        100.0 * report.accuracy,
-        100.0 * report.balanced_accuracy,
-        or_dash(report.auc),
-    )?;
-    writeln!(out, "  log-loss {:.4}   Brier {:.4}   ECE {:.4}", report.log_loss, report.brier, report.ece)?;
-    writeln!(
-        out,
-        "  overconfidence where wrong {}   underconfidence where right {}",
-        or_dash(report.overconfidence),
-        or_dash(report.underconfidence),
-    )?;
+    let [accuracy, balanced] = [report.accuracy, report.balanced_accuracy].map(percent);
+    let [auc, over, under] = [report.auc, report.overconfidence, report.underconfidence].map(or_dash);
+    let Report { log_loss, brier, ece, .. } = report;
+    writeln!(out, "  accuracy {accuracy}   balanced {balanced}   AUC {auc}")?;
+    writeln!(out, "  log-loss {log_loss:.4}   Brier {brier:.4}   ECE {ece:.4}")?;
+    writeln!(out, "  overconfidence where wrong {over}   underconfidence where right {under}")?;
     if classes.len() <= MOST_CLASSES {
         write_table(report, classes, out)
     } else {
@@ -80,20 +72,13 @@ fn write_table(report: &Report, classes: &[String], out: &mut dyn Write) -> io::
 fn write_worst(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
     let mut wrong: Vec<(u64, usize, usize)> = Vec::new();
     for (truth, row) in report.confusion.iter().enumerate() {
-        wrong.extend(
-            row.iter().enumerate().filter(|&(a, &n)| a != truth && n > 0).map(|(a, &n)| (n, truth, a)),
-        );
+        let cells = row.iter().enumerate().filter(|&(prediction, &n)| prediction != truth && n > 0);
+        wrong.extend(cells.map(|(prediction, &n)| (n, truth, prediction)));
     }
     wrong.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    if wrong.is_empty() {
-        return Ok(());
-    }
-    let worst: Vec<String> = wrong
-        .iter()
-        .take(6)
-        .map(|&(n, truth, prediction)| {
-            format!("{} predicted as {} {n}×", classes[truth], classes[prediction])
-        })
-        .collect();
-    writeln!(out, "  most confused: {}", worst.join(", "))
+    let words = |&(n, truth, prediction): &(u64, usize, usize)| {
+        format!("{} predicted as {} {n}×", classes[truth], classes[prediction])
+    };
+    let worst: Vec<String> = wrong.iter().take(6).map(words).collect();
+    if worst.is_empty() { Ok(()) } else { writeln!(out, "  most confused: {}", worst.join(", ")) }
 }

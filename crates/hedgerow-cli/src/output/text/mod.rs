@@ -14,9 +14,10 @@ use std::io::{self, Write};
 use hedgerow::core::{ParamInfo, StopReason};
 use serde::Serialize;
 
-pub(crate) use learning::{Lines, Streamed, Updated};
+pub(crate) use learning::Lines;
 
-use super::{Show, count, seconds, size};
+use super::{Show, count, percent, seconds, size};
+use crate::commands::Outcome;
 use crate::commands::evaluate::EvaluateResult;
 use crate::commands::fit::FitResult;
 use crate::commands::merge::MergeResult;
@@ -28,11 +29,11 @@ impl Show for FitResult {
             StopReason::Converged => ", stopped because it converged",
             stop => made::ending(stop),
         };
-        made::begin(&self.made, ending, out)?;
+        made::begin(&self.made, "", ending, out)?;
         let (read, fitted) = (seconds(self.made.seconds.read), seconds(self.made.seconds.fit));
         writeln!(out, "  read in {read}, fitted in {fitted}; {}", self.made.inside.details)?;
         if let Some(accuracy) = self.oob_accuracy.filter(|_| self.metrics_from != Some("out_of_bag")) {
-            writeln!(out, "  out-of-bag accuracy {:.2} %", 100.0 * accuracy)?;
+            writeln!(out, "  out-of-bag accuracy {}", percent(accuracy))?;
         }
         if let (Some(report), Some(from), Some(rows)) = (&self.metrics, self.metrics_from, self.metrics_rows)
         {
@@ -42,44 +43,52 @@ impl Show for FitResult {
                 other => other,
             };
             writeln!(out, "{name}, {} rows:", count(rows as u64))?;
-            metrics::write_any(report, &self.made.classes, out)?;
+            metrics::write_any(report, &self.made.about.classes, out)?;
         } else {
             writeln!(out, "no metrics: give --test DATA, or --holdout SHARE to hold rows out")?;
         }
         made::end(&self.made, out)
     }
+
+    fn notes(&self) -> Vec<String> {
+        [self.left_out.notes(), self.notes.clone()].concat()
+    }
+}
+
+/// How many rows were predicted, in what time, and how long a row took.
+fn predicted(rows: usize, took: f64) -> String {
+    let each = seconds(took / rows.max(1) as f64);
+    format!("{} rows predicted in {} ({each} a row", count(rows as u64), seconds(took))
 }
 
 impl Show for EvaluateResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let each = self.seconds.predict / self.rows.max(1) as f64;
-        writeln!(
-            out,
-            "{} rows predicted in {} ({} a row):",
-            count(self.rows as u64),
-            seconds(self.seconds.predict),
-            seconds(each),
-        )?;
-        metrics::write_any(&self.metrics, &self.classes, out)?;
+        writeln!(out, "{}):", predicted(self.rows, self.seconds.predict))?;
+        metrics::write_any(&self.metrics, &self.about.classes, out)?;
         if let Some(importances) = &self.importances {
             writeln!(out, "accuracy lost when a column is shuffled:")?;
             info::write_shares(importances, 12, out)?;
         }
         Ok(())
     }
+
+    fn notes(&self) -> Vec<String> {
+        let mut notes = self.left_out.notes();
+        if let (Some(wanted), Some(accuracy)) = (self.missed, self.metrics.accuracy()) {
+            notes.push(format!("accuracy {accuracy:.4} is below the {wanted} asked for"));
+        }
+        notes
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.missed.is_some() { Outcome::Negative } else { Outcome::Done }
+    }
 }
 
 impl Show for PredictResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let each = self.seconds.predict / self.rows.max(1) as f64;
-        writeln!(
-            out,
-            "{} rows predicted in {} ({} a row; reading took {})",
-            count(self.rows),
-            seconds(self.seconds.predict),
-            seconds(each),
-            seconds(self.seconds.read),
-        )?;
+        let read = seconds(self.seconds.read);
+        writeln!(out, "{}; reading took {read})", predicted(self.rows, self.seconds.predict))?;
         if let Some(latency) = self.one_row_seconds {
             let (median, p99) = (seconds(latency.median), seconds(latency.p99));
             writeln!(out, "one row alone, on one thread: {median} (median), {p99} (p99)")?;
@@ -90,16 +99,11 @@ impl Show for PredictResult {
 
 impl Show for MergeResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{} of {} from {} models, {} classes: {}",
-            self.model,
-            self.inside.parts,
-            self.parts,
-            self.classes.len(),
-            super::text::info::list(&self.classes, 20),
-        )?;
-        writeln!(out, "saved to {} ({})", self.out.display(), size(self.bytes))
+        let (model, classes) = (self.about.model, &self.about.classes);
+        let (of, parts, n_classes) = (&self.inside.parts, self.parts, classes.len());
+        let names = info::list(classes, 20);
+        writeln!(out, "{model} of {of} from {parts} models, {n_classes} classes: {names}")?;
+        writeln!(out, "saved to {} ({})", self.out.display(), size(self.about.bytes))
     }
 }
 

@@ -2,23 +2,21 @@
 
 use std::io::{self, Write};
 
+use hedgerow::store::{Counts, Labelled};
+
 use super::super::{Show, count, size};
 use super::info;
 use crate::commands::store::{StoreInfo, StoreLabelled};
 
 impl Show for StoreInfo {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{}: {} rows of {} features, {} labelled, {} labels corrected; {} on disk",
-            self.dir.display(),
-            count(self.rows),
-            count(self.features as u64),
-            count(self.labelled),
-            count(self.corrections),
-            size(self.bytes),
-        )?;
-        let classes: Vec<String> = self.classes.iter().map(|name| format!("{name:?}")).collect();
+        let Counts { rows, events, labelled, corrections, bytes } = self.counts;
+        let [rows, features, labelled, corrections] =
+            [rows, self.features as u64, labelled, corrections].map(count);
+        let (dir, bytes) = (self.dir.display(), size(bytes));
+        write!(out, "{dir}: {rows} rows of {features} features, {labelled} labelled, ")?;
+        writeln!(out, "{corrections} labels corrected; {bytes} on disk")?;
+        let classes = info::quoted(&self.classes);
         writeln!(out, "  {} classes: {}", classes.len(), info::list(&classes, 20))?;
         for input in &self.inputs {
             let end = if input.done { "all of it" } else { "not to its end" };
@@ -28,14 +26,10 @@ impl Show for StoreInfo {
             let kind = learner.model.as_ref().map_or_else(String::new, |kind| format!(" ({kind})"));
             let place = learner.cursor.map_or_else(
                 || "no checkpoint yet".to_string(),
-                |at| format!("{} of {} events learnt", count(at), count(self.events)),
+                |at| format!("{} of {} events learnt", count(at), count(events)),
             );
-            writeln!(
-                out,
-                "  learner {:?}{kind}: {place}, model {}",
-                learner.name,
-                size(learner.model_bytes)
-            )?;
+            let bytes = size(learner.model_bytes);
+            writeln!(out, "  learner {:?}{kind}: {place}, model {bytes}", learner.name)?;
         }
         Ok(())
     }
@@ -43,17 +37,10 @@ impl Show for StoreInfo {
 
 impl Show for StoreLabelled {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(
-            out,
-            "{} rows labelled, {} labels corrected, {} as they were",
-            count(self.added),
-            count(self.corrected),
-            count(self.unchanged)
-        )?;
-        if !self.new_classes.is_empty() {
-            let names: Vec<String> = self.new_classes.iter().map(|name| format!("{name:?}")).collect();
-            writeln!(out, "  new classes: {}", info::list(&names, 20))?;
-        }
+        let Labelled { added, corrected, unchanged } = self.labels;
+        let [added, corrected, unchanged] = [added, corrected, unchanged].map(count);
+        writeln!(out, "{added} rows labelled, {corrected} labels corrected, {unchanged} as they were")?;
+        info::write_new_classes(&self.new_classes, out)?;
         writeln!(out, "learn from it with: hedgerow stream --store {}", self.dir.display())
     }
 }

@@ -4,31 +4,25 @@ use std::io::{self, Write};
 
 use super::made::{self, ending};
 use super::metrics;
+use crate::commands::Outcome;
 use crate::commands::live::{JobLine, LiveStatus, Watched};
 use crate::commands::train::TrainResult;
 use crate::output::live::{table, title};
-use crate::output::{Show, count, seconds};
+use crate::output::{Show, count, percent, seconds};
 
 impl Show for TrainResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        made::begin(&self.made, ending(self.made.stop), out)?;
+        made::begin(&self.made, "", ending(self.made.stop), out)?;
         let (read, fitted) = (seconds(self.made.seconds.read), seconds(self.made.seconds.fit));
-        writeln!(
-            out,
-            "  read in {read}, trained for {fitted}, policy {}; {}",
-            self.policy, self.made.inside.details
-        )?;
+        let (policy, details) = (self.policy, &self.made.inside.details);
+        writeln!(out, "  read in {read}, trained for {fitted}, policy {policy}; {details}")?;
         let jobs: Vec<JobLine> = self.jobs.iter().map(JobLine::new).collect();
         writeln!(out, "{}", table(&jobs))?;
         if let Some(quality) = &self.validation {
-            writeln!(
-                out,
-                "validation, {} rows: accuracy {:.2} %, balanced {:.2} %, log-loss {:.4}",
-                count(quality.rows as u64),
-                100.0 * quality.accuracy,
-                100.0 * quality.balanced_accuracy,
-                quality.log_loss,
-            )?;
+            let (rows, log_loss) = (count(quality.rows as u64), quality.log_loss);
+            let [accuracy, balanced] = [quality.accuracy, quality.balanced_accuracy].map(percent);
+            write!(out, "validation, {rows} rows: accuracy {accuracy}, balanced {balanced}, ")?;
+            writeln!(out, "log-loss {log_loss:.4}")?;
         }
         if let Some(store) = &self.store {
             let again = if store.resumed_at > 0 { ", resumed from the model found there" } else { "" };
@@ -37,35 +31,34 @@ impl Show for TrainResult {
         }
         if let (Some(report), Some(rows)) = (&self.metrics, self.metrics_rows) {
             writeln!(out, "test, {} rows:", count(rows as u64))?;
-            metrics::write_any(report, &self.made.classes, out)?;
+            metrics::write_any(report, &self.made.about.classes, out)?;
         }
         made::end(&self.made, out)
+    }
+
+    fn notes(&self) -> Vec<String> {
+        self.left_out.notes()
     }
 }
 
 impl Show for Watched {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Some(LiveStatus {
-            model,
-            state,
-            elapsed_seconds,
-            left_seconds,
-            rounds,
-            validation,
-            jobs,
-            process,
-            ..
-        }) = &self.status
-        else {
-            return writeln!(out, "nothing is being trained: {}", self.reason);
-        };
         if !self.is_running {
             writeln!(out, "nothing is being trained: {}", self.reason)?;
+        }
+        let Some(status) = &self.status else { return Ok(()) };
+        if !self.is_running {
             writeln!(out, "the last status:")?;
         }
-        let rounds = rounds.map_or_else(String::new, |rounds| format!(", {} rounds", count(rounds as u64)));
+        let LiveStatus { model, state, process, .. } = status;
+        let rounds = |rounds| format!(", {} rounds", count(rounds as u64));
+        let rounds = status.rounds.map_or_else(String::new, rounds);
         writeln!(out, "{model}, {state}, process {process}{rounds}")?;
-        writeln!(out, "{}", title(&seconds(*elapsed_seconds), *left_seconds, validation.as_ref()))?;
-        writeln!(out, "{}", table(jobs))
+        writeln!(out, "{}", title(status))?;
+        writeln!(out, "{}", table(&status.jobs))
+    }
+
+    fn outcome(&self) -> Outcome {
+        if self.is_running { Outcome::Done } else { Outcome::Negative }
     }
 }
