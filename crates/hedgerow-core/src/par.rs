@@ -61,6 +61,11 @@ impl Par {
         self.stop.as_ref().is_some_and(StopFlag::is_stopped)
     }
 
+    /// Fails if the switch was thrown.
+    pub fn check(&self) -> Result<()> {
+        if self.is_stopped() { Err(Error::Interrupted) } else { Ok(()) }
+    }
+
     /// How many threads there are.
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())

@@ -1,5 +1,6 @@
 //! One type for every kind of model, with the schema it was trained on.
 
+use std::any::Any;
 use std::path::Path;
 
 use hedgerow_core::{
@@ -200,7 +201,9 @@ impl Model {
 
     /// The model itself, if it is of this type: `model.downcast::<IvmClassifier>()`.
     pub fn downcast<M: OnlineModel>(&self) -> Option<&M> {
-        self.learner.get().itself().downcast_ref()
+        let model = self.learner.get();
+        let model: &dyn Any = model.inner().unwrap_or(model);
+        model.downcast_ref()
     }
 
     /// The parameters of the kernel by name, where the model has one.

@@ -8,7 +8,6 @@ mod rule;
 mod saved;
 pub(crate) mod search;
 
-use std::any::Any;
 use std::borrow::Cow;
 
 use hedgerow_core::rng::{Purpose, Rng};
@@ -280,10 +279,6 @@ impl Classifier for GpClassifier {
 impl OnlineModel for GpClassifier {
     fn predictor(&self) -> Predictor<'_> {
         Predictor::Classifier(self)
-    }
-
-    fn itself(&self) -> &dyn Any {
-        self
     }
 
     fn bytes(&self) -> usize {

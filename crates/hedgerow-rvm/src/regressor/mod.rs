@@ -4,11 +4,10 @@ mod model;
 #[cfg(test)]
 mod tests;
 
-use hedgerow_core::{Budget, Checked, Dataset, Normals, Par, Regressor, Result, Silent, Task, Training};
+use hedgerow_core::{Budget, Normals, Par, Regressor, Result, Silent, Training};
 use ndarray::ArrayView2;
 
-use crate::params::RvmParams;
-use crate::rvm::{FittedModel as _, FittedRvm, Rvm};
+use crate::rvm::{FittedModel as _, Rvm};
 use crate::train::gains;
 pub use model::RegressionModel;
 
@@ -16,16 +15,6 @@ pub use model::RegressionModel;
 pub type RvmRegressor = Rvm<RegressionModel>;
 
 impl Rvm<RegressionModel> {
-    /// Fits a data set of numbers. Row weights are not used.
-    pub fn fit(
-        data: &Dataset,
-        params: &Checked<RvmParams>,
-        training: &Training<'_>,
-    ) -> Result<FittedRvm<RegressionModel>> {
-        data.check_trainable(Task::Regression)?;
-        Self::fit_rows(&data.schema, &data.features, data.values().to_vec(), params, training)
-    }
-
     /// The standard deviation of the noise, in units of the target.
     pub fn noise_deviation(&self) -> Option<f64> {
         self.fit.as_ref().and_then(|fit| fit.model.noise_deviation())
@@ -35,9 +24,9 @@ impl Rvm<RegressionModel> {
     /// empty if no rows are retained.
     pub fn reinsertion_gains(&self, par: &Par) -> Result<Vec<f64>> {
         let training = Training { par, budget: &Budget::open(), observer: &Silent };
-        let (Some(retained), Some(_)) = (&self.retained, &self.fit) else { return Ok(Vec::new()) };
-        self.with_retained(retained, &training, |fit, rows| {
-            let (target, from) = fit.model.start(rows, &fit.basis, &retained.relevant(), par);
+        let (Some(online), Some(_)) = (&self.online, &self.fit) else { return Ok(Vec::new()) };
+        self.with_retained(online, &training, |fit, rows| {
+            let (target, from) = fit.model.start(rows, &fit.basis, &online.relevant(), par);
             Ok(gains(&target, &from, par)?.into_iter().map(|(_, gain)| gain).collect())
         })
     }
@@ -52,7 +41,7 @@ impl Regressor for Rvm<RegressionModel> {
         let n = x.nrows();
         let Some(fit) = &self.fit else {
             // All that is known are the targets.
-            let targets = self.retained.as_ref().map_or(&[][..], |retained| &retained.targets);
+            let targets = self.online.as_ref().map_or(&[][..], |online| online.rows.targets.view().values());
             let count = targets.len().max(1) as f64;
             let mean = targets.iter().sum::<f64>() / count;
             let variance = targets.iter().map(|t| (t - mean) * (t - mean)).sum::<f64>() / count;
