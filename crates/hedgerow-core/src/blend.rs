@@ -30,15 +30,33 @@ impl Default for Blend {
     }
 }
 
-/// A row with the out-of-sample predictions of the forest and of the GP.
-#[derive(Debug, Clone, Copy)]
-pub struct Pair<'a> {
+/// A row with the out-of-sample predictions of the forest and of the GP, which are probabilities or scores that are yet to be calibrated. Either may
+/// be empty where there is none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Pair {
     /// The prediction of the forest.
-    pub forest: &'a [f64],
+    pub forest: Vec<f64>,
     /// The prediction of the GP.
-    pub gp: &'a [f64],
+    pub gp: Vec<f64>,
     /// The class of the row.
     pub class: ClassId,
+}
+
+crate::columns! {
+    PairColumns of Pair {
+        lists forest: f64 = |row| row.forest.iter().copied(),
+        lists gp: f64 = |row| row.gp.iter().copied(),
+        each classes: ClassId = |row| row.class,
+    }
+    |PairColumns { forest, gp, classes }| {
+        let row = |((forest, gp), class): ((&[f64], &[f64]), &ClassId)| Pair {
+            forest: forest.to_vec(),
+            gp: gp.to_vec(),
+            class: *class,
+        };
+        let fits = [forest.n_lists(), gp.n_lists()] == [classes.0.len(); 2];
+        fits.then(|| forest.iter().zip(gp.iter()).zip(&classes.0).map(row).collect())
+    }
 }
 
 impl Blend {
@@ -53,8 +71,8 @@ impl Blend {
     }
 
     /// The exponents with the lowest log-loss, under a normal prior with mean ½ and variance 1, so that few rows change them little.
-    pub fn fit(pairs: &[Pair<'_>]) -> Self {
-        let rows: Vec<LogPair> = pairs.iter().map(LogPair::new).collect();
+    pub fn fit<'a>(pairs: impl IntoIterator<Item = &'a Pair>) -> Self {
+        let rows: Vec<LogPair> = pairs.into_iter().map(LogPair::new).collect();
         let both = Self::climb(&rows, Self::default(), [true, true]);
         // A negative exponent would invert a prediction.
         let found = if both.forest < 0.0 {
@@ -68,9 +86,9 @@ impl Blend {
     }
 
     /// The exponents with the lowest log-loss, if it is below that of the GP alone by more than chance.
-    pub fn if_better(pairs: &[Pair<'_>]) -> Option<Self> {
+    pub fn if_better(pairs: &[Pair]) -> Option<Self> {
         let found = Self::fit(pairs);
-        let gains: Vec<f64> = pairs.iter().map(|pair| Self::GP.loss(*pair) - found.loss(*pair)).collect();
+        let gains: Vec<f64> = pairs.iter().map(|pair| Self::GP.loss(pair) - found.loss(pair)).collect();
         let n = gains.len() as f64;
         let total: f64 = gains.iter().sum();
         let variance = gains.iter().map(|gain| (gain - total / n).powi(2)).sum::<f64>() / (n - 1.0);
@@ -133,10 +151,15 @@ impl Blend {
         libm::log(sum) - (sum_of(row.own) - most).max(libm::log(LEAST))
     }
 
+    /// How far the log-loss of a row is below that of the forest alone.
+    pub fn lead(self, pair: &Pair) -> f64 {
+        Self::FOREST.loss(pair) - self.loss(pair)
+    }
+
     /// The log-loss of a row.
-    pub fn loss(self, pair: Pair<'_>) -> f64 {
+    pub fn loss(self, pair: &Pair) -> f64 {
         let mut p = vec![0.0; pair.forest.len()];
-        self.apply(pair.forest, pair.gp, &mut p);
+        self.apply(&pair.forest, &pair.gp, &mut p);
         -libm::log(p.get(pair.class.index()).copied().unwrap_or(LEAST).max(LEAST))
     }
 }
@@ -148,8 +171,8 @@ struct LogPair {
 }
 
 impl LogPair {
-    fn new(pair: &Pair<'_>) -> Self {
-        let both = |c: usize| [log(pair.forest, c), log(pair.gp, c)];
+    fn new(pair: &Pair) -> Self {
+        let both = |c: usize| [log(&pair.forest, c), log(&pair.gp, c)];
         Self { logs: (0..pair.forest.len()).map(both).collect(), own: both(pair.class.index()) }
     }
 }
@@ -164,7 +187,7 @@ mod tests {
     use crate::rng::{Purpose, Rng};
 
     /// Predictions of three classes, and labels drawn from their blend.
-    fn predictions(n: usize, use_of: [f64; 2]) -> Vec<(Vec<f64>, Vec<f64>, ClassId)> {
+    fn predictions(n: usize, use_of: [f64; 2]) -> Vec<Pair> {
         let mut rng = Rng::new(1, Purpose::Data, 0);
         let draw = |scores: [f64; 3]| {
             let sum: f64 = scores.iter().map(|s| s.exp()).sum();
@@ -183,41 +206,35 @@ mod tests {
             } else {
                 2
             };
-            made.push((draw(scores[0]), draw(scores[1]), ClassId(class)));
+            made.push(Pair { forest: draw(scores[0]), gp: draw(scores[1]), class: ClassId(class) });
         }
         made
-    }
-
-    fn pairs(made: &[(Vec<f64>, Vec<f64>, ClassId)]) -> Vec<Pair<'_>> {
-        made.iter().map(|(forest, gp, class)| Pair { forest, gp, class: *class }).collect()
     }
 
     #[test]
     fn exponents_are_found_again() {
         for use_of in [[1.0, 0.5], [0.3, 1.2], [1.0, 0.0]] {
-            let made = predictions(4000, use_of);
-            let found = Blend::fit(&pairs(&made));
+            let found = Blend::fit(&predictions(4000, use_of));
             assert!(
                 (found.forest - use_of[0]).abs() < 0.15 && (found.gp - use_of[1]).abs() < 0.15,
                 "{found:?}"
             );
         }
         let against = predictions(2000, [1.0, -1.0]);
-        assert_eq!(Blend::fit(&pairs(&against)).gp, 0.0, "never the opposite of a prediction");
+        assert_eq!(Blend::fit(&against).gp, 0.0, "never the opposite of a prediction");
     }
 
     #[test]
     fn two_together_are_at_least_as_good_as_each() {
-        let made = predictions(1000, [0.8, 0.6]);
-        let pairs = pairs(&made);
-        let loss = |blend: Blend| pairs.iter().map(|pair| blend.loss(*pair)).sum::<f64>();
+        let pairs = predictions(1000, [0.8, 0.6]);
+        let loss = |blend: Blend| pairs.iter().map(|pair| blend.loss(pair)).sum::<f64>();
         let found = loss(Blend::fit(&pairs));
         assert!(found < loss(Blend::FOREST) && found < loss(Blend { forest: 0.0, gp: 1.0 }));
     }
 
     #[test]
     fn the_forest_is_blended_in_only_where_that_is_better_by_more_than_chance() {
-        let wins = |use_of: [f64; 2]| Blend::if_better(&pairs(&predictions(500, use_of)));
+        let wins = |use_of: [f64; 2]| Blend::if_better(&predictions(500, use_of));
         assert!(wins([0.8, 0.6]).is_some_and(|blend| blend.forest > 0.6));
         assert_eq!((wins([0.0, 1.0]), Blend::if_better(&[])), (None, None));
     }

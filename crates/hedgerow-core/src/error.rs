@@ -134,6 +134,12 @@ impl Error {
         Self::Param { name: name.into(), expected: expected.into(), got: got.to_string() }
     }
 
+    /// A limit on memory that is too small.
+    pub fn too_few_bytes(what: String, needed: u64, limit: u64) -> Self {
+        let needed = format!("{} MB", needed.div_ceil(1_000_000));
+        Self::BudgetTooSmall { what, needed, limit: format!("{} MB", limit / 1_000_000) }
+    }
+
     /// An operating-system error at `path`.
     pub fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
         Self::Io { path: path.as_ref().to_path_buf(), source }

@@ -22,6 +22,16 @@ pub struct Training<'a> {
     pub observer: &'a dyn Observer,
 }
 
+/// What a model is given while it learns rows, and what it reports.
+pub struct Learning<'a> {
+    /// The columns, and the classes known so far.
+    pub schema: &'a Schema,
+    /// Threads, limits and progress.
+    pub training: &'a Training<'a>,
+    /// The report.
+    pub update: &'a mut Update,
+}
+
 /// Rows to learn.
 #[derive(Debug, Clone, Copy)]
 pub struct Rows<'a> {

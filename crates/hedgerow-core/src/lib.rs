@@ -42,8 +42,8 @@ pub use data::{
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;
 pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, fit};
-pub use learn::{Drift, Rows, Training, Update};
-pub use online::{OnlineModel, Predictor};
+pub use learn::{Drift, Learning, Rows, Training, Update};
+pub use online::{OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows, Schedule};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};

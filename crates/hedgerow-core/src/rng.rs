@@ -69,6 +69,18 @@ impl Rng {
         radius * libm::cos(2.0 * std::f64::consts::PI * self.unit())
     }
 
+    /// At most so many of `n` places, drawn at random, in rising order; none if they are all.
+    pub fn sample(&mut self, n: usize, most: usize) -> Option<Vec<usize>> {
+        if n <= most {
+            return None;
+        }
+        let mut places: Vec<usize> = (0..n).collect();
+        self.shuffle(&mut places);
+        places.truncate(most);
+        places.sort_unstable();
+        Some(places)
+    }
+
     /// Puts a slice into random order.
     pub fn shuffle<T>(&mut self, items: &mut [T]) {
         for i in (1..items.len()).rev() {

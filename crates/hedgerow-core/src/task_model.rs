@@ -1,14 +1,12 @@
 //! A kind of model that does either task.
 
-use std::any::Any;
-
-use ndarray::{Array2, ArrayViewMut2};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Dataset, Schema, Task};
+use crate::data::{Dataset, Schema};
 use crate::error::Result;
-use crate::learn::{Rows, Training, Update};
-use crate::online::{OnlineModel, Predictor};
+use crate::learn::{Learning, Rows};
+use crate::online::{OnlineModel, OnlineStatus, Predictor};
 use crate::saved::{Saved, require};
 use crate::summary::Summary;
 
@@ -31,20 +29,6 @@ macro_rules! either {
     };
 }
 
-impl<C, R> TaskModel<C, R> {
-    /// Makes the one or the other, as the task demands.
-    pub fn of_task(
-        task: Task,
-        classifier: impl FnOnce() -> Result<C>,
-        regressor: impl FnOnce() -> Result<R>,
-    ) -> Result<Self> {
-        match task {
-            Task::Classification => classifier().map(Self::Classifier),
-            Task::Regression => regressor().map(Self::Regressor),
-        }
-    }
-}
-
 impl<C: Saved + OnlineModel, R: Saved + OnlineModel> Saved for TaskModel<C, R> {
     fn complete(&mut self, schema: &Schema) -> Result<()> {
         let task = self.predictor().task();
@@ -58,39 +42,20 @@ impl<C: OnlineModel, R: OnlineModel> OnlineModel for TaskModel<C, R> {
         either!(self, model => model.predictor())
     }
 
-    fn can_learn(&self) -> bool {
-        either!(self, model => model.can_learn())
+    fn online_status(&self) -> Option<OnlineStatus> {
+        either!(self, model => model.online_status())
     }
 
     fn know_classes(&mut self, n_classes: usize) {
         either!(self, model => model.know_classes(n_classes));
     }
 
-    fn room(&self) -> usize {
-        either!(self, model => model.room())
+    fn ingest(&mut self, rows: Rows<'_>, learning: &mut Learning<'_>) -> Result<Array2<f64>> {
+        either!(self, model => model.ingest(rows, learning))
     }
 
-    fn ingest(
-        &mut self,
-        schema: &Schema,
-        rows: Rows<'_>,
-        training: &Training<'_>,
-        out: ArrayViewMut2<'_, f64>,
-        update: &mut Update,
-    ) -> Result<usize> {
-        either!(self, model => model.ingest(schema, rows, training, out, update))
-    }
-
-    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
-        either!(self, model => model.maintain(schema, training, update))
-    }
-
-    fn n_seen(&self) -> u64 {
-        either!(self, model => model.n_seen())
-    }
-
-    fn n_retained(&self) -> usize {
-        either!(self, model => model.n_retained())
+    fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
+        either!(self, model => model.maintain(learning))
     }
 
     fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
@@ -116,7 +81,7 @@ impl<C: OnlineModel, R: OnlineModel> OnlineModel for TaskModel<C, R> {
         either!(self, model => model.active_rows())
     }
 
-    fn itself(&self) -> &dyn Any {
-        either!(self, model => model.itself())
+    fn inner(&self) -> Option<&dyn OnlineModel> {
+        either!(self, model => Some(model))
     }
 }

@@ -1,14 +1,12 @@
 //! A forest as a model: frozen, fitted and ready to learn, or learning.
 
-use std::any::Any;
-
 use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Dataset, Error, Features, KindInfo, ModelKind, OnlineModel, Par,
-    Predictor, Renewed, Result, Rows, Schema, Summary, Training, Update,
+    BoxedRun, Budget, Checked, ClassId, Dataset, Error, Features, KindInfo, Learning, ModelKind, OnlineModel,
+    OnlineStatus, Par, Predictor, Renewed, Result, Rows, Schema, Summary, Training,
 };
-use ndarray::{ArrayView1, ArrayViewMut2};
+use ndarray::{Array2, ArrayView1, s};
 use serde::{Deserialize, Serialize};
 
 use crate::forest::Forest;
@@ -136,12 +134,13 @@ impl OnlineModel for ForestModel {
         Predictor::Classifier(self.forest())
     }
 
-    fn itself(&self) -> &dyn Any {
-        self
-    }
-
-    fn can_learn(&self) -> bool {
-        !matches!(self, Self::Frozen(_))
+    fn online_status(&self) -> Option<OnlineStatus> {
+        let (n_seen, n_retained) = match self {
+            Self::Frozen(_) => return None,
+            Self::Fitted(_, rows) => (rows.n_seen, rows.labels.len()),
+            Self::Learning(online) => (online.seen, online.pool.n_rows),
+        };
+        Some(OnlineStatus { n_seen, n_retained, room: usize::MAX })
     }
 
     fn know_classes(&mut self, n_classes: usize) {
@@ -149,39 +148,16 @@ impl OnlineModel for ForestModel {
         forest.n_classes = forest.n_classes.max(n_classes);
     }
 
-    fn ingest(
-        &mut self,
-        schema: &Schema,
-        rows: Rows<'_>,
-        training: &Training<'_>,
-        mut out: ArrayViewMut2<'_, f64>,
-        update: &mut Update,
-    ) -> Result<usize> {
-        let learnt = self.online().ok_or(Error::Frozen)?.learn(schema, rows, training)?;
-        out.assign(&learnt.predictions);
-        let n_learnt = learnt.n_learnt;
-        update.add_changes(learnt);
-        Ok(n_learnt)
+    fn ingest(&mut self, rows: Rows<'_>, learning: &mut Learning<'_>) -> Result<Array2<f64>> {
+        let forest = self.online().ok_or(Error::Frozen)?;
+        let mut learnt = forest.learn(learning.schema, rows, learning.training)?;
+        let predictions = std::mem::take(&mut learnt.predictions).slice_move(s![..learnt.n_learnt, ..]);
+        learning.update.add_changes(learnt);
+        Ok(predictions)
     }
 
     fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
         self.online().is_some_and(|online| online.forget(row, class, par))
-    }
-
-    fn n_seen(&self) -> u64 {
-        match self {
-            Self::Frozen(_) => 0,
-            Self::Fitted(_, rows) => rows.n_seen,
-            Self::Learning(online) => online.seen,
-        }
-    }
-
-    fn n_retained(&self) -> usize {
-        match self {
-            Self::Frozen(_) => 0,
-            Self::Fitted(_, rows) => rows.labels.len(),
-            Self::Learning(online) => online.pool.n_rows,
-        }
     }
 
     fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {

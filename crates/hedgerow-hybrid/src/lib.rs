@@ -6,12 +6,12 @@
 //!
 //! ```
 //! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
-//! use hedgerow_hybrid::{LeafGp, LeafGpParams};
+//! use hedgerow_hybrid::LeafGpParams;
 //!
 //! let data = blobs(300, 4, 3, 1);
 //! let params = LeafGpParams { n_trees: 3, leaf_rows: 50, ..Default::default() }.check()?;
 //! let par = Par::sequential();
-//! let fitted = LeafGp::fit(&data, &params, &Training { par: &par, budget: &Budget::open(), observer: &Silent })?;
+//! let fitted = hedgerow_core::fit(&data, &params, &Training { par: &par, budget: &Budget::open(), observer: &Silent })?;
 //! let proba = fitted.model.predict_proba(data.features.to_array(0..5).view(), &par)?;
 //! assert_eq!(proba.dim(), (5, 3));
 //! # Ok::<(), hedgerow_core::Error>(())

@@ -31,8 +31,8 @@ mod lengths;
 mod options;
 mod params;
 mod regressor;
-mod retained;
 mod rvm;
+mod state;
 mod target;
 mod train;
 mod training_log;
@@ -75,9 +75,6 @@ fn check_memory(
     if needed <= limit {
         return Ok(());
     }
-    Err(Error::BudgetTooSmall {
-        what: format!("training with {candidates} candidates at a time on {n_rows} rows"),
-        needed: format!("{} MB", needed.div_ceil(1_000_000)),
-        limit: format!("{} MB", limit / 1_000_000),
-    })
+    let what = format!("training with {candidates} candidates at a time on {n_rows} rows");
+    Err(Error::too_few_bytes(what, needed, limit))
 }

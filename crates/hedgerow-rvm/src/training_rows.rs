@@ -1,6 +1,6 @@
 //! Rows to train on, with everything that a fit needs beside the kernel.
 
-use hedgerow_core::{Budget, ClassId, Par};
+use hedgerow_core::{Budget, ClassId, Par, TargetSlice};
 use hedgerow_gp::Kernel;
 use ndarray::Array2;
 
@@ -44,6 +44,14 @@ impl<'a> TrainingRows<'a> {
     /// The classes of the rows.
     pub(crate) fn labels(&self) -> Vec<ClassId> {
         labels(self.targets)
+    }
+}
+
+/// Targets as the numbers that are trained on.
+pub(crate) fn numbers(targets: TargetSlice<'_>) -> Vec<f64> {
+    match targets {
+        TargetSlice::Classes(classes) => classes.iter().map(|class| f64::from(class.0)).collect(),
+        TargetSlice::Values(values) => values.to_vec(),
     }
 }
 

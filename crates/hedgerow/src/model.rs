@@ -1,5 +1,7 @@
 //! One type for every kind of model, with the schema it was trained on.
 
+use std::any::Any;
+
 use hedgerow_core::{
     ClassId, Classifier, ColumnKind, DataProblem, Dataset, Error, ModelProblem, OnlineModel, Par, Predictor,
     Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
@@ -189,7 +191,9 @@ impl Model {
 
     /// The model itself, if it is of this type: `model.downcast::<IvmClassifier>()`.
     pub fn downcast<M: OnlineModel>(&self) -> Option<&M> {
-        self.learner.get().itself().downcast_ref()
+        let model = self.learner.get();
+        let model: &dyn Any = model.inner().unwrap_or(model);
+        model.downcast_ref()
     }
 
     /// The parameters of the kernel by name, where the model has one.

@@ -48,8 +48,8 @@ pub(crate) fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let budget = interrupt::listen(Budget::open())?;
     let model = Model::new(learnt.data.schema.clone(), &ModelParams::default())?;
     let cut = Cut::Equal { batches: BATCHES, rows: learnt.data.n_rows() as u64 };
-    let test = Some(TestRows::Memory(test));
-    let plan = Plan { test, wants_report: true, ..Plan::new(cut, &par, budget) };
+    let plan = Plan::new(cut, &par, budget);
+    let plan = Plan { test: Some(TestRows::Memory(test)), wants_report: true, ..plan };
     let mut stream = StreamRun::new(model, plan, None)?;
     stream.state.seconds.read = start.elapsed().as_secs_f64();
     stream.run(&mut Feed::Memory(&learnt, 0), &mut |_| Ok(()))?;

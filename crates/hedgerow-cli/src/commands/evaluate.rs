@@ -42,7 +42,12 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
     if let Some(path) = &args.report {
         // Reading has checked that it fits.
         model = model.with_image(args.data_args.image);
-        let mut page = report(args, &model, &evaluation, bytes)?;
+        let mut page = Page::default();
+        let rows = output::count(evaluation.n_rows() as u64);
+        let subtitle = format!("{rows} rows predicted by {}", args.model.display());
+        page::describe(&mut page, &model, &args.data, &subtitle, bytes);
+        page::fact(&mut page, "Predicted in", output::seconds(evaluation.seconds.predict));
+        page::evaluation(&mut page, &model, &evaluation, format!("{rows} rows"))?;
         page::draw_evaluated(&mut page, &model, &evaluation, "The dots are the evaluated rows.", &par)?;
         if let Some(losses) = &losses {
             let meaning = "Accuracy lost when a column is shuffled.";
@@ -62,17 +67,6 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
         missed,
     };
     output::show(&result, args.run.json)
-}
-
-/// The page about the predictions.
-fn report(args: &EvaluateArgs, model: &Model, evaluation: &Evaluation, bytes: u64) -> Result<Page> {
-    let mut page = Page::default();
-    let rows = output::count(evaluation.n_rows() as u64);
-    let subtitle = format!("{rows} rows predicted by {}", args.model.display());
-    page::describe(&mut page, model, &args.data, &subtitle, bytes);
-    page::fact(&mut page, "Predicted in", output::seconds(evaluation.seconds.predict));
-    page::evaluation(&mut page, model, evaluation, format!("{rows} rows"))?;
-    Ok(page)
 }
 
 /// The accuracy lost when a column is shuffled, on at most 2,000 of the rows.

@@ -134,7 +134,7 @@ impl Evaluation {
         if let Some(drawn) = &mut self.drawn {
             drawn.extend(chunk.x.view());
         }
-        self.truth.extend(&chunk.targets);
+        self.truth.extend(chunk.targets.view());
         if let Some(weights) = chunk.weights {
             self.weights.get_or_insert_default().extend(weights);
         }

@@ -45,8 +45,8 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Outcome> {
     }
     let mut generator = generator(args)?;
     let path = args.out.as_ref();
-    let bytes = table::write(&mut generator, args.rows, &mut *open_out(path)?)
-        .with_context(|| name_of_out(path))?;
+    let bytes =
+        table::write(&mut generator, args.rows, &mut *open_out(path)?).with_context(|| name_of_out(path))?;
     let Some(path) = path else { return Ok(Outcome::Done) };
     let result = GenerateResult {
         kind: name(args.kind),

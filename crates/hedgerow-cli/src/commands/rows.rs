@@ -26,7 +26,7 @@ impl NumberedRows {
         let (mut weights, mut numbers): (Option<Vec<f32>>, _) = (None, Vec::new());
         while let Some(chunk) = feed.next(batch_rows(n_features))? {
             features.extend(chunk.x.view());
-            targets.extend(&chunk.targets);
+            targets.extend(chunk.targets.view());
             numbers.extend(chunk.numbers);
             if let Some(more) = chunk.weights {
                 weights.get_or_insert_default().extend(more);

@@ -141,7 +141,7 @@ impl Dataset {
                 None => own.resize(n + more.n_rows(), 1.0),
             }
         }
-        self.targets.extend(&more.targets);
+        self.targets.extend(more.targets.view());
     }
 
     /// Fails unless the targets are of this task, and there are a column and rows to learn from: of two classes, or two of numbers.

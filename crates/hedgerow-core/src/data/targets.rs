@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ClassId, Schema};
 use crate::error::{DataError, DataProblem, Result};
+use crate::saved::array;
 
 /// What is predicted for a row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -39,12 +40,13 @@ impl fmt::Display for Task {
 }
 
 /// The targets of some rows.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Targets {
     /// A class each.
-    Classes(Vec<ClassId>),
+    Classes(#[serde(with = "array")] Vec<ClassId>),
     /// A number each.
-    Values(Vec<f64>),
+    Values(#[serde(with = "array")] Vec<f64>),
 }
 
 impl Targets {
@@ -74,16 +76,15 @@ impl Targets {
     }
 
     /// Adds targets of the same task at the end.
-    pub fn extend(&mut self, more: &Self) {
-        match (self, more) {
-            (Self::Classes(classes), Self::Classes(more)) => classes.extend_from_slice(more),
-            (Self::Values(values), Self::Values(more)) => values.extend_from_slice(more),
-            _ => {}
+    pub fn extend(&mut self, more: TargetSlice<'_>) {
+        match self {
+            Self::Classes(classes) => classes.extend_from_slice(more.labels()),
+            Self::Values(values) => values.extend_from_slice(more.values()),
         }
     }
 
     /// Bytes in memory.
-    pub(super) fn bytes(&self) -> usize {
+    pub fn bytes(&self) -> usize {
         match self {
             Self::Classes(classes) => classes.capacity() * size_of::<ClassId>(),
             Self::Values(values) => values.capacity() * size_of::<f64>(),
@@ -151,6 +152,16 @@ impl<'a> TargetSlice<'a> {
     /// The numbers; none for a classification.
     pub fn values(self) -> &'a [f64] {
         if let Self::Values(values) = self { values } else { &[] }
+    }
+
+    /// How many there are of each class, up to the last one that has any; none for a regression.
+    pub fn class_counts(self) -> Vec<u64> {
+        let mut counts = Vec::new();
+        for label in self.labels() {
+            counts.resize(counts.len().max(label.index() + 1), 0);
+            counts[label.index()] += 1;
+        }
+        counts
     }
 
     /// Fails unless they are of this task.

@@ -35,7 +35,7 @@ fn next_jobs(jobs: &[JobStatus]) -> Vec<usize> {
 mod tests {
     use std::time::Duration;
 
-    use super::super::{Candidate, Delta, ModelTask, Step};
+    use super::super::{Candidate, ModelTask, Step};
     use super::*;
     use crate::budget::Budget;
     use crate::par::Par;
@@ -70,10 +70,6 @@ mod tests {
                     Ok(())
                 }
             })
-        }
-
-        fn merge(&mut self, delta: Delta) -> Result<()> {
-            delta.apply(self)
         }
 
         fn drop_job(&mut self, _: usize) {}

@@ -33,7 +33,7 @@ pub enum Effort {
 }
 
 /// The resumable training of one model on a fixed set of rows.
-pub trait TrainingRun: Send {
+pub trait TrainingRun: Send + 'static {
     /// What comes of it.
     type Model;
 
@@ -44,7 +44,9 @@ pub trait TrainingRun: Send {
     fn begin(&mut self, jobs: &[usize], effort: Effort) -> Step;
 
     /// Takes in what came of a step. Quick: other threads may be waiting.
-    fn merge(&mut self, delta: Delta) -> Result<()>;
+    fn merge(&mut self, delta: Delta) -> Result<()> {
+        delta.apply(self)
+    }
 
     /// A job was cancelled, or its step failed: nothing more will come of it, not even of a step under way.
     fn drop_job(&mut self, job: usize);
@@ -134,6 +136,11 @@ impl Step {
         Self(Box::new(move |training| Delta::new(work(training))))
     }
 
+    /// A step of a run that changes nothing.
+    pub fn nothing<R: 'static>() -> Self {
+        Self::new(|_: &Training<'_>| |_: &mut R| Ok(()))
+    }
+
     /// Does the work.
     pub fn run(self, training: &Training<'_>) -> Delta {
         (self.0)(training)
@@ -159,7 +166,7 @@ impl Delta {
     }
 
     /// Changes the run. A step of another type of run changes nothing.
-    pub fn apply<R: 'static>(self, run: &mut R) -> Result<()> {
+    pub fn apply<R: ?Sized + 'static>(self, run: &mut R) -> Result<()> {
         let change = self.0.downcast::<Change<R>>();
         debug_assert!(change.is_ok(), "a step was merged into another type of run");
         change.map_or(Ok(()), |change| change(run))

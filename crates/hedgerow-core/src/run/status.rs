@@ -15,6 +15,17 @@ pub enum JobState {
     Done,
 }
 
+impl JobState {
+    /// Done, else ready, else waiting.
+    pub fn new(is_done: bool, is_ready: bool) -> Self {
+        match (is_done, is_ready) {
+            (true, _) => Self::Done,
+            (false, true) => Self::Ready,
+            (false, false) => Self::Waiting,
+        }
+    }
+}
+
 /// How a job stands.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct JobStatus {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun};
+use super::{Candidate, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun};
 use crate::budget::StopReason;
 use crate::error::Result;
 use crate::learn::Training;
@@ -48,10 +48,6 @@ impl<M: Clone + Send + Sync + 'static> TrainingRun for WholeRun<M> {
                 Ok(())
             }
         })
-    }
-
-    fn merge(&mut self, delta: Delta) -> Result<()> {
-        delta.apply(self)
     }
 
     fn drop_job(&mut self, _: usize) {

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use hedgerow_core::{
-    Candidate, Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample, Par, Progress,
-    Result, Source, Step, StopReason, Task, Training, TrainingRun,
+    Candidate, Checked, Dataset, Effort, JobState, JobStatus, ModelTask, OutOfSample, Par, Progress, Result,
+    Source, Step, StopReason, Task, Training, TrainingRun,
 };
 
 use ndarray::Axis;
@@ -229,10 +229,6 @@ impl TrainingRun for ForestRun {
         })
     }
 
-    fn merge(&mut self, delta: Delta) -> Result<()> {
-        delta.apply(self)
-    }
-
     fn drop_job(&mut self, job: usize) {
         if let Some(is_dropped) = self.is_dropped.get_mut(job) {
             *is_dropped = true;
@@ -315,7 +311,7 @@ pub(super) fn out_of_sample(oob: &OutOfBag, forest: &Forest, data: &Dataset) -> 
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Params as _, Silent};
+    use hedgerow_core::{Budget, Delta, Params as _, Silent};
 
     use super::*;
 

@@ -8,8 +8,6 @@ mod rule;
 mod saved;
 pub(crate) mod search;
 
-use std::any::Any;
-
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
@@ -276,10 +274,6 @@ impl Classifier for GpClassifier {
 impl OnlineModel for GpClassifier {
     fn predictor(&self) -> Predictor<'_> {
         Predictor::Classifier(self)
-    }
-
-    fn itself(&self) -> &dyn Any {
-        self
     }
 
     fn bytes(&self) -> usize {

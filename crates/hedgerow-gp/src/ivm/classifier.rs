@@ -1,16 +1,17 @@
 //! Several classes: a binary classifier of each against the rest, calibrated together.
 
+use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, ClassId, Classifier, Dataset, Error, Features, KindInfo, ModelKind,
-    OutOfSample, Par, Result, Schema, StopReason, Training, TrainingRun as _, drive,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OutOfSample, Par, Result,
+    RetainedRows, Schema, StopReason, Task, Training, TrainingRun as _, drive,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
 use super::IvmParams;
 use super::learnt::Learnt;
-use super::retained::RetainedRows;
 use super::run::IvmRun;
+use super::state::OnlineState;
 use crate::prepare::Preparation;
 
 /// A classifier of any number of classes.
@@ -22,7 +23,7 @@ pub struct IvmClassifier {
     /// None before anything was learnt.
     pub(super) learnt: Option<Learnt>,
     /// What learning more needs; none if it was left out.
-    pub(super) retained: Option<RetainedRows>,
+    pub(super) online: Option<OnlineState>,
 }
 
 /// A fitted classifier and why fitting ended.
@@ -45,14 +46,13 @@ impl IvmClassifier {
     /// A classifier that knows nothing yet, and learns what it is given.
     pub fn new(schema: &Schema, params: &Checked<IvmParams>) -> Result<Self> {
         schema.check_sizes()?;
-        let empty =
-            Dataset::new(schema.clone(), Features::new(schema.n_features()), Vec::<ClassId>::new(), None)?;
+        let rows = RetainedRows::new(schema.n_features(), Task::Classification);
         Ok(Self {
             params: params.get().clone(),
             n_classes: schema.n_classes(),
-            preparation: Preparation::new(&empty),
+            preparation: Preparation::of(schema, &rows.features),
             learnt: None,
-            retained: Some(RetainedRows::new(schema.n_features())),
+            online: Some(OnlineState::new(rows, Vec::new())),
         })
     }
 
@@ -85,11 +85,8 @@ pub(super) fn check_room(data: &Dataset, params: &IvmParams, training: &Training
     if needed <= limit {
         return Ok(());
     }
-    Err(Error::BudgetTooSmall {
-        what: format!("training with {n_active} active rows a class (n_active) on {n} rows"),
-        needed: format!("{} MB", needed.div_ceil(1_000_000)),
-        limit: format!("{} MB", limit / 1_000_000),
-    })
+    let what = format!("training with {n_active} active rows a class (n_active) on {n} rows");
+    Err(Error::too_few_bytes(what, needed, limit))
 }
 
 impl FittedIvm {
@@ -113,17 +110,11 @@ impl Classifier for IvmClassifier {
         self.n_classes
     }
 
-    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
         let Some(learnt) = &self.learnt else {
             // Nothing is known but how often each class came.
-            let mut shares = vec![1.0; self.n_classes];
-            let counts = self.retained.iter().flat_map(|retained| &retained.counts);
-            shares.iter_mut().zip(counts).for_each(|(share, count)| *share += *count as f64);
-            let sum: f64 = shares.iter().sum();
-            out.rows_mut().into_iter().for_each(|mut row| {
-                row.iter_mut().zip(&shares).for_each(|(p, share)| *p = share / sum);
-            });
-            return;
+            let counts = self.online.as_ref().map_or(&[][..], |online| &online.counts);
+            return predict_frequencies(counts, out);
         };
         let predict = |prepared: ArrayView2<'_, f64>| learnt.predict(prepared, self.n_classes);
         self.preparation.predict_in_blocks(x, par, out, predict);

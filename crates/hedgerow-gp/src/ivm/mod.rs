@@ -15,7 +15,6 @@ mod model;
 mod one_vs_rest;
 mod online;
 mod params;
-mod retained;
 mod rows;
 mod run;
 mod saved;
@@ -23,6 +22,7 @@ mod screen;
 mod search;
 mod second;
 pub(crate) mod site;
+mod state;
 mod train;
 
 pub use classifier::{FittedIvm, IvmClassifier};

@@ -5,20 +5,18 @@
 //! last active row, which loses its place and may be forgotten later. The cost depends on the number of retained rows,
 //! never on how many were learnt.
 
-use std::any::Any;
-
 use hedgerow_core::summary::length_and_variance;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Classifier as _, Dataset, Error, OnlineModel, Predictor, Result, Rows, Schema, Summary, Training, Update,
-    drive,
+    Classifier as _, Dataset, Error, Learning, OnlineModel, OnlineStatus, Predictor, Result, Rows, Schema,
+    Summary, Training, drive,
 };
-use ndarray::{Array2, ArrayViewMut2};
+use ndarray::Array2;
 
 use super::classifier::IvmClassifier;
 use super::learnt::{Learnt, Outcome};
-use super::retained::RetainedRows;
 use super::run::{IvmRun, Known};
+use super::state::{OnlineState, PAUSE};
 use crate::prepare::Preparation;
 
 impl OnlineModel for IvmClassifier {
@@ -26,97 +24,43 @@ impl OnlineModel for IvmClassifier {
         Predictor::Classifier(self)
     }
 
-    fn itself(&self) -> &dyn Any {
-        self
-    }
-
-    fn can_learn(&self) -> bool {
-        self.retained.is_some()
-    }
-
-    fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
-    }
-
-    fn n_retained(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
+    fn online_status(&self) -> Option<OnlineStatus> {
+        self.online.as_ref().map(|online| OnlineStatus::new(&online.schedule, online.rows.len()))
     }
 
     fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        self.retained.as_ref().map(|retained| retained.dataset(schema)).transpose()
+        self.online.as_ref().map(|online| online.rows.dataset(schema)).transpose()
     }
 
     fn know_classes(&mut self, n_classes: usize) {
         self.n_classes = n_classes;
     }
 
-    fn room(&self) -> usize {
-        let rows = self.retained.as_ref().map_or(0, |kept| kept.next_training.saturating_sub(kept.n_seen));
-        usize::try_from(rows).unwrap_or(usize::MAX)
-    }
-
-    fn ingest(
-        &mut self,
-        _schema: &Schema,
-        rows: Rows<'_>,
-        training: &Training<'_>,
-        out: ArrayViewMut2<'_, f64>,
-        _update: &mut Update,
-    ) -> Result<usize> {
-        self.predict_proba_impl(rows.x, training.par, out);
-        if let Some(retained) = &mut self.retained {
-            retained.add(rows, 0..rows.labels().len());
+    fn ingest(&mut self, rows: Rows<'_>, learning: &mut Learning<'_>) -> Result<Array2<f64>> {
+        let predictions = self.predictor().predict(rows.x, learning.training.par);
+        if let Some(online) = &mut self.online {
+            online.rows.add(Rows { weights: None, ..rows });
+            online.gains.resize(online.rows.len(), 0.0);
+            online.schedule.n_seen += rows.targets.len() as u64;
         }
-        Ok(rows.labels().len())
+        Ok(predictions)
     }
 
     /// Trains the one-vs-rest classifiers on the retained rows.
-    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
-        let Some(retained) = &mut self.retained else { return Ok(()) };
-        let most = self.params.pool_rows();
-        retained.count();
-        retained.next_training = retained.n_seen + retained.pause();
-        if !retained.has_two_classes() {
-            update.n_forgotten += retained.forget(&self.params, &retained.gains.clone());
-            return Ok(());
-        }
-        let data = retained.dataset(schema)?;
-        let was_active: Vec<bool> = retained.gains.iter().map(|gain| *gain > 0.0).collect();
-        // Columns are prepared and the kernel searched for again whenever twice as many rows have been learnt, until no more can be retained.
-        let has_grown = retained.n_seen >= 2 * retained.tuned_at && retained.n_rows() < most;
-        let before = (self.preparation.clone(), self.learnt.clone(), retained.tuned_at);
-        if self.learnt.is_none() || has_grown {
-            retained.tuned_at = retained.n_seen;
-            self.preparation = Preparation::until(&training.budget.stop, schema, &data.features);
-            self.learnt = None;
-        }
-        let (gains, ratings) = self.train(&data, training)?;
-        if before.1.is_some() && training.budget.spent().is_some() {
-            // Cut short: what was known before is better.
-            (self.preparation, self.learnt) = (before.0, before.1);
-            if let Some(retained) = &mut self.retained {
-                retained.tuned_at = before.2;
-                update.n_forgotten += retained.forget(&self.params, &retained.gains.clone());
-            }
-            return Ok(());
-        }
-        let is_new = |(gain, was_active): (&f64, &bool)| *gain > 0.0 && !was_active;
-        update.n_tried += was_active.iter().filter(|was| !**was).count();
-        update.n_replaced += gains.iter().zip(&was_active).filter(|pair| is_new(*pair)).count();
-        if let Some(retained) = &mut self.retained {
-            retained.gains = gains;
-            update.n_forgotten += retained.forget(&self.params, &ratings);
-        }
-        Ok(())
+    fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
+        let Some(mut online) = self.online.take() else { return Ok(()) };
+        let updated = self.update(&mut online, learning);
+        self.online = Some(online);
+        updated
     }
 
     fn frozen(self) -> Self {
-        Self { retained: None, ..self }
+        Self { online: None, ..self }
     }
 
     fn bytes(&self) -> usize {
         let of_learnt = self.learnt.as_ref().map_or(0, Learnt::bytes);
-        size_of::<Self>() + of_learnt + self.retained.as_ref().map_or(0, RetainedRows::bytes)
+        size_of::<Self>() + of_learnt + self.online.as_ref().map_or(0, OnlineState::bytes)
     }
 
     fn summary(&self, _classes: &[String]) -> Summary {
@@ -126,13 +70,47 @@ impl OnlineModel for IvmClassifier {
     }
 
     fn active_rows(&self) -> Option<Array2<f32>> {
-        let Some(retained) = &self.retained else { return Some(Array2::zeros((0, self.n_features()))) };
-        let active: Vec<usize> = (0..retained.n_rows()).filter(|row| retained.gains[*row] > 0.0).collect();
-        Some(retained.features.select(&active).to_array(0..active.len()))
+        let Some(online) = &self.online else { return Some(Array2::zeros((0, self.n_features()))) };
+        let active: Vec<usize> = (0..online.rows.len()).filter(|row| online.gains[*row] > 0.0).collect();
+        Some(online.rows.features.select(&active).to_array(0..active.len()))
     }
 }
 
 impl IvmClassifier {
+    /// Trains on the retained rows, and forgets those that are too many.
+    fn update(&mut self, online: &mut OnlineState, learning: &mut Learning<'_>) -> Result<()> {
+        let Learning { schema, training, update } = learning;
+        online.counts = online.rows.targets.view().class_counts();
+        online.schedule.postpone(PAUSE);
+        let mut ratings = online.gains.clone();
+        if online.rows.has_two_classes() {
+            let data = online.rows.dataset(schema)?;
+            // Columns are prepared and the kernel searched for again whenever twice as many rows have been learnt, until no more can be retained.
+            let has_grown = online.schedule.has_doubled() && online.rows.len() < self.params.pool_rows();
+            let is_anew = self.learnt.is_none() || has_grown;
+            let before = (self.preparation.clone(), self.learnt.clone());
+            if is_anew {
+                self.preparation = Preparation::until(&training.budget.stop, schema, &data.features);
+                self.learnt = None;
+            }
+            let (gains, new_ratings) = self.train(&data, training)?;
+            if before.1.is_some() && training.budget.spent().is_some() {
+                // Cut short: what was known before is better.
+                (self.preparation, self.learnt) = before;
+            } else {
+                if is_anew {
+                    online.schedule.tuned_at = online.schedule.n_seen;
+                }
+                let idle = || online.gains.iter().zip(&gains).filter(|(before, _)| **before == 0.0);
+                update.n_tried += idle().count();
+                update.n_replaced += idle().filter(|(_, gain)| **gain > 0.0).count();
+                (online.gains, ratings) = (gains, new_ratings);
+            }
+        }
+        update.n_forgotten += online.forget(&self.params, &ratings);
+        Ok(())
+    }
+
     /// Trains on rows, with the kernel that there is or the best that is found. Returns the information gain of each active row, and the rating of each row.
     fn train(&mut self, data: &Dataset, training: &Training<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
         let before = self.learnt.as_ref();

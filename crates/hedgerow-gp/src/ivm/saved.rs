@@ -13,8 +13,7 @@ impl Saved for IvmClassifier {
         if let Some(learnt) = &mut self.learnt {
             learnt.complete(&self.preparation, self.params.noise_variance, self.n_classes)?;
         }
-        let n_features = self.preparation.n_features();
-        self.retained.as_ref().map_or(Ok(()), |retained| retained.check(n_features, self.n_classes))
+        self.online.as_ref().map_or(Ok(()), |online| online.check(schema))
     }
 }
 

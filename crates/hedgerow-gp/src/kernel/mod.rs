@@ -17,6 +17,7 @@ use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 pub use given::Given;
+pub use matches::matching_shares;
 pub use metric::Metric;
 use metric::own_square_distances;
 use pairs::{Pairs, Same};

@@ -3,8 +3,6 @@
 //! Columns are prepared as for the classifier, targets brought to mean 0 and variance 1. Hyper-parameters that are left open make the log
 //! marginal likelihood of some of the rows largest; the exact posterior of all rows follows.
 
-use std::any::Any;
-
 use hedgerow_core::saved::{Saved, require, require_rules};
 use hedgerow_core::{
     Checked, Dataset, Error, Normals, OnlineModel, Par, Predictor, Regressor, Result, Schema, StopReason,
@@ -145,10 +143,6 @@ impl OnlineModel for GpRegressor {
 
     fn summary(&self, _classes: &[String]) -> Summary {
         summary(self.n_rows(), self.kernel()).noise(self.noise_deviation())
-    }
-
-    fn itself(&self) -> &dyn Any {
-        self
     }
 }
 

@@ -15,10 +15,11 @@ mod saved;
 mod tests;
 mod validation;
 
+use hedgerow_core::blend::Pair;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    BlendReport, BoxedRun, Budget, Checked, Classifier, Dataset, Error, Fitted, KindInfo, ModelKind, Par,
-    Params as _, Result, Schema, Training,
+    BlendReport, BoxedRun, Budget, Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Params as _,
+    Result, Schema, Training,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use hedgerow_gp::IvmClassifier;
@@ -30,9 +31,9 @@ use online::OnlineState;
 pub use params::{Combine, ForestIvmParams};
 pub use run::ForestIvmRun;
 use run::LEAST_WRONG;
-use validation::{ForestAndIvm, IvmBlend};
+use validation::IvmBlend;
 
-/// A forest blended with IVMs.
+/// A forest blended with IVMs, which ignore row weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForestIvm {
     params: ForestIvmParams,
@@ -55,42 +56,15 @@ struct AssignedIvm {
     blend: IvmBlend,
 }
 
+impl AssignedIvm {
+    /// An IVM that knows nothing yet.
+    fn new(class: Option<usize>, schema: &Schema, params: &ForestIvmParams) -> Result<Self> {
+        let ivm = IvmClassifier::new(schema, &params.ivm_params().check()?)?;
+        Ok(Self { class, ivm, blend: IvmBlend::default() })
+    }
+}
+
 impl ForestIvm {
-    /// Fits a forest, and IVMs where it is wrong too often. IVMs ignore row weights.
-    pub fn fit(
-        data: &Dataset,
-        params: &Checked<ForestIvmParams>,
-        training: &Training<'_>,
-    ) -> Result<Fitted<Self>> {
-        hedgerow_core::fit(data, params, training)
-    }
-
-    /// A model without training rows, to be updated with `learn`.
-    pub fn new(schema: &Schema, params: &Checked<ForestIvmParams>) -> Result<Self> {
-        let params = params.get().clone();
-        let forest = ForestParams::new_model(schema, &params.forest_params().check()?)?;
-        let mut model = Self {
-            n_classes: schema.n_classes(),
-            forest,
-            ivms: Vec::new(),
-            margin: 0.0,
-            report: BlendReport::default(),
-            online: Some(OnlineState::new()),
-            params,
-        };
-        model.report.grow(model.n_classes);
-        if model.params.combine != Combine::Route {
-            let ivm = IvmClassifier::new(schema, &model.params.ivm_params().check()?)?;
-            model.ivms.push(AssignedIvm { class: None, ivm, blend: IvmBlend::default() });
-        }
-        Ok(model)
-    }
-
-    /// How it was trained.
-    pub fn params(&self) -> &ForestIvmParams {
-        &self.params
-    }
-
     /// The forest.
     pub fn forest(&self) -> &Forest {
         self.forest.forest()
@@ -138,39 +112,15 @@ impl ForestIvm {
         self.ivms.get(number).filter(|assigned| assigned.blend.helps(predicted)).map(|_| number)
     }
 
-    /// Blends two predictions; that of the IVM is empty if there is none. Returns whether the prediction was blended.
-    fn combine(&self, forest: &[f64], ivm: &[f64], out: &mut [f64]) -> bool {
-        if let Some(number) = self.ivm_for(forest).filter(|_| !ivm.is_empty()) {
-            self.ivms[number].blend.exponents.apply(forest, ivm, out);
-            return true;
+    /// The blended prediction of a row, which is counted in the report.
+    fn account_for(&mut self, row: &Pair) -> Vec<f64> {
+        let mut all = row.forest.clone();
+        let number = self.ivm_for(&row.forest).filter(|_| !row.gp.is_empty());
+        if let Some(number) = number {
+            self.ivms[number].blend.exponents.apply(&row.forest, &row.gp, &mut all);
         }
-        out.copy_from_slice(forest);
-        false
-    }
-
-    fn count(&mut self, row: &ForestAndIvm) {
-        let mut all = vec![0.0; row.forest.len()];
-        let is_blended = self.combine(&row.forest, &row.gp, &mut all);
-        self.report.add(row.class.index(), &row.forest, &all, is_blended);
-    }
-
-    /// The predictions of the forest alone.
-    pub fn forest_proba(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
-        let mut out = Array2::zeros((x.nrows(), self.n_classes));
-        let forest = self.forest.forest();
-        if forest.n_features() != x.ncols() {
-            return Err(Error::Shape {
-                what: "feature columns",
-                expected: forest.n_features(),
-                got: x.ncols(),
-            });
-        }
-        self.forest_into(x, par, out.view_mut());
-        Ok(out)
-    }
-
-    fn forest_into(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        self.forest.forest().predict_proba_impl(x, par, out);
+        self.report.add(row.class.index(), &row.forest, &all, number.is_some());
+        all
     }
 }
 
@@ -184,7 +134,7 @@ impl Classifier for ForestIvm {
     }
 
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
-        self.forest_into(x, par, out.view_mut());
+        self.forest().predict_proba_impl(x, par, out.view_mut());
         for (number, assigned) in self.ivms.iter().enumerate() {
             let rows: Vec<usize> =
                 (0..x.nrows()).filter(|&row| self.ivm_for(&out.row(row).to_vec()) == Some(number)).collect();
@@ -216,7 +166,21 @@ impl ModelKind for ForestIvmParams {
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestIvm> {
-        ForestIvm::new(schema, params)
+        let params = params.get().clone();
+        let mut model = ForestIvm {
+            n_classes: schema.n_classes(),
+            forest: ForestParams::new_model(schema, &params.forest_params().check()?)?,
+            ivms: Vec::new(),
+            margin: 0.0,
+            report: BlendReport::default(),
+            online: Some(OnlineState::new(0, Vec::new())),
+            params,
+        };
+        model.report.grow(model.n_classes);
+        if model.params.combine != Combine::Route {
+            model.ivms.push(AssignedIvm::new(None, schema, &model.params)?);
+        }
+        Ok(model)
     }
 
     fn start_run(

@@ -3,18 +3,19 @@
 //! One IVM for all rows trains beside the forest. With `combine=route` IVMs are assigned once the out-of-bag predictions of the forest show which of its
 //! predictions are wrong too often; the first of them searches for a kernel, which the others share.
 
+use hedgerow_core::blend::Pair;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    Candidate, Checked, ClassId, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, OutOfSample,
-    Params as _, Result, Source, Step, StopReason, Task, Training, TrainingRun,
+    Candidate, Checked, ClassId, Dataset, Effort, JobState, JobStatus, ModelTask, OutOfSample, Params as _,
+    Result, Source, Step, StopReason, Task, Training, TrainingRun,
 };
 use hedgerow_forest::{Fitted, ForestModel, ForestRun};
 use hedgerow_gp::ivm::IvmRun;
 use hedgerow_gp::{IvmClassifier, IvmParams};
-use ndarray::Array2;
+use ndarray::{Array2, ArrayView1};
 
 use super::online::OnlineState;
-use super::validation::{ForestAndIvm, IvmBlend};
+use super::validation::IvmBlend;
 use super::{AssignedIvm, BlendReport, Combine, ForestIvm, ForestIvmParams};
 
 /// Wrong predictions of the forest that an IVM is trained for at least.
@@ -44,13 +45,6 @@ struct Assignment {
     rows: Option<Vec<usize>>,
 }
 
-/// A trained IVM, and its out-of-sample predictions of its rows.
-struct Trained {
-    assignment: Assignment,
-    ivm: IvmClassifier,
-    validation: Option<OutOfSample>,
-}
-
 impl ForestIvmRun {
     /// Makes rows ready for both parts. `lanes` trees, or kernels, may be worked on side by side.
     pub fn new(
@@ -73,20 +67,10 @@ impl ForestIvmRun {
         };
         if run.is_assigned {
             let all = Assignment { class: None, rows: None };
-            let ivm = run.ivm_run(&all, run.params.ivm_params(), training)?;
+            let ivm = ivm_run(data, &all, run.params.ivm_params(), lanes, training)?;
             run.ivms.extend(ivm.map(|ivm| (all, ivm)));
         }
         Ok(run)
-    }
-
-    /// The run of an IVM; none if its rows are of one class.
-    fn ivm_run(
-        &self,
-        assignment: &Assignment,
-        params: IvmParams,
-        training: &Training<'_>,
-    ) -> Result<Option<IvmRun>> {
-        ivm_run(&self.data, assignment, params, self.lanes, training)
     }
 
     fn is_forest_done(&self) -> bool {
@@ -159,32 +143,21 @@ impl ForestIvmRun {
         })
     }
 
-    /// The part that a job belongs to, and its place there.
-    fn place(&self, job: usize) -> Place {
-        if job < self.lanes {
-            return Place::Forest;
-        }
+    /// The IVM that a job belongs to, and the place of its first job; none for jobs of the forest and the assignment.
+    fn ivm_of(&self, job: usize) -> Option<(usize, usize)> {
         let mut first = self.lanes + 1;
-        if job < first {
-            return Place::Assignment;
-        }
         for (number, (_, ivm)) in self.ivms.iter().enumerate() {
-            let n = ivm.jobs().len();
-            if job < first + n {
-                return Place::Ivm { number, first };
+            let jobs = first..first + ivm.jobs().len();
+            if jobs.contains(&job) {
+                return Some((number, first));
             }
-            first += n;
+            first = jobs.end;
         }
-        Place::Assignment
+        None
     }
 }
 
-enum Place {
-    Forest,
-    Assignment,
-    Ivm { number: usize, first: usize },
-}
-
+/// The run of an IVM; none if its rows are of one class.
 fn ivm_run(
     data: &Dataset,
     assignment: &Assignment,
@@ -207,14 +180,10 @@ impl TrainingRun for ForestIvmRun {
         let mut jobs = self.forest.jobs();
         let is_weak = || self.params.combine == Combine::Route || self.is_forest_weak();
         let needs_ivms = !self.is_over && (!self.is_forest_done() || is_weak());
+        let is_assigned = self.is_assigned && self.waiting.is_empty();
         jobs.push(JobStatus {
             kind: "assignment",
-            state: match (self.is_assigned && self.waiting.is_empty(), self.can_assign()) {
-                (true, _) => JobState::Done,
-                _ if self.is_over => JobState::Done,
-                (false, true) => JobState::Ready,
-                (false, false) => JobState::Waiting,
-            },
+            state: JobState::new(is_assigned || self.is_over, self.can_assign()),
             points: self.ivms.len(),
             goal: self.ivms.len() + self.waiting.len(),
             ..JobStatus::default()
@@ -235,34 +204,25 @@ impl TrainingRun for ForestIvmRun {
     }
 
     fn begin(&mut self, jobs: &[usize], effort: Effort) -> Step {
-        match jobs.first().map(|&job| self.place(job)) {
-            Some(Place::Forest) => {
-                self.forest.begin(jobs, effort).within(|run: &mut Self| Some(&mut run.forest))
-            }
-            Some(Place::Ivm { number, first }) => {
-                let (_, ivm) = &mut self.ivms[number];
-                let n = ivm.jobs().len();
-                let own: Vec<usize> = jobs
-                    .iter()
-                    .filter(|job| (first..first + n).contains(*job))
-                    .map(|job| job - first)
-                    .collect();
-                ivm.begin(&own, effort)
-                    .within(move |run: &mut Self| run.ivms.get_mut(number).map(|(_, ivm)| ivm))
-            }
-            _ => self.begin_assignment(),
+        let Some(&first_job) = jobs.first() else { return Step::nothing::<Self>() };
+        if first_job < self.lanes {
+            return self.forest.begin(jobs, effort).within(|run: &mut Self| Some(&mut run.forest));
         }
-    }
-
-    fn merge(&mut self, delta: Delta) -> Result<()> {
-        delta.apply(self)
+        let Some((number, first)) = self.ivm_of(first_job) else { return self.begin_assignment() };
+        let (_, ivm) = &mut self.ivms[number];
+        let own = first..first + ivm.jobs().len();
+        let own: Vec<usize> = jobs.iter().filter(|job| own.contains(job)).map(|job| job - first).collect();
+        let step = ivm.begin(&own, effort);
+        step.within(move |run: &mut Self| run.ivms.get_mut(number).map(|(_, ivm)| ivm))
     }
 
     fn drop_job(&mut self, job: usize) {
-        match self.place(job) {
-            Place::Forest => self.forest.drop_job(job),
-            Place::Ivm { number, first } => self.ivms[number].1.drop_job(job - first),
-            Place::Assignment => (self.is_assigned, self.waiting) = (true, Vec::new()),
+        if job < self.lanes {
+            self.forest.drop_job(job);
+        } else if let Some((number, first)) = self.ivm_of(job) {
+            self.ivms[number].1.drop_job(job - first);
+        } else {
+            (self.is_assigned, self.waiting) = (true, Vec::new());
         }
     }
 
@@ -276,19 +236,15 @@ impl TrainingRun for ForestIvmRun {
         }
         let (forest, data, params) = (self.forest.forest(), self.data.clone(), self.params.clone());
         let is_weak = params.combine == Combine::Route || self.is_forest_weak();
-        let ivms: Vec<(Assignment, ModelTask<IvmClassifier>)> = self
-            .ivms
-            .iter()
-            .filter(|_| is_weak)
-            .filter_map(|(assignment, ivm)| Some((assignment.clone(), ivm.model()?)))
-            .collect();
+        let ivms = self.ivms.iter().filter(|_| is_weak);
+        let ivms = ivms.filter_map(|(assignment, ivm)| Some((assignment.clone(), ivm.model()?)));
+        let ivms: Vec<(Assignment, ModelTask<IvmClassifier>)> = ivms.collect();
         Some(ModelTask::new(move |training| {
-            let mut trained = Vec::new();
-            for (assignment, task) in ivms {
-                let Candidate { model, validation, .. } = task.run(training)?;
-                trained.push(Trained { assignment, ivm: model, validation });
-            }
-            Ok(combine(&data, params, forest(training), trained))
+            let train = |(assignment, task): (Assignment, ModelTask<IvmClassifier>)| {
+                task.run(training).map(|made| (assignment, made))
+            };
+            let trained: Result<Vec<_>> = ivms.into_iter().map(train).collect();
+            Ok(combine(&data, params, forest(training), trained?))
         }))
     }
 
@@ -315,7 +271,7 @@ fn combine(
     data: &Dataset,
     params: ForestIvmParams,
     fitted: Fitted,
-    trained: Vec<Trained>,
+    trained: Vec<(Assignment, Candidate<IvmClassifier>)>,
 ) -> Candidate<ForestIvm> {
     let n_classes = data.schema.n_classes();
     let of_forest = fitted.oob.as_ref().map_or_else(
@@ -323,14 +279,14 @@ fn combine(
         |oob| oob.probabilities(&fitted.forest),
     );
     let is_known = |row: usize| of_forest.row(row).iter().all(|p| p.is_finite());
-    let mut pairs: Vec<(usize, ForestAndIvm)> = Vec::new();
+    let mut pairs: Vec<(usize, Pair)> = Vec::new();
     let mut ivms = Vec::new();
-    for Trained { assignment, ivm, validation } in trained {
+    for (assignment, Candidate { model: ivm, validation, .. }) in trained {
         for (&row, proba) in validation.iter().flat_map(|v| v.rows.iter().zip(v.values.rows())) {
             let row = assignment.rows.as_ref().map_or(row, |rows| rows[row]);
             if is_known(row) {
                 let (forest, gp) = (of_forest.row(row).to_vec(), proba.to_vec());
-                pairs.push((row, ForestAndIvm { forest, gp, class: data.labels()[row] }));
+                pairs.push((row, Pair { forest, gp, class: data.labels()[row] }));
             }
         }
         ivms.push(AssignedIvm { class: assignment.class, ivm, blend: IvmBlend::default() });
@@ -341,11 +297,11 @@ fn combine(
         for row in (0..data.n_rows()).filter(|row| is_known(*row)) {
             if largest(of_forest.row(row)).is_some_and(is_alone) {
                 let forest = of_forest.row(row).to_vec();
-                pairs.push((row, ForestAndIvm { forest, gp: Vec::new(), class: data.labels()[row] }));
+                pairs.push((row, Pair { forest, gp: Vec::new(), class: data.labels()[row] }));
             }
         }
     }
-    let (rows, predictions): (Vec<usize>, Vec<ForestAndIvm>) = pairs.into_iter().unzip();
+    let (rows, predictions): (Vec<usize>, Vec<Pair>) = pairs.into_iter().unzip();
     let mut model = ForestIvm {
         params,
         n_classes,
@@ -359,13 +315,10 @@ fn combine(
     model.report.grow(n_classes);
     let mut values = Array2::zeros((predictions.len(), n_classes));
     for (row, mut out) in predictions.iter().zip(values.rows_mut()) {
-        model.count(row);
-        if let Some(out) = out.as_slice_mut() {
-            model.combine(&row.forest, &row.gp, out);
-        }
+        out.assign(&ArrayView1::from(&model.account_for(row)));
     }
     let labels = rows.iter().map(|&row| data.labels()[row]).collect();
-    model.online = Some(OnlineState::of_fitted(data.n_rows() as u64, predictions));
+    model.online = Some(OnlineState::new(data.n_rows() as u64, predictions));
     let validation = OutOfSample { source: Source::OutOfFold, rows, values, labels };
     Candidate::new(model, Some(validation))
 }

@@ -1,10 +1,9 @@
 //! A forest with IVMs that was read.
 
 use hedgerow_core::saved::{Saved, require, require_rules, require_sizes};
-use hedgerow_core::{ClassId, OnlineModel as _, Result, Schema};
+use hedgerow_core::{OnlineModel as _, Result, Schema};
 
 use super::ForestIvm;
-use super::validation::ForestAndIvm;
 
 impl Saved for ForestIvm {
     fn complete(&mut self, schema: &Schema) -> Result<()> {
@@ -23,24 +22,10 @@ impl Saved for ForestIvm {
                 && assigned.class.is_none_or(|class| class < n_classes);
             require(fits, || format!("IVM {number} does not fit the forest"))?;
         }
-        let fits = self.online.as_ref().is_none_or(|online| online.fits(n_classes));
+        let fits = self.online.as_ref().is_none_or(|online| {
+            let n_retained = self.forest.n_retained();
+            online.schedule.is_valid(n_retained) && online.prequential.is_valid(n_classes, 0.0..=1.0 + 1e-6)
+        });
         require(fits, || "the predictions of the newest rows do not fit the rest")
-    }
-}
-
-hedgerow_core::columns! {
-    PredictionColumns of ForestAndIvm {
-        lists forest: f64 = |row| row.forest.iter().copied(),
-        lists gp: f64 = |row| row.gp.iter().copied(),
-        each classes: ClassId = |row| row.class,
-    }
-    |PredictionColumns { forest, gp, classes }| {
-        let row = |((forest, gp), class): ((&[f64], &[f64]), &ClassId)| ForestAndIvm {
-            forest: forest.to_vec(),
-            gp: gp.to_vec(),
-            class: *class,
-        };
-        let fits = [forest.n_lists(), gp.n_lists()] == [classes.0.len(); 2];
-        fits.then(|| forest.iter().zip(gp.iter()).zip(&classes.0).map(row).collect())
     }
 }

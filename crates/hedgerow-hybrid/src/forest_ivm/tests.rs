@@ -34,7 +34,7 @@ fn stripes(n: usize, seed: u64) -> Dataset {
 fn fit(data: &Dataset, params: ForestIvmParams, threads: usize) -> ForestIvm {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    ForestIvm::fit(data, &params.check().unwrap(), &training).unwrap().model
+    hedgerow_core::fit(data, &params.check().unwrap(), &training).unwrap().model
 }
 
 fn right(proba: &Array2<f64>, labels: &[ClassId]) -> usize {
@@ -49,8 +49,10 @@ fn blending_with_ivms_beats_the_forest_alone() {
     for combine in [Combine::Pool, Combine::Gate, Combine::Route] {
         let model = fit(&train, ForestIvmParams { combine, ..small() }, 1);
         assert!(model.n_ivms()[1] >= 1, "{combine:?}");
-        let (alone, both) =
-            (model.forest_proba(x.view(), &par).unwrap(), model.predict_proba(x.view(), &par).unwrap());
+        let (alone, both) = (
+            model.forest().predict_proba(x.view(), &par).unwrap(),
+            model.predict_proba(x.view(), &par).unwrap(),
+        );
         let (alone, both) = (right(&alone, test.labels()), right(&both, test.labels()));
         assert!(both > alone + 10, "{combine:?}: {alone} alone, {both} with IVMs");
         let report = model.blend_report();
@@ -93,7 +95,7 @@ fn learn(model: &mut ForestIvm, data: &Dataset, size: usize, threads: usize) -> 
 }
 
 fn new(data: &Dataset, params: ForestIvmParams) -> ForestIvm {
-    ForestIvm::new(&data.schema, &params.check().unwrap()).unwrap()
+    ForestIvmParams::new_model(&data.schema, &params.check().unwrap()).unwrap()
 }
 
 #[test]
@@ -122,8 +124,8 @@ fn an_ivm_begins_when_the_forest_has_predicted_its_class_often_enough() {
     for first in (0..500).step_by(20) {
         learn(&mut model, &data.select(&(first..first + 20).collect::<Vec<_>>()), 20, 1);
         for assigned in &model.ivms[n_begun..] {
-            let validation = &model.online.as_ref().unwrap().validation;
-            let is_own = |row: &&validation::ForestAndIvm| largest(&row.forest) == assigned.class;
+            let validation = model.online.as_ref().unwrap().prequential.newest(3, 0.0);
+            let is_own = |row: &&Pair| largest(&row.forest) == assigned.class;
             let n = validation.iter().filter(is_own).count();
             assert!(n >= min_rows, "an IVM after {n} rows");
         }

@@ -1,6 +1,5 @@
 //! Out-of-sample predictions of forest and IVM, and the blends fitted to them.
 
-use hedgerow_core::ClassId;
 use hedgerow_core::blend::{Blend, Pair};
 use hedgerow_core::traits::largest;
 use serde::{Deserialize, Serialize};
@@ -9,18 +8,10 @@ use super::{Combine, ForestIvm};
 
 /// Margins that the search for `margin` tries.
 const MARGINS: [f64; 7] = [1.0, 0.9, 0.8, 0.6, 0.4, 0.2, 0.1];
+/// A margin that is above that of every prediction.
+const ABOVE_ALL: f64 = 2.0;
 /// Fewest rows by which the blend may be switched off for one class that the forest predicts.
 const LEAST_ROWS: usize = 30;
-
-/// A row with the out-of-sample predictions of the forest and of its IVM.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct ForestAndIvm {
-    /// The prediction of the forest.
-    pub(super) forest: Vec<f64>,
-    /// The prediction of the IVM that is assigned to such rows; empty if there is none.
-    pub(super) gp: Vec<f64>,
-    pub(super) class: ClassId,
-}
 
 /// The blend of the forest with one IVM, and where it is used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -42,14 +33,13 @@ impl IvmBlend {
     }
 
     /// The blend helps where its log-loss is below that of the forest alone.
-    fn new(pairs: &[Pair<'_>], n_classes: usize) -> Self {
-        let exponents = Blend::fit(pairs);
-        let lead = |pair: &Pair<'_>| Blend::FOREST.loss(*pair) - exponents.loss(*pair);
+    fn new(pairs: &[&Pair], n_classes: usize) -> Self {
+        let exponents = Blend::fit(pairs.iter().copied());
         let mut leads = vec![(0_usize, 0.0); n_classes];
         for pair in pairs {
-            if let Some((n, sum)) = largest(pair.forest).and_then(|predicted| leads.get_mut(predicted)) {
+            if let Some((n, sum)) = largest(&pair.forest).and_then(|predicted| leads.get_mut(predicted)) {
                 *n += 1;
-                *sum += lead(pair);
+                *sum += exponents.lead(pair);
             }
         }
         let total: f64 = leads.iter().map(|(_, sum)| sum).sum();
@@ -77,45 +67,31 @@ pub(super) fn margin(proba: &[f64]) -> f64 {
 
 impl ForestIvm {
     /// Fits the blends to out-of-sample predictions.
-    pub(super) fn fit_blends(&mut self, validation: &[ForestAndIvm]) {
-        let pairs: Vec<Pair<'_>> = validation
-            .iter()
-            .filter(|row| !row.gp.is_empty())
-            .map(|row| Pair { forest: &row.forest, gp: &row.gp, class: row.class })
-            .collect();
-        let n_classes = self.n_classes;
-        match self.params.combine {
-            Combine::Pool => {
-                if let Some(assigned) = self.ivms.first_mut() {
-                    assigned.blend = IvmBlend::new(&pairs, n_classes);
-                }
-            }
-            Combine::Gate => {
-                let given = [self.params.margin];
-                let tries = if self.params.margin > 0.0 { &given[..] } else { &MARGINS[..] };
-                let mut best: Option<(f64, f64, IvmBlend)> = None;
-                for &tried in tries {
-                    let unsure: Vec<Pair<'_>> =
-                        pairs.iter().copied().filter(|pair| margin(pair.forest) < tried).collect();
-                    let blend = IvmBlend::new(&unsure, n_classes);
-                    let lead: f64 = unsure
-                        .iter()
-                        .map(|pair| Blend::FOREST.loss(*pair) - blend.exponents.loss(*pair))
-                        .sum();
-                    if best.as_ref().is_none_or(|(most, ..)| lead > *most) {
-                        best = Some((lead, tried, blend));
-                    }
-                }
-                if let (Some(assigned), Some((_, margin, blend))) = (self.ivms.first_mut(), best) {
-                    (assigned.blend, self.margin) = (blend, margin);
-                }
-            }
+    pub(super) fn fit_blends(&mut self, validation: &[Pair]) {
+        let with_ivm = || validation.iter().filter(|row| !row.gp.is_empty());
+        let given = [self.params.margin];
+        let margins = match self.params.combine {
             Combine::Route => {
                 for assigned in &mut self.ivms {
-                    let own: Vec<Pair<'_>> =
-                        pairs.iter().copied().filter(|pair| largest(pair.forest) == assigned.class).collect();
-                    assigned.blend = IvmBlend::new(&own, n_classes);
+                    let is_own = |row: &&Pair| largest(&row.forest) == assigned.class;
+                    let own: Vec<&Pair> = with_ivm().filter(is_own).collect();
+                    assigned.blend = IvmBlend::new(&own, self.n_classes);
                 }
+                return;
+            }
+            Combine::Pool => &[ABOVE_ALL][..],
+            Combine::Gate if self.params.margin > 0.0 => &given,
+            Combine::Gate => &MARGINS,
+        };
+        let Some(assigned) = self.ivms.first_mut() else { return };
+        let mut most = None;
+        for &tried in margins {
+            let unsure: Vec<&Pair> = with_ivm().filter(|row| margin(&row.forest) < tried).collect();
+            let blend = IvmBlend::new(&unsure, self.n_classes);
+            let lead: f64 = unsure.iter().map(|row| blend.exponents.lead(row)).sum();
+            if most.is_none_or(|most| lead > most) {
+                most = Some(lead);
+                (assigned.blend, self.margin) = (blend, tried);
             }
         }
     }
@@ -123,6 +99,8 @@ impl ForestIvm {
 
 #[cfg(test)]
 mod tests {
+    use hedgerow_core::ClassId;
+
     use super::*;
 
     #[test]
@@ -133,16 +111,16 @@ mod tests {
 
     #[test]
     fn an_ivm_that_predicts_noise_is_not_blended() {
-        let predictions: Vec<(Vec<f64>, Vec<f64>, ClassId)> = (0..200)
+        let pairs: Vec<Pair> = (0..200)
             .map(|i| {
                 let class = ClassId(i % 2);
                 let right = if i % 10 == 0 { 0.2 } else { 0.9 };
                 let forest = if class.0 == 0 { vec![right, 1.0 - right] } else { vec![1.0 - right, right] };
-                (forest, vec![if i % 4 < 2 { 0.9 } else { 0.1 }, if i % 4 < 2 { 0.1 } else { 0.9 }], class)
+                let gp = vec![if i % 4 < 2 { 0.9 } else { 0.1 }, if i % 4 < 2 { 0.1 } else { 0.9 }];
+                Pair { forest, gp, class }
             })
             .collect();
-        let pairs: Vec<Pair<'_>> =
-            predictions.iter().map(|(forest, gp, class)| Pair { forest, gp, class: *class }).collect();
+        let pairs: Vec<&Pair> = pairs.iter().collect();
         let blend = IvmBlend::new(&pairs, 2);
         assert!(blend.exponents.gp < 0.1, "{blend:?}");
         assert!(!IvmBlend::new(&[], 2).helps(0));

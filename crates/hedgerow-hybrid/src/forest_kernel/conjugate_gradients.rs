@@ -3,8 +3,8 @@
 //! Each step costs one product with K, which takes time in proportion to rows times trees (see `product`), so the matrix is never built. Columns
 //! of Y, one a class, go side by side, each with steps of its own.
 
-use hedgerow_core::{Budget, Error, Par, Result};
-use ndarray::{Array2, Zip};
+use hedgerow_core::{Budget, Par, Result};
+use ndarray::{Array1, Array2, Zip};
 
 use super::leaves::Leaves;
 use super::product::product;
@@ -63,30 +63,24 @@ impl ConjugateGradients {
     /// One step. If it is interrupted, nothing has changed.
     pub(super) fn step(&mut self, leaves: &Leaves, par: &Par) -> Result<()> {
         let moved = apply(leaves, &self.direction, self.noise, par);
-        if par.is_stopped() {
-            return Err(Error::Interrupted);
-        }
+        par.check()?;
         let along = products(&self.direction, &moved);
-        let step_size: Vec<f64> = self
-            .left
-            .iter()
-            .zip(along)
-            .zip(&self.goal)
+        let rates = self.left.iter().zip(along).zip(&self.goal);
+        let step_size: Array1<f64> = rates
             .map(|((left, along), goal)| if along > 0.0 && left > goal { left / along } else { 0.0 })
             .collect();
-        add_scaled(&mut self.alpha, &self.direction, &step_size, 1.0);
-        add_scaled(&mut self.residual, &moved, &step_size, -1.0);
+        let add = |to: &mut Array2<f64>, from: &Array2<f64>, sign: f64| {
+            let to = Zip::from(to).and(from).and_broadcast(&step_size);
+            to.for_each(|to, from, step_size| *to += sign * step_size * from);
+        };
+        add(&mut self.alpha, &self.direction, 1.0);
+        add(&mut self.residual, &moved, -1.0);
         let next = squares(&self.residual);
-        let beta: Vec<f64> = next
-            .iter()
-            .zip(&self.left)
-            .map(|(next, left)| if *left > 0.0 { next / left } else { 0.0 })
-            .collect();
-        for (mut direction, residual) in self.direction.rows_mut().into_iter().zip(self.residual.rows()) {
-            for ((d, r), beta) in direction.iter_mut().zip(residual).zip(&beta) {
-                *d = r + beta * *d;
-            }
-        }
+        let beta = next.iter().zip(&self.left);
+        let beta: Array1<f64> =
+            beta.map(|(next, left)| if *left > 0.0 { next / left } else { 0.0 }).collect();
+        let direction = Zip::from(&mut self.direction).and(&self.residual).and_broadcast(&beta);
+        direction.for_each(|d, r, beta| *d = r + beta * *d);
         self.left = next;
         self.n_steps += 1;
         Ok(())
@@ -111,13 +105,4 @@ fn products(a: &Array2<f64>, b: &Array2<f64>) -> Vec<f64> {
 
 fn squares(a: &Array2<f64>) -> Vec<f64> {
     products(a, a)
-}
-
-/// Adds to each column a multiple of another.
-fn add_scaled(to: &mut Array2<f64>, from: &Array2<f64>, step_size: &[f64], sign: f64) {
-    for (mut to, from) in to.rows_mut().into_iter().zip(from.rows()) {
-        for ((to, from), step_size) in to.iter_mut().zip(from).zip(step_size) {
-            *to += sign * step_size * from;
-        }
-    }
 }

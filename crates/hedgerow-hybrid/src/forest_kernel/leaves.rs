@@ -3,7 +3,7 @@
 //! The leaves of a tree that hold training rows are numbered from 0 on, so that a row takes two bytes a tree (four where a tree has more
 //! than 65,535 such leaves). Numbers are kept tree by tree: everything that is summed over leaves goes through one tree at a time.
 
-use hedgerow_core::{Error, Features, Par, Result};
+use hedgerow_core::{Features, Par, Result};
 use hedgerow_forest::Forest;
 use hedgerow_forest::tree::Tree;
 
@@ -83,9 +83,7 @@ impl Leaves {
         for first in (0..n_rows).step_by(BLOCK) {
             let x = features.to_array(first..n_rows.min(first + BLOCK));
             let places = forest.leaf_places(x.view(), par)?;
-            if par.is_stopped() {
-                return Err(Error::Interrupted);
-            }
+            par.check()?;
             par.for_chunks(&mut keys, 1, |tree, keys| {
                 keys.iter_mut().for_each(|keys| keys.extend(places.column(tree).iter().map(|&p| key(p))));
             });
@@ -93,9 +91,7 @@ impl Leaves {
         // After an interrupt nothing more is done.
         let rows = |t: usize| if par.is_stopped() { &[][..] } else { &keys[t][..] };
         let trees = par.map(trees.len(), |t| TreeLeaves::new(&trees[t], rows(t)));
-        if par.is_stopped() {
-            return Err(Error::Interrupted);
-        }
+        par.check()?;
         Ok(Self { trees, n_rows })
     }
 

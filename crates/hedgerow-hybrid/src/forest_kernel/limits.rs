@@ -46,21 +46,11 @@ pub(super) fn most_rows(params: &ForestKernelParams, schema: &Schema, budget: &B
     if most >= LEAST_ROWS {
         return Ok(usize::try_from(most).unwrap_or(usize::MAX));
     }
-    Err(Error::BudgetTooSmall {
-        what: format!("a GP with the kernel of {} trees (n_trees)", params.forest.n_trees),
-        needed: format!("{} MB", (2 * (fixed + LEAST_ROWS * of_row)).div_ceil(1_000_000)),
-        limit: format!("{} MB", limit / 1_000_000),
-    })
+    let what = format!("a GP with the kernel of {} trees (n_trees)", params.forest.n_trees);
+    Err(Error::too_few_bytes(what, 2 * (fixed + LEAST_ROWS * of_row), limit))
 }
 
 /// At most so many rows, drawn at random, in rising order; none if they are all.
 pub(super) fn draw_rows(n_rows: usize, most: usize, seed: u64) -> Option<Vec<usize>> {
-    if n_rows <= most {
-        return None;
-    }
-    let mut rows: Vec<usize> = (0..n_rows).collect();
-    Rng::new(seed, Purpose::Sample, 10).shuffle(&mut rows);
-    rows.truncate(most);
-    rows.sort_unstable();
-    Some(rows)
+    Rng::new(seed, Purpose::Sample, 10).sample(n_rows, most)
 }

@@ -25,8 +25,8 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Blend, BoxedRun, Budget, Checked, Classifier, Dataset, Fitted, KindInfo, ModelKind, Par, Params as _,
-    Renewed, Result, Schema, Training,
+    Blend, BoxedRun, Budget, Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Params as _, Renewed,
+    Result, Schema, Training,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -40,7 +40,7 @@ use validation::KernelChoice;
 
 /// A GP classifier with the kernel of a forest.
 ///
-/// A prediction costs a walk down each tree. Training on n rows costs a few dozen passes over n rows, trees and classes beside growing about two forests.
+/// Row weights count in the forest, not in the GP. A prediction costs a walk down each tree. Training on n rows costs a few dozen passes over n rows, trees and classes beside growing about two forests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ForestKernelClassifier {
     params: ForestKernelParams,
@@ -55,52 +55,6 @@ pub struct ForestKernelClassifier {
 }
 
 impl ForestKernelClassifier {
-    /// Grows a forest, then trains a GP with its kernel. Row weights count in the forest, not in the GP.
-    pub fn fit(
-        data: &Dataset,
-        params: &Checked<ForestKernelParams>,
-        training: &Training<'_>,
-    ) -> Result<Fitted<Self>> {
-        hedgerow_core::fit(data, params, training)
-    }
-
-    /// A forest fitted to data, and the GP over it, if there is one.
-    fn of_fitted(
-        forest: Forest,
-        data: Dataset,
-        params: ForestKernelParams,
-        choice: Option<KernelChoice>,
-        scores: Option<LeafScores>,
-    ) -> Self {
-        Self {
-            n_classes: data.schema.n_classes(),
-            online: Some(OnlineState::of_fitted(data.n_rows() as u64, data.schema.n_features())),
-            forest: ForestModel::fitted(forest, data),
-            choice,
-            scores,
-            params,
-        }
-    }
-
-    /// A classifier without training rows, which learns those it is given.
-    pub fn new(schema: &Schema, params: &Checked<ForestKernelParams>) -> Result<Self> {
-        let params = params.get().clone();
-        let forest = ForestParams::new_model(schema, &params.forest_params().check()?)?;
-        Ok(Self {
-            n_classes: schema.n_classes(),
-            forest,
-            choice: None,
-            scores: None,
-            online: Some(OnlineState::new(schema.n_features())),
-            params,
-        })
-    }
-
-    /// How it was trained.
-    pub fn params(&self) -> &ForestKernelParams {
-        &self.params
-    }
-
     /// The forest.
     pub fn forest(&self) -> &Forest {
         self.forest.forest()
@@ -179,7 +133,15 @@ impl ModelKind for ForestKernelParams {
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestKernelClassifier> {
-        ForestKernelClassifier::new(schema, params)
+        let params = params.get().clone();
+        Ok(ForestKernelClassifier {
+            n_classes: schema.n_classes(),
+            forest: ForestParams::new_model(schema, &params.forest_params().check()?)?,
+            choice: None,
+            scores: None,
+            online: Some(OnlineState::new(0, schema.n_features())),
+            params,
+        })
     }
 
     fn start_run(

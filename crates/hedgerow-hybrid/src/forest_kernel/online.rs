@@ -5,16 +5,14 @@
 //! how many rows were seen. Whenever twice as many rows have been seen, noise variance, calibration and blend are chosen anew; in between,
 //! prequential scores calibrate.
 
-use std::any::Any;
-
-use hedgerow_core::saved::{array, columns};
-use hedgerow_core::scores::mask_unknown;
+use hedgerow_core::blend::Pair;
+use hedgerow_core::saved::require;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Budget, Calibration, ClassId, Dataset, Effort, Error, Features, OnlineModel, Predictor, Result, Rows,
-    Schema, Summary, Task, Training, Update,
+    Budget, Calibration, ClassId, Dataset, Effort, Error, Learning, OnlineModel, OnlineStatus, Pause,
+    Predictor, Prequential, Result, RetainedRows, Rows, Schedule, Schema, Summary, Task, Training,
 };
-use ndarray::{Array2, ArrayViewMut2};
+use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
 use super::ForestKernelClassifier;
@@ -23,115 +21,37 @@ use super::scores::LeafScores;
 use super::training::KernelTraining;
 use super::validation::FoldTraining;
 
-/// Rows between two times that the forest learns: a share of the rows seen, at least and at most so many.
-const PAUSE_SHARE: u64 = 16;
-const PAUSE: [u64; 2] = [32, 1024];
-/// Prequential scores that are kept, and how many calibrate at least.
-const MOST_SCORES: usize = 2000;
-const LEAST_SCORES: usize = 300;
+/// Rows between two times that the forest learns.
+const PAUSE: Pause = Pause { share: 16, least: 32, most: 1024 };
 
 /// What learning more needs beside forest and GP.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OnlineState {
-    /// Rows learnt so far, those that wait among them.
-    pub(super) n_seen: u64,
-    /// The next maintenance, in rows learnt: the forest learns the rows that wait.
-    pub(super) maintain_at: u64,
-    /// Rows learnt at the last validation.
-    pub(super) validated_at: u64,
+    /// Rows that wait are counted as learnt.
+    pub(super) schedule: Schedule,
     /// Rows that wait.
-    pub(super) features: Features,
-    #[serde(with = "array")]
-    pub(super) labels: Vec<ClassId>,
-    #[serde(with = "array")]
-    pub(super) weights: Vec<f32>,
-    /// Prequential scores of the newest rows, and their classes.
-    #[serde(with = "columns")]
-    pub(super) scores: Vec<Vec<f64>>,
-    #[serde(with = "array")]
-    pub(super) classes: Vec<ClassId>,
+    pub(super) waiting: RetainedRows,
+    /// Scores of the newest rows, all of which were made when the classes there are now were known.
+    pub(super) prequential: Prequential,
 }
 
 impl OnlineState {
-    pub(super) fn new(n_features: usize) -> Self {
+    /// After a fit to so many rows of so many columns.
+    pub(super) fn new(n_seen: u64, n_features: usize) -> Self {
         Self {
-            n_seen: 0,
-            maintain_at: PAUSE[0],
-            validated_at: 0,
-            features: Features::new(n_features),
-            labels: Vec::new(),
-            weights: Vec::new(),
-            scores: Vec::new(),
-            classes: Vec::new(),
+            schedule: Schedule::new(n_seen, PAUSE),
+            waiting: RetainedRows::new(n_features, Task::Classification),
+            prequential: Prequential::default(),
         }
     }
 
-    /// After so many rows of so many columns.
-    pub(super) fn of_fitted(n_seen: u64, n_features: usize) -> Self {
-        let mut state = Self { n_seen, validated_at: n_seen, ..Self::new(n_features) };
-        state.maintain_at = n_seen + state.pause();
-        state
-    }
-
-    fn pause(&self) -> u64 {
-        (self.n_seen / PAUSE_SHARE).clamp(PAUSE[0], PAUSE[1])
-    }
-
-    /// Whether what was read fits together and so many columns and classes.
-    pub(super) fn fits(&self, n_features: usize, n_classes: usize) -> bool {
-        let most_waiting = PAUSE[1] as usize;
-        let (n, n_scores) = (self.features.n_rows(), self.scores.len());
-        self.features.n_features() == n_features
-            && !self.features.has_infinite()
-            && n <= most_waiting
-            && [self.labels.len(), self.weights.len()] == [n, n]
-            && self.labels.iter().chain(&self.classes).all(|class| class.index() < n_classes)
-            && self.weights.iter().all(|weight| *weight >= 0.0 && weight.is_finite())
-            && n_scores <= 2 * MOST_SCORES + most_waiting
-            && self.classes.len() == n_scores
-            && self.scores.iter().all(|row| row.len() <= n_classes)
-            && self.scores.iter().flatten().all(|score| score.is_finite())
-            && self.maintain_at > self.n_seen
-            && self.maintain_at - self.n_seen <= 1 << 20
-            && self.n_seen < 1 << 60
-            && self.validated_at <= self.n_seen
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        let of_scores: usize = self.scores.iter().map(|row| 8 * row.len() + 24).sum();
-        self.features.bytes() + 8 * self.labels.len() + of_scores + 4 * self.classes.len()
-    }
-
-    /// Adds rows to those that wait.
-    fn wait(&mut self, rows: Rows<'_>) {
-        self.features.extend(rows.x);
-        self.labels.extend_from_slice(rows.labels());
-        match rows.weights {
-            Some(weights) => self.weights.extend_from_slice(weights),
-            None => self.weights.resize(self.labels.len(), 1.0),
-        }
-        self.n_seen += rows.labels().len() as u64;
-    }
-
-    fn keep_scores(&mut self, scores: &Array2<f64>, labels: &[ClassId]) {
-        self.scores.extend(scores.rows().into_iter().map(|row| row.to_vec()));
-        self.classes.extend_from_slice(labels);
-        // Dropping them one by one would cost a move of all each time; what counts is the newest.
-        let excess = self.scores.len().saturating_sub(2 * MOST_SCORES);
-        if excess > 0 {
-            self.scores.drain(..excess + MOST_SCORES);
-            self.classes.drain(..excess + MOST_SCORES);
-        }
-    }
-
-    /// A table of the newest scores and their classes; rows that were scored before a class had come do not count.
-    fn newest(&self, n_classes: usize) -> (Array2<f64>, Vec<ClassId>) {
-        let first = self.scores.len().saturating_sub(MOST_SCORES);
-        let rows: Vec<usize> =
-            (first..self.scores.len()).filter(|row| self.scores[*row].len() == n_classes).collect();
-        let value = |(row, class): (usize, usize)| self.scores[rows[row]][class];
-        let classes = rows.iter().map(|&row| self.classes[row]).collect();
-        (Array2::from_shape_fn((rows.len(), n_classes), value), classes)
+    /// Fails unless what was read fits together and the schema.
+    pub(super) fn check(&self, schema: &Schema) -> Result<()> {
+        self.waiting.check(schema)?;
+        let fits = self.waiting.len() as u64 <= PAUSE.most
+            && self.schedule.is_valid(self.waiting.len())
+            && self.prequential.is_valid(schema.n_classes(), f64::MIN..=f64::MAX);
+        require(fits, || "rows that wait and the newest scores do not fit the rest")
     }
 }
 
@@ -140,74 +60,57 @@ impl OnlineModel for ForestKernelClassifier {
         Predictor::Classifier(self)
     }
 
-    fn itself(&self) -> &dyn Any {
-        self
-    }
-
-    fn can_learn(&self) -> bool {
-        self.online.is_some()
-    }
-
-    fn n_seen(&self) -> u64 {
-        self.online.as_ref().map_or(0, |online| online.n_seen)
-    }
-
-    /// Those of the forest, and those that wait.
-    fn n_retained(&self) -> usize {
-        self.forest.n_retained() + self.online.as_ref().map_or(0, |online| online.labels.len())
+    /// Retained are the rows of the forest, and those that wait.
+    fn online_status(&self) -> Option<OnlineStatus> {
+        let online = self.online.as_ref()?;
+        Some(OnlineStatus::new(&online.schedule, self.forest.n_retained() + online.waiting.len()))
     }
 
     fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
         let (Some(mut data), Some(online)) = (self.forest.retained_rows(schema)?, &self.online) else {
             return Ok(None);
         };
-        let weights = data.weights.as_ref().map(|_| online.weights.clone());
-        data.append(&Dataset::new(schema.clone(), online.features.clone(), online.labels.clone(), weights)?);
+        data.append(&online.waiting.dataset(schema)?);
         Ok(Some(data))
     }
 
     fn know_classes(&mut self, n_classes: usize) {
+        if let Some(online) = self.online.as_mut().filter(|_| n_classes > self.n_classes) {
+            online.prequential.clear();
+        }
         self.n_classes = n_classes;
         self.forest.know_classes(n_classes);
     }
 
-    fn room(&self) -> usize {
-        let rows = self.online.as_ref().map_or(0, |online| online.maintain_at.saturating_sub(online.n_seen));
-        usize::try_from(rows).unwrap_or(usize::MAX)
-    }
-
-    fn ingest(
-        &mut self,
-        _schema: &Schema,
-        rows: Rows<'_>,
-        training: &Training<'_>,
-        out: ArrayViewMut2<'_, f64>,
-        _update: &mut Update,
-    ) -> Result<usize> {
-        let scores = self.scored(rows.x, training.par);
-        self.predict_scored(rows.x, scores.as_ref(), training.par, out);
+    fn ingest(&mut self, rows: Rows<'_>, learning: &mut Learning<'_>) -> Result<Array2<f64>> {
+        let par = learning.training.par;
+        let scores = self.scored(rows.x, par);
+        let mut predictions = Array2::zeros((rows.x.nrows(), self.n_classes));
+        self.predict_scored(rows.x, scores.as_ref(), par, predictions.view_mut());
         if let Some(online) = &mut self.online {
-            if let Some(scores) = &scores {
-                online.keep_scores(scores, rows.labels());
+            let scores = scores.filter(|scores| scores.ncols() == self.n_classes);
+            for (row, &class) in scores.iter().flat_map(|scores| scores.rows()).zip(rows.labels()) {
+                online.prequential.push(Pair { forest: Vec::new(), gp: row.to_vec(), class });
             }
-            online.wait(rows);
+            online.waiting.add(rows);
+            online.schedule.n_seen += rows.targets.len() as u64;
         }
-        Ok(rows.labels().len())
+        Ok(predictions)
     }
 
     /// The forest learns the rows that wait, then the GP those that the forest retains.
-    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
+    fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
+        let Learning { schema, training, update } = learning;
         let (Some(forest), Some(online)) = (self.forest.online(), &mut self.online) else { return Ok(()) };
-        online.maintain_at = online.n_seen + online.pause();
-        let x = online.features.to_array(0..online.labels.len());
-        let waiting = Rows::new(x.view(), online.labels.as_slice(), Some(&online.weights));
+        online.schedule.postpone(PAUSE);
+        let n = online.waiting.len();
+        let x = online.waiting.features.to_array(0..n);
+        let weights = online.waiting.weights.as_deref();
+        let waiting = Rows { x: x.view(), targets: online.waiting.targets.view(), weights };
         let budget = Budget { deadline: training.budget.deadline, ..half(training.budget) };
-        let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..*training })?;
+        let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..**training })?;
         forest.put_in_order();
-        let rest: Vec<usize> = (of_forest.n_learnt..online.labels.len()).collect();
-        online.features = online.features.select(&rest);
-        online.labels.drain(..of_forest.n_learnt);
-        online.weights.drain(..of_forest.n_learnt);
+        online.waiting.keep(&(of_forest.n_learnt..n).collect::<Vec<_>>());
         update.add_changes(of_forest);
         self.scores = None;
         if training.budget.spent().is_some() {
@@ -215,19 +118,19 @@ impl OnlineModel for ForestKernelClassifier {
         }
         let mut data = forest.retained_rows(schema)?;
         let most = most_rows(&self.params, schema, training.budget)?.min(self.params.max_rows);
-        if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.n_seen) {
+        if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.schedule.n_seen) {
             data = data.select(&rows);
         }
         if data.check_trainable(Task::Classification).is_err() {
             return Ok(());
         }
         let is_known = self.choice.as_ref().is_some_and(|c| c.calibration.curves.len() == self.n_classes);
-        let validates = online.n_seen >= 2 * online.validated_at || !is_known;
+        let validates = online.schedule.has_doubled() || !is_known;
         if validates {
-            online.validated_at = online.n_seen;
+            online.schedule.tuned_at = online.schedule.n_seen;
         }
         let par = training.par.until(&training.budget.stop);
-        match self.train(&data, validates, &Training { par: &par, ..*training }) {
+        match self.train(&data, validates, &Training { par: &par, ..**training }) {
             // The forest predicts alone.
             Err(Error::Interrupted) => {}
             outcome => outcome?,
@@ -247,7 +150,8 @@ impl OnlineModel for ForestKernelClassifier {
 
     fn bytes(&self) -> usize {
         let of_scores = self.scores.as_ref().map_or(0, LeafScores::bytes);
-        self.forest.bytes() + of_scores + self.online.as_ref().map_or(0, OnlineState::bytes)
+        let of_online = |online: &OnlineState| online.waiting.bytes() + online.prequential.bytes();
+        self.forest.bytes() + of_scores + self.online.as_ref().map_or(0, of_online)
     }
 
     fn summary(&self, _classes: &[String]) -> Summary {
@@ -291,10 +195,9 @@ impl ForestKernelClassifier {
     /// Calibrates by prequential scores, if there are enough of them.
     fn recalibrate(&mut self, labels: &[ClassId], training: &Training<'_>) {
         let (Some(online), Some(choice)) = (&self.online, &mut self.choice) else { return };
-        let (mut scores, classes) = online.newest(self.n_classes);
-        if classes.len() >= LEAST_SCORES && classes.iter().any(|class| *class != classes[0]) {
-            mask_unknown(&mut scores, labels);
-            choice.calibration = Calibration::fit(&scores, &classes, training.par);
+        if let Some(mut scores) = online.prequential.scores(self.n_classes, f64::NEG_INFINITY) {
+            scores.mask_unknown(labels);
+            choice.calibration = Calibration::fit(&scores.values, &scores.labels, training.par);
         }
     }
 }

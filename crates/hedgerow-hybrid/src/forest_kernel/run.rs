@@ -12,12 +12,13 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hedgerow_core::{
-    Budget, Candidate, Checked, Dataset, Delta, Effort, Error, JobState, JobStatus, ModelTask, OutOfSample,
+    Budget, Candidate, Checked, Dataset, Effort, Error, JobState, JobStatus, ModelTask, OutOfSample,
     Params as _, Result, Step, StopReason, Task, Training, TrainingRun,
 };
-use hedgerow_forest::{Forest, ForestRun};
+use hedgerow_forest::{Forest, ForestModel, ForestRun};
 
 use super::limits::{bytes_needed, draw_rows, half, most_rows};
+use super::online::OnlineState;
 use super::scores::LeafScores;
 use super::training::KernelTraining;
 use super::validation::{FOLDS, FoldTraining, Validated};
@@ -150,7 +151,7 @@ impl ForestKernelRun {
     }
 
     fn begin_trees(&mut self, jobs: &[usize], effort: Effort) -> Step {
-        let ForestState::Growing(run) = &mut self.forest else { return nothing() };
+        let ForestState::Growing(run) = &mut self.forest else { return Step::nothing::<Self>() };
         let (step, end) = (run.begin(jobs, effort), self.forest_end);
         Step::new(move |training: &Training<'_>| {
             let budget = Budget { deadline: end.or(training.budget.deadline), ..training.budget.clone() };
@@ -163,7 +164,7 @@ impl ForestKernelRun {
     }
 
     fn begin_calibration(&self) -> Step {
-        let Some(task) = self.forest_task() else { return nothing() };
+        let Some(task) = self.forest_task() else { return Step::nothing::<Self>() };
         Step::new(move |training: &Training<'_>| {
             let made = task.run(training);
             move |run: &mut Self| {
@@ -199,7 +200,9 @@ impl ForestKernelRun {
     }
 
     fn begin_gp(&mut self, effort: Effort) -> Step {
-        let (Some(validated), Some(task)) = (&self.validated, self.forest_task()) else { return nothing() };
+        let (Some(validated), Some(task)) = (&self.validated, self.forest_task()) else {
+            return Step::nothing::<Self>();
+        };
         let (noise, begun) = (validated.choice.noise, self.gp.take());
         let (rows, params) = (self.rows.clone(), self.params.clone());
         Step::new(move |training: &Training<'_>| {
@@ -276,10 +279,6 @@ impl TrainingRun for ForestKernelRun {
         }
     }
 
-    fn merge(&mut self, delta: Delta) -> Result<()> {
-        delta.apply(self)
-    }
-
     fn drop_job(&mut self, job: usize) {
         match (job.checked_sub(self.lanes), &mut self.forest) {
             (Some(own), _) => {
@@ -311,8 +310,15 @@ impl TrainingRun for ForestKernelRun {
             None => self.forest_task()?.map(|forest| (forest, None)),
         };
         Some(task.map(move |(forest, scores)| {
-            // A forest that no run has any more is moved, otherwise it is copied.
-            ForestKernelClassifier::of_fitted(Arc::unwrap_or_clone(forest), data, params, choice, scores)
+            ForestKernelClassifier {
+                n_classes: data.schema.n_classes(),
+                online: Some(OnlineState::new(data.n_rows() as u64, data.schema.n_features())),
+                // A forest that no run has any more is moved, otherwise it is copied.
+                forest: ForestModel::fitted(Arc::unwrap_or_clone(forest), data),
+                choice,
+                scores,
+                params,
+            }
         }))
     }
 
@@ -335,9 +341,4 @@ impl TrainingRun for ForestKernelRun {
 /// A step that was interrupted has changed nothing.
 fn unless_interrupted(outcome: Result<()>) -> Result<()> {
     if matches!(outcome, Err(Error::Interrupted)) { Ok(()) } else { outcome }
-}
-
-/// A step for a job that has nothing to do.
-fn nothing() -> Step {
-    Step::new(|_: &Training<'_>| |_: &mut ForestKernelRun| Ok(()))
 }

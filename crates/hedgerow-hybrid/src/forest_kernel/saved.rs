@@ -24,8 +24,6 @@ impl Saved for ForestKernelClassifier {
         if let Some(scores) = &mut self.scores {
             scores.complete(self.forest.forest(), n_classes)?;
         }
-        let n_features = schema.n_features();
-        let fits = self.online.as_ref().is_none_or(|online| online.fits(n_features, n_classes));
-        require(fits, || "rows that wait and the newest scores do not fit the rest")
+        self.online.as_ref().map_or(Ok(()), |online| online.check(schema))
     }
 }

@@ -7,13 +7,14 @@
 //! ```
 
 use hedgerow_core::saved::{columns, require};
-use hedgerow_core::{Error, Par, Result};
+use hedgerow_core::{Par, Result};
 use hedgerow_forest::Forest;
 use hedgerow_forest::tree::Tree;
-use ndarray::{Array2, ArrayView2, ArrayViewMut2, s};
+use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
 use super::leaves::{Leaves, key, n_keys};
+use super::validation::stacked;
 
 /// Rows that are scored together.
 const BLOCK: usize = 256;
@@ -62,9 +63,7 @@ impl LeafScores {
             let values = used().flat_map(|leaf| &sums[leaf * width..][..width]);
             (keys, values.map(|sum| (sum * per_tree) as f32).collect::<Vec<f32>>())
         });
-        if par.is_stopped() {
-            return Err(Error::Interrupted);
-        }
+        par.check()?;
         let (keys, values) = made.into_iter().unzip();
         let mut scores = Self { n_classes: width, n_rows: rows.len(), keys, values, places: Vec::new() };
         scores.index(forest);
@@ -115,14 +114,8 @@ impl LeafScores {
             }
             Ok(out)
         });
-        let mut out = Array2::zeros((x.nrows(), self.n_classes));
-        for (block, scores) in blocks.into_iter().enumerate() {
-            let scores = scores?;
-            let mut to: ArrayViewMut2<'_, f64> =
-                out.slice_mut(s![block * BLOCK..block * BLOCK + scores.nrows(), ..]);
-            to.assign(&scores);
-        }
-        Ok(out)
+        let blocks = blocks.into_iter().collect::<Result<Vec<_>>>()?;
+        Ok(stacked(&blocks).unwrap_or_else(|| Array2::zeros((0, self.n_classes))))
     }
 
     /// Bytes in memory.

@@ -7,7 +7,7 @@
 //! ```
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{ClassId, Error, Result, Training};
+use hedgerow_core::{ClassId, Result, Training};
 use hedgerow_gp::ivm::{IvmParams, train};
 use hedgerow_gp::linalg::Cholesky;
 use hedgerow_gp::{Given, Kernel};
@@ -33,14 +33,10 @@ pub(super) fn choose(
     seed: u64,
     training: &Training<'_>,
 ) -> Result<Vec<usize>> {
-    let mut rows: Vec<usize> = (0..leaves.n_rows).collect();
-    Rng::new(seed, Purpose::Sample, 9).shuffle(&mut rows);
-    rows.truncate(MOST_CANDIDATES);
-    rows.sort_unstable();
+    let drawn = Rng::new(seed, Purpose::Sample, 9).sample(leaves.n_rows, MOST_CANDIDATES);
+    let rows = drawn.unwrap_or_else(|| (0..leaves.n_rows).collect());
     let matrix = shares(leaves, &rows, &rows, training.par);
-    if training.par.is_stopped() {
-        return Err(Error::Interrupted);
-    }
+    training.par.check()?;
     let kernel = Kernel::Given(Given::new(matrix)?).scaled(VARIANCE) + Kernel::white(NOISE);
     let numbers = Array2::from_shape_fn((rows.len(), 1), |(row, _)| row as f64);
     let options = IvmParams { n_active: n_active.min(rows.len()), seed, ..IvmParams::default() };
@@ -87,9 +83,7 @@ impl Sums {
         for first in (0..leaves.n_rows).step_by(BLOCK) {
             let rows: Vec<usize> = (first..leaves.n_rows.min(first + BLOCK)).collect();
             let a = shares(leaves, &rows, inducing, par);
-            if par.is_stopped() {
-                return Err(Error::Interrupted);
-            }
+            par.check()?;
             add_squares(&a, &mut gram, training);
             targets += &a.t().dot(&y.slice(s![first..first + rows.len(), ..]));
         }
@@ -104,9 +98,7 @@ impl Sums {
         let mut weights = self.targets.t().as_standard_layout().into_owned();
         factor.forward_rows(&mut weights, training.par);
         factor.backward_rows(&mut weights, training.par);
-        if training.par.is_stopped() {
-            return Err(Error::Interrupted);
-        }
+        training.par.check()?;
         Ok(weights.t().as_standard_layout().into_owned())
     }
 }

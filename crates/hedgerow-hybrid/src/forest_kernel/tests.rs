@@ -40,7 +40,7 @@ fn stripes(n: usize, seed: u64) -> Dataset {
 fn fit(data: &Dataset, params: ForestKernelParams, threads: usize) -> ForestKernelClassifier {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    ForestKernelClassifier::fit(data, &params.check().unwrap(), &training).unwrap().model
+    hedgerow_core::fit(data, &params.check().unwrap(), &training).unwrap().model
 }
 
 fn right(proba: &Array2<f64>, labels: &[ClassId]) -> usize {
@@ -132,19 +132,18 @@ fn an_interrupted_fit_is_the_forest_and_memory_is_limited() {
     budget.stop.stop();
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let params = small().check().unwrap();
-    let fitted = ForestKernelClassifier::fit(&data, &params, &training).unwrap();
+    let fitted = hedgerow_core::fit(&data, &params, &training).unwrap();
     assert_eq!((fitted.stop, fitted.model.n_active()), (StopReason::Interrupted, 0));
     let x = data.features.to_array(0..400);
     let of_forest = fitted.model.forest().predict_proba(x.view(), &par).unwrap();
     assert_eq!(fitted.model.predict_proba(x.view(), &par).unwrap(), of_forest);
     let budget = Budget::open().with_time(std::time::Duration::ZERO);
-    let fitted =
-        ForestKernelClassifier::fit(&data, &params, &Training { budget: &budget, ..training }).unwrap();
+    let fitted = hedgerow_core::fit(&data, &params, &Training { budget: &budget, ..training }).unwrap();
     assert_eq!((fitted.stop, fitted.model.n_active()), (StopReason::Time, 0));
     let limited = |bytes: u64| {
         let budget = Budget::open().with_bytes(bytes);
         let training = Training { par: &par, budget: &budget, observer: &Silent };
-        ForestKernelClassifier::fit(&data, &params, &training)
+        hedgerow_core::fit(&data, &params, &training)
     };
     assert_eq!(limited(100_000_000).unwrap().model.n_active(), 400);
     assert!(limited(20_000).unwrap_err().to_string().contains("n_trees"));
@@ -172,7 +171,7 @@ fn learn_in_batches(
 }
 
 fn new(data: &Dataset, params: ForestKernelParams) -> ForestKernelClassifier {
-    ForestKernelClassifier::new(&data.schema, &params.check().unwrap()).unwrap()
+    ForestKernelParams::new_model(&data.schema, &params.check().unwrap()).unwrap()
 }
 
 #[test]
@@ -254,7 +253,7 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
     for (seed, learner) in [KernelLearner::Gp, KernelLearner::Ivm, KernelLearner::Gp].into_iter().enumerate()
     {
         let params = ForestKernelParams { learner, ..small() }.check().unwrap();
-        let fitted = ForestKernelClassifier::fit(&data, &params, &training).unwrap().model;
+        let fitted = hedgerow_core::fit(&data, &params, &training).unwrap().model;
         let mut run = ForestKernelRun::new(&data, &params, 3, &training).unwrap();
         assert!(run.model().is_none() && !run.has_model());
         in_slices(&mut run, seed as u64, &training);
@@ -296,7 +295,7 @@ fn a_forest_without_end_has_a_gp_whenever_it_has_doubled() {
         ForestKernelParams { forest: ForestParams { n_trees: 0, ..ForestParams::default() }, ..small() };
     let params = params.check().unwrap();
     let open = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    assert!(ForestKernelClassifier::fit(&data, &params, &open).unwrap_err().to_string().contains("n_trees"));
+    assert!(hedgerow_core::fit(&data, &params, &open).unwrap_err().to_string().contains("n_trees"));
     let mut run = ForestKernelRun::new(&data, &params, 1, &open).unwrap();
     let [trees, folds, gp] = [0, 2, 3];
     let work = |run: &mut ForestKernelRun, job: usize, effort: Effort| {

@@ -1,6 +1,6 @@
 //! Training on the leaves of a forest in slices: a few steps of the solver now, others later.
 
-use hedgerow_core::{ClassId, Dataset, Effort, Error, Result, Training};
+use hedgerow_core::{ClassId, Dataset, Effort, Result, Training};
 use hedgerow_forest::Forest;
 use ndarray::Array2;
 
@@ -64,9 +64,7 @@ impl KernelTraining {
         while !self.is_done() {
             let outcome = self.advance(forest, training);
             // What came of work that was stopped is good for nothing, errors included.
-            if training.par.is_stopped() {
-                return Err(Error::Interrupted);
-            }
+            training.par.check()?;
             outcome?;
             if effort == Effort::Slice {
                 break;

@@ -11,7 +11,7 @@ use hedgerow_core::{
     Params as _, Result, Silent, Source, StopReason, Task, Training,
 };
 use hedgerow_forest::{Forest, ForestParams};
-use ndarray::{Array2, Axis};
+use ndarray::{Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::limits::half;
@@ -185,32 +185,27 @@ impl FoldTraining {
                 best = Some((loss, scores, KernelChoice { noise, calibration, blend: None }));
             }
         }
-        let (_, scores, mut choice) = best?;
-        let table = |values: &Array2<f64>| values.rows().into_iter().map(|row| row.to_vec()).collect();
-        let of_forests: Vec<Vec<f64>> = table(&stacked(&self.of_forests)?);
-        let scores: Vec<Vec<f64>> = table(&scores);
-        let predict = |choice: &KernelChoice| {
-            let mut proba = scores.clone();
-            proba.iter_mut().zip(&of_forests).for_each(|(row, forest)| choice.apply(row, forest));
-            proba
-        };
-        let mut proba = predict(&choice);
+        let (_, mut values, mut choice) = best?;
+        let of_forests = stacked(&self.of_forests)?;
         if self.params.blend {
-            let pairs = of_forests.iter().zip(&proba).zip(&labels);
-            let pairs: Vec<Pair<'_>> =
-                pairs.map(|((forest, gp), class)| Pair { forest, gp, class: *class }).collect();
-            choice.blend = Some(Blend::fit(&pairs));
-            proba = predict(&choice);
+            let rows = values.rows().into_iter().zip(of_forests.rows()).zip(&labels);
+            let calibrated = |((scores, forest), class): ((ArrayView1<'_, f64>, ArrayView1<'_, f64>), &_)| {
+                let mut gp = scores.to_vec();
+                choice.calibration.apply(&mut gp);
+                Pair { forest: forest.to_vec(), gp, class: *class }
+            };
+            choice.blend = Some(Blend::fit(&rows.map(calibrated).collect::<Vec<_>>()));
         }
-        let n_classes = self.data.schema.n_classes();
-        let values = Array2::from_shape_fn((labels.len(), n_classes), |(row, class)| proba[row][class]);
+        for (mut row, forest) in values.rows_mut().into_iter().zip(of_forests.rows()) {
+            row.as_slice_mut().into_iter().for_each(|row| choice.apply(row, &forest.to_vec()));
+        }
         let predictions = OutOfSample { source: Source::OutOfFold, rows: self.rows, values, labels };
         Some(Validated { choice, predictions })
     }
 }
 
 /// Tables one below the other; none if there are none.
-fn stacked(tables: &[Array2<f64>]) -> Option<Array2<f64>> {
+pub(super) fn stacked(tables: &[Array2<f64>]) -> Option<Array2<f64>> {
     let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
     ndarray::concatenate(Axis(0), &views).ok()
 }

@@ -5,12 +5,12 @@
 //! is therefore fitted on rows that neither trees nor leaf GPs were trained on.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Dataset, Folds, Result, Silent, Source, Task, Training, drive};
+use hedgerow_core::{ClassId, Dataset, Folds, Result, Silent, Task, Training, drive};
 
 use super::kernel::LeafKernel;
 use super::params::LeafGpParams;
 use super::run::LeafGpRun;
-use super::validation::Validation;
+use super::validation::ValidationRow;
 
 /// Rows are cut into folds of this number, and as many folds are done as give enough rows.
 const FOLDS: usize = 5;
@@ -39,7 +39,7 @@ impl ValidationFolds {
         params: &LeafGpParams,
         kernel: LeafKernel,
         training: &Training<'_>,
-    ) -> Result<Option<Validation>> {
+    ) -> Result<Option<Vec<ValidationRow>>> {
         let [kept, left] = self.0.cut(fold);
         let kept = data.select(&kept);
         let left: Vec<usize> = left.iter().copied().step_by(left.len().div_ceil(MOST_ROWS).max(1)).collect();
@@ -48,7 +48,8 @@ impl ValidationFolds {
             return Ok(None);
         }
         let quiet = Training { observer: &Silent, ..*training };
-        let mut run = LeafGpRun::with_kernel(&kept, params.clone(), kernel, &quiet)?;
+        let lanes = training.par.threads();
+        let mut run = LeafGpRun::without_folds(&kept, params.clone(), lanes, &quiet)?.with_kernel(kernel);
         drive(&mut run, &quiet)?;
         // Leaves that were not trained would count against leaf GPs.
         if is_spent() {
@@ -57,8 +58,9 @@ impl ValidationFolds {
         let x = data.features.select(&left).to_array(0..left.len());
         let par = training.par.until(&training.budget.stop);
         let predictions = run.assembly().uncalibrated().predictions(x.view(), &par);
-        let labels = left.iter().map(|&row| data.labels()[row]).collect();
-        let validation = Validation::new(predictions, left, labels, Source::OutOfFold);
-        Ok((!is_spent()).then_some(validation))
+        let labels: Vec<ClassId> = left.iter().map(|&row| data.labels()[row]).collect();
+        let rows = left.into_iter().zip(predictions.pairs(&labels));
+        let rows = rows.map(|(row, (pair, has_gp))| ValidationRow { row, pair, has_gp }).collect();
+        Ok((!is_spent()).then_some(rows))
     }
 }

@@ -67,7 +67,7 @@ mod tests {
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         let params = LeafGpParams { n_trees: 3, leaf_rows: 30, ..LeafGpParams::default() }.check().unwrap();
         let first = data.select(&(0..260).collect::<Vec<_>>());
-        let mut model = LeafGp::fit(&first, &params, &training).unwrap().model;
+        let mut model = hedgerow_core::fit(&first, &params, &training).unwrap().model;
         let test_rows = blobs(40, 3, 4, 2).features.to_array(0..40);
         let check = |model: &LeafGp, n_placed: usize| {
             let got = model.predictions(test_rows.view(), &par).frequencies;

@@ -167,12 +167,8 @@ impl Leaf {
         most_rows: usize,
         seed: u64,
     ) -> Option<(Gp, Learnt, Vec<usize>)> {
-        let mut places: Vec<usize> = (0..self.rows.len()).collect();
-        if places.len() > most_rows {
-            Rng::new(seed, Purpose::Sample, 7).shuffle(&mut places);
-            places.truncate(most_rows);
-            places.sort_unstable();
-        }
+        let drawn = Rng::new(seed, Purpose::Sample, 7).sample(self.rows.len(), most_rows);
+        let places = drawn.unwrap_or_else(|| (0..self.rows.len()).collect());
         let rows: Vec<usize> = places.iter().map(|&place| self.rows[place] as usize).collect();
         let classes = self.classes();
         let y = signs(&rows, &classes, with.labels);

@@ -83,14 +83,8 @@ impl LeafTraining<'_> {
         if fits >= LEAST_ROWS {
             return Ok((fits, 1));
         }
-        Err(Error::BudgetTooSmall {
-            what: format!(
-                "{} trees over {} rows with GPs in their leaves",
-                self.params.n_trees,
-                self.x.nrows()
-            ),
-            needed: format!("{} MB", (fixed + needed(LEAST_ROWS)).div_ceil(1_000_000)),
-            limit: format!("{} MB", limit / 1_000_000),
-        })
+        let (n_trees, n_rows) = (self.params.n_trees, self.x.nrows());
+        let what = format!("{n_trees} trees over {n_rows} rows with GPs in their leaves");
+        Err(Error::too_few_bytes(what, fixed + needed(LEAST_ROWS), limit))
     }
 }

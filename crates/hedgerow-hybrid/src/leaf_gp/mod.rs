@@ -29,8 +29,8 @@ mod validation;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Blend, BlendReport, BoxedRun, Calibration, Checked, ClassId, Dataset, Features, Fitted, KindInfo,
-    ModelKind, Renewed, Result, Schema, Training,
+    Blend, BlendReport, BoxedRun, Calibration, Checked, ClassId, Dataset, Features, KindInfo, ModelKind,
+    Renewed, Result, Schema, Training,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArcArray2, Axis};
@@ -43,7 +43,7 @@ pub use params::{Fusion, LeafGpParams, LeafLearner, Sharing};
 pub use run::LeafGpRun;
 use trees::Trees;
 
-/// A classifier of any number of classes.
+/// A classifier of any number of classes. Leaf GPs ignore row weights.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LeafGp {
     params: LeafGpParams,
@@ -86,47 +86,6 @@ pub struct LeafGpSize {
 }
 
 impl LeafGp {
-    /// Fits trees and leaf GPs to a data set. Leaf GPs ignore row weights.
-    pub fn fit(
-        data: &Dataset,
-        params: &Checked<LeafGpParams>,
-        training: &Training<'_>,
-    ) -> Result<Fitted<Self>> {
-        hedgerow_core::fit(data, params, training)
-    }
-
-    /// A classifier that knows nothing yet, and learns what it is given.
-    pub fn new(schema: &Schema, params: &Checked<LeafGpParams>) -> Result<Self> {
-        Ok(Self { online: Some(OnlineState::new(0)), ..Self::empty(schema, params.get().clone())? })
-    }
-
-    fn empty(schema: &Schema, params: LeafGpParams) -> Result<Self> {
-        schema.check_sizes()?;
-        let features = Features::new(schema.n_features());
-        let nothing = Dataset::new(schema.clone(), features.clone(), Vec::<ClassId>::new(), None)?;
-        let preparation = Preparation::new(&nothing);
-        Ok(Self {
-            params,
-            n_classes: schema.n_classes(),
-            x: ArcArray2::zeros((0, preparation.width())),
-            preparation,
-            kernel: None,
-            features,
-            labels: Vec::new(),
-            trees: Trees::default(),
-            leaves: Vec::new(),
-            calibration: None,
-            blend: None,
-            report: BlendReport::default(),
-            online: None,
-        })
-    }
-
-    /// How it was trained.
-    pub fn params(&self) -> &LeafGpParams {
-        &self.params
-    }
-
     /// The kernel of all leaves; none before any leaf was trained.
     pub fn kernel(&self) -> Option<LeafKernel> {
         self.kernel
@@ -199,7 +158,24 @@ impl ModelKind for LeafGpParams {
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<LeafGp> {
-        LeafGp::new(schema, params)
+        schema.check_sizes()?;
+        let features = Features::new(schema.n_features());
+        let preparation = Preparation::of(schema, &features);
+        Ok(LeafGp {
+            params: params.get().clone(),
+            n_classes: schema.n_classes(),
+            x: ArcArray2::zeros((0, preparation.width())),
+            preparation,
+            kernel: None,
+            features,
+            labels: Vec::new(),
+            trees: Trees::default(),
+            leaves: Vec::new(),
+            calibration: None,
+            blend: None,
+            report: BlendReport::default(),
+            online: Some(OnlineState::new(0, 0)),
+        })
     }
 
     fn start_run(

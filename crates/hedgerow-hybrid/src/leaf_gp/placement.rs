@@ -1,12 +1,14 @@
 //! Placement of rows in the leaves of new trees.
 
+use std::ops::Range;
+
 use hedgerow_core::{ClassId, Dataset, Features, Par, Params as _, Result, Schema};
 use hedgerow_forest::TreeBuilder;
 use hedgerow_forest::tree::Tree;
 
+use super::LeafGp;
 use super::leaf::Leaf;
-use super::params::LeafGpParams;
-use super::trees::{End, Subtree, Trees};
+use super::trees::{End, Subtree};
 
 /// A tree with rows in its leaves, which are numbered from 0 in the order in which rows come to them.
 #[derive(Debug, Clone)]
@@ -43,32 +45,25 @@ impl PlacedTree {
     }
 }
 
-/// All rows, and how trees are grown on some of them.
-pub(super) struct AllRows<'a> {
-    pub(super) schema: &'a Schema,
-    pub(super) features: &'a Features,
-    pub(super) labels: &'a [ClassId],
-    pub(super) params: &'a LeafGpParams,
-}
-
-/// Makes a small tree of a leaf of several classes. Returns the leaves that are new; none if nothing separates its rows.
-pub(super) fn split(
-    trees: &mut Trees,
-    leaves: &mut Vec<Leaf>,
-    leaf: usize,
-    all: &AllRows<'_>,
-    seed: u64,
-    par: &Par,
-) -> Result<std::ops::Range<usize>> {
-    let rows = leaves[leaf].rows.clone();
-    let own: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
-    let labels: Vec<_> = own.iter().map(|&row| all.labels[row]).collect();
-    let data = Dataset::new(all.schema.clone(), all.features.select(&own), labels, None)?;
-    let tree = TreeBuilder::new(&data, &all.params.tree_params(1, seed).check()?, par)?.tree(0);
-    let placed = PlacedTree::new(tree, rows, all.features, all.labels);
-    let first_new = leaves.len();
-    if placed.leaves.len() > 1 {
-        trees.replace_leaf(leaf, placed, leaves);
+impl LeafGp {
+    /// Makes a small tree of a leaf of several classes. Returns the leaves that are new; none if nothing separates its rows.
+    pub(super) fn split(
+        &mut self,
+        leaf: usize,
+        schema: &Schema,
+        seed: u64,
+        par: &Par,
+    ) -> Result<Range<usize>> {
+        let rows = self.leaves[leaf].rows.clone();
+        let own: Vec<usize> = rows.iter().map(|&row| row as usize).collect();
+        let labels: Vec<_> = own.iter().map(|&row| self.labels[row]).collect();
+        let data = Dataset::new(schema.clone(), self.features.select(&own), labels, None)?;
+        let tree = TreeBuilder::new(&data, &self.params.tree_params(1, seed).check()?, par)?.tree(0);
+        let placed = PlacedTree::new(tree, rows, &self.features, &self.labels);
+        let first_new = self.leaves.len();
+        if placed.leaves.len() > 1 {
+            self.trees.replace_leaf(leaf, placed, &mut self.leaves);
+        }
+        Ok(first_new..self.leaves.len())
     }
-    Ok(first_new..leaves.len())
 }

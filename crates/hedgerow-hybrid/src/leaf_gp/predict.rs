@@ -1,6 +1,8 @@
 //! From leaves to probabilities.
 
-use hedgerow_core::{Classifier, Par};
+use hedgerow_core::blend::Pair;
+use hedgerow_core::online::predict_frequencies;
+use hedgerow_core::{ClassId, Classifier, Par, TargetSlice};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 
 use super::LeafGp;
@@ -24,6 +26,18 @@ pub(super) struct Predictions {
     pub(super) frequencies: Array2<f64>,
     /// Whether a leaf GP was among the leaves of the row.
     pub(super) has_gp: Vec<bool>,
+}
+
+impl Predictions {
+    /// For each row of these classes: class frequencies and scores, and whether a leaf GP was among its leaves.
+    pub(super) fn pairs(&self, labels: &[ClassId]) -> impl Iterator<Item = (Pair, bool)> {
+        let pair = |row: usize| Pair {
+            forest: self.frequencies.row(row).to_vec(),
+            gp: self.scores.row(row).to_vec(),
+            class: labels[row],
+        };
+        (0..labels.len()).map(move |row| (pair(row), self.has_gp[row]))
+    }
 }
 
 impl LeafGp {
@@ -103,13 +117,6 @@ impl LeafGp {
         row.iter_mut().for_each(|p| *p /= sum);
     }
 
-    /// The class frequencies of all rows, for a model without trees.
-    fn prior(&self) -> Vec<f64> {
-        let counts: Vec<f64> = self.known_counts().into_iter().map(|n| n as f64 + 1.0).collect();
-        let sum: f64 = counts.iter().sum();
-        counts.iter().map(|count| count / sum).collect()
-    }
-
     /// The probabilities of a row with such scores and class frequencies; the scores become them.
     pub(super) fn combine(&self, row: &mut [f64], frequencies: &[f64]) {
         self.calibrate_row(row);
@@ -122,11 +129,8 @@ impl LeafGp {
     /// Probabilities of what trees predict.
     pub(super) fn probabilities(&self, predictions: &Predictions, mut out: ArrayViewMut2<'_, f64>) {
         if self.trees.n_trees() == 0 {
-            let prior = self.prior();
-            for mut row in out.rows_mut() {
-                row.iter_mut().zip(&prior).for_each(|(to, p)| *to = *p);
-            }
-            return;
+            let n_known = self.online.as_ref().map_or(0, |online| online.n_known);
+            return predict_frequencies(&TargetSlice::from(&self.labels[..n_known]).class_counts(), out);
         }
         let both = predictions.scores.rows().into_iter().zip(predictions.frequencies.rows());
         for ((scores, frequencies), mut out) in both.zip(out.rows_mut()) {

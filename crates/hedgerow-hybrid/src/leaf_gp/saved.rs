@@ -54,7 +54,7 @@ mod tests {
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         let params = LeafGpParams { n_trees: 2, leaf_rows: 30, ..LeafGpParams::default() }.check().unwrap();
         let first = data.select(&(0..300).collect::<Vec<_>>());
-        let mut model = LeafGp::fit(&first, &params, &training).unwrap().model;
+        let mut model = hedgerow_core::fit(&first, &params, &training).unwrap().model;
         model.blend = Some(Blend { forest: 0.7, gp: 0.4 });
         let x = data.features.to_array(300..400);
         let rows = Rows::new(x.view(), &data.labels()[300..], None);

@@ -5,7 +5,7 @@
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Calibration, ClassId, Par};
 use hedgerow_gp::prepare::typical_distance;
-use ndarray::{Array2, ArrayView2, Axis, concatenate};
+use ndarray::{Array2, ArrayView2, Axis};
 
 use super::kernel::{LeafKernel, squares_within};
 use super::leaf::{Leaf, fuse, learn, signs, spread};
@@ -113,7 +113,26 @@ impl Trials {
 
     /// How bad a kernel is; infinite if it cannot be used.
     pub(super) fn value(&self, kernel: &LeafKernel, par: &Par) -> f64 {
-        loss(&self.params, kernel, &self.samples, self.n_classes, par)
+        let (params, n_classes) = (&self.params, self.n_classes);
+        let tables = par.map(self.samples.len(), |i| {
+            let sample = &self.samples[i];
+            let mut out = Vec::with_capacity(sample.labels.len() * n_classes);
+            let learnt = learn(params, kernel, &sample.squares, &sample.y, params.seed)?;
+            let mut row = vec![0.0; n_classes];
+            for latent in learnt.without_each.rows() {
+                let mut scores = latent.mapv(|latent| params.learner.score(latent));
+                fuse(Fusion::Mean, scores.view_mut());
+                spread(&sample.classes, &scores, &mut row);
+                out.extend_from_slice(&row);
+            }
+            Some(out)
+        });
+        let Some(tables) = tables.into_iter().collect::<Option<Vec<_>>>() else { return f64::INFINITY };
+        let labels: Vec<ClassId> = self.samples.iter().flat_map(|sample| sample.labels.clone()).collect();
+        let scores = Array2::from_shape_vec((labels.len(), n_classes), tables.concat());
+        let Ok(scores) = scores else { return f64::INFINITY };
+        let loss = Calibration::fit(&scores, &labels, par).loss(&scores, &labels);
+        if loss.is_finite() { loss } else { f64::INFINITY }
     }
 
     /// Bytes in memory.
@@ -169,26 +188,4 @@ fn samples(
         });
     }
     samples
-}
-
-fn loss(params: &LeafGpParams, kernel: &LeafKernel, samples: &[Sample], n_classes: usize, par: &Par) -> f64 {
-    let tables = par.map(samples.len(), |i| {
-        let sample = &samples[i];
-        let mut out = Vec::with_capacity(sample.labels.len() * n_classes);
-        let learnt = learn(params, kernel, &sample.squares, &sample.y, params.seed)?;
-        let mut row = vec![0.0; n_classes];
-        for latent in learnt.without_each.rows() {
-            let mut scores = latent.mapv(|latent| params.learner.score(latent));
-            fuse(Fusion::Mean, scores.view_mut());
-            spread(&sample.classes, &scores, &mut row);
-            out.extend_from_slice(&row);
-        }
-        Array2::from_shape_vec((sample.labels.len(), n_classes), out).ok()
-    });
-    let Some(tables) = tables.into_iter().collect::<Option<Vec<_>>>() else { return f64::INFINITY };
-    let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
-    let Ok(scores) = concatenate(Axis(0), &views) else { return f64::INFINITY };
-    let labels: Vec<ClassId> = samples.iter().flat_map(|sample| sample.labels.iter().copied()).collect();
-    let loss = Calibration::fit(&scores, &labels, par).loss(&scores, &labels);
-    if loss.is_finite() { loss } else { f64::INFINITY }
 }

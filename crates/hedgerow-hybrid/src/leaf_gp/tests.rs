@@ -17,7 +17,7 @@ fn small() -> LeafGpParams {
 fn fit_with(data: &Dataset, params: LeafGpParams, threads: usize, budget: &Budget) -> Fitted<LeafGp> {
     let par = Par::new(threads).unwrap();
     let training = Training { par: &par, budget, observer: &Silent };
-    LeafGp::fit(data, &params.check().unwrap(), &training).unwrap()
+    hedgerow_core::fit(data, &params.check().unwrap(), &training).unwrap()
 }
 
 fn fit(data: &Dataset, params: LeafGpParams) -> LeafGp {
@@ -119,7 +119,7 @@ fn limits_are_kept() {
     let par = Par::sequential();
     let none = Budget::open().with_bytes(1_000);
     let training = Training { par: &par, budget: &none, observer: &Silent };
-    let error = LeafGp::fit(&train, &small().check().unwrap(), &training).unwrap_err();
+    let error = hedgerow_core::fit(&train, &small().check().unwrap(), &training).unwrap_err();
     assert!(matches!(error, Error::BudgetTooSmall { .. }), "{error}");
     let wrong = |params: LeafGpParams| params.check().unwrap_err().to_string();
     assert!(wrong(LeafGpParams { leaf_rows: 1, ..small() }).contains("leaf_rows"));
@@ -144,7 +144,7 @@ fn learn(model: &mut LeafGp, data: &Dataset, size: usize, threads: usize) -> Arr
 }
 
 fn new(data: &Dataset, params: LeafGpParams) -> LeafGp {
-    LeafGp::new(&data.schema, &params.check().unwrap()).unwrap()
+    LeafGpParams::new_model(&data.schema, &params.check().unwrap()).unwrap()
 }
 
 #[test]

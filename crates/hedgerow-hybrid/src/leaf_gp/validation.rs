@@ -1,39 +1,33 @@
 //! Out-of-sample scores of a model of leaf GPs, and what is decided by them.
 
-use std::sync::Arc;
-
 use hedgerow_core::blend::{Blend, Pair};
-use hedgerow_core::{Calibration, ClassId, OutOfSample, Par, Source};
-use ndarray::{Array2, ArrayView1, Axis, concatenate};
+use hedgerow_core::{OutOfSample, Source};
+use ndarray::{Array2, ArrayView1};
 
 use super::LeafGp;
-use super::predict::Predictions;
 
 /// Fewest rows that a blend is fitted on.
 const LEAST_ROWS: usize = 30;
 
-/// Out-of-sample scores, with the class frequencies of the same rows.
+/// A row with its out-of-fold scores and class frequencies.
 #[derive(Debug, Clone)]
-pub(super) struct Validation {
-    /// Scores, before calibration.
-    pub(super) scores: OutOfSample,
-    /// Rows of zeros where they are not known.
-    pub(super) frequencies: Array2<f64>,
+pub(super) struct ValidationRow {
+    /// Its place among the training rows.
+    pub(super) row: usize,
+    /// Class frequencies, and scores before calibration.
+    pub(super) pair: Pair,
     /// Whether a leaf GP was among the leaves of the row.
-    pub(super) has_gp: Vec<bool>,
+    pub(super) has_gp: bool,
 }
 
 impl LeafGp {
-    /// Fits calibration and blend.
-    pub(super) fn calibrate(&mut self, validation: &Validation, par: &Par) {
-        self.calibration = Some(Calibration::fit(&validation.scores.values, &validation.scores.labels, par));
-        self.fit_blend(validation);
-    }
-
-    /// Fits the blend of class frequencies and calibrated leaf GPs; none if it is not better than the GPs alone.
-    pub(super) fn fit_blend(&mut self, validation: &Validation) {
-        let calibration = self.calibration.as_ref().filter(|_| self.params.blend);
-        self.blend = calibration.and_then(|calibration| validation.blend(calibration));
+    /// Fits the blend of class frequencies and leaf GPs, whose scores are calibrated first; none if it is not better than the GPs alone.
+    pub(super) fn fit_blend(&mut self, mut rows: Vec<Pair>) {
+        let calibration = self.calibration.as_ref().filter(|_| self.params.blend && rows.len() >= LEAST_ROWS);
+        self.blend = calibration.and_then(|calibration| {
+            rows.iter_mut().for_each(|row| calibration.apply(&mut row.gp));
+            Blend::if_better(&rows)
+        });
     }
 
     /// Whether leaf GPs count where there are any.
@@ -41,66 +35,22 @@ impl LeafGp {
         self.blend.is_none_or(|blend| blend.gp > 0.0)
     }
 
-    /// Out-of-sample probabilities. Counts in the report what leaf GPs changed about them.
-    pub(super) fn account_for(&mut self, validation: Validation) -> OutOfSample {
-        let Validation { mut scores, frequencies, has_gp } = validation;
+    /// Out-of-fold probabilities. Counts in the report what leaf GPs changed about them.
+    pub(super) fn account_for(&mut self, validation: &[ValidationRow]) -> OutOfSample {
         self.report.grow(self.n_classes);
-        let rows = scores.values.rows_mut().into_iter().zip(frequencies.rows());
-        for ((mut row, frequencies), (class, has_gp)) in rows.zip(scores.labels.iter().zip(has_gp)) {
-            let (mut proba, frequencies) = (row.to_vec(), frequencies.to_vec());
-            self.combine(&mut proba, &frequencies);
-            self.report.add(class.index(), &frequencies, &proba, has_gp && self.uses_gps());
-            row.assign(&ArrayView1::from(&proba));
+        let mut values = Array2::zeros((validation.len(), self.n_classes));
+        for (ValidationRow { pair, has_gp, .. }, mut out) in validation.iter().zip(values.rows_mut()) {
+            let mut proba = pair.gp.clone();
+            self.combine(&mut proba, &pair.forest);
+            self.report.add(pair.class.index(), &pair.forest, &proba, *has_gp && self.uses_gps());
+            out.assign(&ArrayView1::from(&proba));
         }
-        scores
-    }
-}
-
-impl Validation {
-    /// Predictions of rows, with their numbers and classes.
-    pub(super) fn new(
-        predictions: Predictions,
-        rows: Vec<usize>,
-        labels: Vec<ClassId>,
-        source: Source,
-    ) -> Self {
-        let Predictions { scores: values, frequencies, has_gp } = predictions;
-        Self { scores: OutOfSample { source, rows, values, labels }, frequencies, has_gp }
-    }
-
-    /// Several in one; none of none.
-    pub(super) fn together(parts: &[Arc<Self>]) -> Option<Self> {
-        let table = |of: &dyn Fn(&Self) -> &Array2<f64>| {
-            let views: Vec<_> = parts.iter().map(|part| of(part).view()).collect();
-            concatenate(Axis(0), &views).ok()
-        };
-        let scores = OutOfSample {
-            source: parts.first()?.scores.source,
-            rows: parts.iter().flat_map(|part| part.scores.rows.iter().copied()).collect(),
-            values: table(&|part| &part.scores.values)?,
-            labels: parts.iter().flat_map(|part| part.scores.labels.iter().copied()).collect(),
-        };
-        let has_gp = parts.iter().flat_map(|part| part.has_gp.iter().copied()).collect();
-        Some(Self { scores, frequencies: table(&|part| &part.frequencies)?, has_gp })
-    }
-
-    /// The blend of class frequencies and calibrated leaf GPs; none if it is not better than the GPs alone.
-    fn blend(&self, calibration: &Calibration) -> Option<Blend> {
-        let known: Vec<usize> =
-            (0..self.scores.len()).filter(|&row| self.frequencies.row(row).sum() > 0.0).collect();
-        if known.len() < LEAST_ROWS {
-            return None;
+        OutOfSample {
+            source: Source::OutOfFold,
+            rows: validation.iter().map(|one| one.row).collect(),
+            values,
+            labels: validation.iter().map(|one| one.pair.class).collect(),
         }
-        let of_row = |&row: &usize| {
-            let mut proba = self.scores.values.row(row).to_vec();
-            calibration.apply(&mut proba);
-            (self.frequencies.row(row).to_vec(), proba, self.scores.labels[row])
-        };
-        let rows: Vec<(Vec<f64>, Vec<f64>, ClassId)> = known.iter().map(of_row).collect();
-        let each = rows.iter();
-        let pairs: Vec<Pair<'_>> =
-            each.map(|(forest, gp, class)| Pair { forest, gp, class: *class }).collect();
-        Blend::if_better(&pairs)
     }
 }
 
@@ -109,7 +59,8 @@ mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
     use hedgerow_core::testing::blobs;
     use hedgerow_core::{
-        Budget, Classifier as _, Dataset, Features, OnlineModel as _, Params as _, Rows, Silent, Training,
+        Budget, ClassId, Classifier as _, Dataset, Features, ModelKind as _, OnlineModel as _, Par,
+        Params as _, Rows, Silent, Training,
     };
 
     use super::super::LeafGpParams;
@@ -144,7 +95,7 @@ mod tests {
         let par = Par::sequential();
         let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
         let params = LeafGpParams { n_trees: 5, leaf_rows: 40, blend, ..LeafGpParams::default() };
-        LeafGp::fit(data, &params.check().unwrap(), &training).unwrap().model
+        hedgerow_core::fit(data, &params.check().unwrap(), &training).unwrap().model
     }
 
     /// The mean log-loss.
@@ -190,13 +141,12 @@ mod tests {
             let kernel = model.kernel().unwrap();
             let folds = ValidationFolds::new(500, model.params.seed);
             let parts = (0..5).map(|fold| folds.validate(fold, &data, &model.params, kernel, &training));
-            let parts: Vec<Arc<Validation>> = parts.map(|part| Arc::new(part.unwrap().unwrap())).collect();
-            let all = Validation::together(&parts).unwrap();
-            assert_eq!((all.scores.len(), model.blend_report().n_rows()), (500, 500));
+            let all: Vec<ValidationRow> = parts.flat_map(|part| part.unwrap().unwrap()).collect();
+            assert_eq!((all.len(), model.blend_report().n_rows()), (500, 500));
             let loss_with = |blend: Option<Blend>| {
                 let mut tried =
                     LeafGp { blend, report: hedgerow_core::BlendReport::default(), ..model.clone() };
-                let quality = tried.account_for(all.clone()).quality();
+                let quality = tried.account_for(&all).quality();
                 let sum = tried.blend_report().losses.iter().map(|loss| loss[1]).sum::<f64>();
                 assert!((quality.log_loss * 500.0 - sum).abs() < 1e-6);
                 sum
@@ -212,7 +162,7 @@ mod tests {
         let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
         let data = categories(900, 4);
         let params = LeafGpParams { n_trees: 3, leaf_rows: 40, ..LeafGpParams::default() };
-        let mut model = LeafGp::new(&data.schema, &params.check().unwrap()).unwrap();
+        let mut model = LeafGpParams::new_model(&data.schema, &params.check().unwrap()).unwrap();
         let x = data.features.to_array(0..900);
         let rows = Rows::new(x.view(), data.labels(), None);
         let update = model.learn(&data.schema, rows, &training).unwrap();
@@ -225,6 +175,6 @@ mod tests {
         };
         assert_eq!(model.blend_report().n_right()[1], right(900 - counted as usize));
         let online = model.online.as_ref().unwrap();
-        assert_eq!((online.frequencies.len(), online.scores.len()), (counted as usize, counted as usize));
+        assert_eq!(online.prequential.newest(2, -1.0).len(), counted as usize);
     }
 }

@@ -7,6 +7,7 @@ mod shared;
 #[cfg(test)]
 mod tests;
 
+use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
     BoxedRun, Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Result, Schema, Task, TaskModel,
     Training, WholeRun,
@@ -40,14 +41,8 @@ impl Classifier for Rvm<ClassificationModel> {
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
         let Some(fit) = &self.fit else {
             // All that is known are the class frequencies.
-            let mut counts = vec![1.0; self.n_classes];
-            let known = self.retained.iter().flat_map(|retained| &retained.counts);
-            counts.iter_mut().zip(known).for_each(|(count, n)| *count += *n as f64);
-            let sum: f64 = counts.iter().sum();
-            out.rows_mut().into_iter().for_each(|mut row| {
-                row.iter_mut().zip(&counts).for_each(|(p, count)| *p = count / sum);
-            });
-            return;
+            let counts = self.online.as_ref().map_or(&[][..], |online| &online.counts);
+            return predict_frequencies(counts, out);
         };
         let blocks =
             self.predict_blocks(fit, x, par, |model, basis, x| model.predict(basis, x, self.n_classes));
@@ -76,9 +71,10 @@ impl ModelKind for RvmParams {
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<RvmModel> {
-        let (classifier, regressor) =
-            (|| RvmClassifier::new(schema, params), || RvmRegressor::new(schema, params));
-        TaskModel::of_task(schema.task, classifier, regressor)
+        Ok(match schema.task {
+            Task::Classification => TaskModel::Classifier(RvmClassifier::new(schema, params)?),
+            Task::Regression => TaskModel::Regressor(RvmRegressor::new(schema, params)?),
+        })
     }
 
     fn start_run(

@@ -1,7 +1,7 @@
 //! A fitted classifier: binary RVMs over common relevance vectors, or one regression that all classes share.
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Par, Predictor, Quality, Result, StopReason, TargetSlice, Targets};
+use hedgerow_core::{Par, Predictor, Quality, Result, StopReason, Task};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,8 @@ use super::combine::Combination;
 use super::shared::{Shared, SharedTrainer, train_shared};
 use crate::basis::Basis;
 use crate::params::{MultiClass, RvmParams};
-use crate::retained::RetainedRows;
 use crate::rvm::{FittedModel, Outcome, Rvm};
+use crate::state::OnlineState;
 use crate::target::SparseFit;
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, labels};
@@ -86,18 +86,10 @@ impl ClassificationModel {
 }
 
 impl FittedModel for ClassificationModel {
-    const IS_OF_CLASSES: bool = true;
+    const TASK: Task = Task::Classification;
 
     fn predictor(rvm: &Rvm<Self>) -> Predictor<'_> {
         Predictor::Classifier(rvm)
-    }
-
-    fn numbers(targets: TargetSlice<'_>) -> Vec<f64> {
-        targets.labels().iter().map(|label| f64::from(label.0)).collect()
-    }
-
-    fn targets(numbers: &[f64]) -> Targets {
-        labels(numbers).into()
     }
 
     fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>> {
@@ -134,9 +126,9 @@ impl FittedModel for ClassificationModel {
     }
 
     /// Classes have come, or enough rows for a shared regression.
-    fn must_refit(&self, rows: &RetainedRows, params: &RvmParams) -> bool {
-        let n_known = rows.counts.iter().filter(|n| **n > 0).count();
-        let how = params.multi_class.with(rows.n_rows(), n_known);
+    fn must_refit(&self, online: &OnlineState, params: &RvmParams) -> bool {
+        let n_known = online.counts.iter().filter(|n| **n > 0).count();
+        let how = params.multi_class.with(online.rows.len(), n_known);
         self.combination.known.len() != n_known || (n_known > 2 && self.combination.how != how)
     }
 

@@ -188,7 +188,7 @@ fn what_does_not_fit_together_is_an_error() {
         // Any evidence may be that of a fit: it is only shown. Classes may not have been counted.
         check_damaged_arrays(&model, &data.schema, |_, damage, model| {
             let has_evidence = model.fit.as_ref().is_some_and(|fit| fit.log_evidence.is_finite());
-            let has_counts = model.retained.as_ref().is_some_and(|rows| !rows.counts.is_empty());
+            let has_counts = model.online.as_ref().is_some_and(|rows| !rows.counts.is_empty());
             (damage == "largest" && !has_evidence) || (damage == "empty" && !has_counts)
         });
     }

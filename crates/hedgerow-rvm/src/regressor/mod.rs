@@ -25,9 +25,9 @@ impl Rvm<RegressionModel> {
     /// empty if no rows are retained.
     pub fn reinsertion_gains(&self, par: &Par) -> Result<Vec<f64>> {
         let training = Training { par, budget: &Budget::open(), observer: &Silent };
-        let (Some(retained), Some(_)) = (&self.retained, &self.fit) else { return Ok(Vec::new()) };
-        self.with_retained(retained, &training, |fit, rows| {
-            let (target, from) = fit.model.start(rows, &fit.basis, &retained.relevant());
+        let (Some(online), Some(_)) = (&self.online, &self.fit) else { return Ok(Vec::new()) };
+        self.with_retained(online, &training, |fit, rows| {
+            let (target, from) = fit.model.start(rows, &fit.basis, &online.relevant());
             Ok(gains(&target, &from)?.into_iter().map(|(_, gain)| gain).collect())
         })
     }
@@ -42,7 +42,7 @@ impl Regressor for Rvm<RegressionModel> {
         let n = x.nrows();
         let Some(fit) = &self.fit else {
             // All that is known are the targets.
-            let targets = self.retained.as_ref().map_or(&[][..], |retained| &retained.targets);
+            let targets = self.online.as_ref().map_or(&[][..], |online| online.rows.targets.view().values());
             let (mean, variance) = mean_and_variance(targets);
             let variance = if targets.len() > 1 { variance.max(1e-12) } else { 1.0 };
             return Normals { mean: vec![mean; n], variance: vec![variance; n] };

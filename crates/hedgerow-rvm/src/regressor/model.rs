@@ -1,7 +1,7 @@
 //! A fitted RVM of numbers.
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Normals, Par, Predictor, Result, TargetSlice, Targets};
+use hedgerow_core::{Normals, Par, Predictor, Result, Task};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -131,18 +131,10 @@ impl RegressionModel {
 }
 
 impl FittedModel for RegressionModel {
-    const IS_OF_CLASSES: bool = false;
+    const TASK: Task = Task::Regression;
 
     fn predictor(rvm: &Rvm<Self>) -> Predictor<'_> {
         Predictor::Regressor(rvm)
-    }
-
-    fn numbers(targets: TargetSlice<'_>) -> Vec<f64> {
-        targets.values().to_vec()
-    }
-
-    fn targets(numbers: &[f64]) -> Targets {
-        numbers.to_vec().into()
     }
 
     fn noise_deviation(&self) -> Option<f64> {

@@ -4,78 +4,55 @@
 //! relevant, by the evidence of the retained rows, and what no longer helps is dropped. The cost of an update depends on the rows that are
 //! retained, never on how many were learnt.
 
-use std::any::Any;
-
 use hedgerow_core::text::count;
-use hedgerow_core::{Dataset, OnlineModel, Predictor, Result, Rows, Schema, Summary, Training, Update};
+use hedgerow_core::{
+    Dataset, Learning, OnlineModel, OnlineStatus, Predictor, Result, Rows, Schema, Summary, Task,
+};
 use hedgerow_gp::prepare::Preparation;
-use ndarray::{Array2, ArrayViewMut2};
+use ndarray::Array2;
 
 use super::{Fit, FittedModel, Rvm};
-use crate::retained::RetainedRows;
-use crate::training_rows::counts;
+use crate::state::{OnlineState, PAUSE};
+use crate::training_rows::numbers;
 
 impl<M: FittedModel> OnlineModel for Rvm<M> {
     fn predictor(&self) -> Predictor<'_> {
         M::predictor(self)
     }
 
-    fn can_learn(&self) -> bool {
-        self.retained.is_some()
+    fn online_status(&self) -> Option<OnlineStatus> {
+        self.online.as_ref().map(|online| OnlineStatus::new(&online.schedule, online.rows.len()))
     }
 
     fn know_classes(&mut self, n_classes: usize) {
         self.n_classes = n_classes;
     }
 
-    fn room(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::room)
+    fn ingest(&mut self, rows: Rows<'_>, learning: &mut Learning<'_>) -> Result<Array2<f64>> {
+        let predictions = self.predictor().predict(rows.x, learning.training.par);
+        self.online.iter_mut().for_each(|online| online.add(rows));
+        Ok(predictions)
     }
 
-    fn ingest(
-        &mut self,
-        _schema: &Schema,
-        rows: Rows<'_>,
-        training: &Training<'_>,
-        out: ArrayViewMut2<'_, f64>,
-        _update: &mut Update,
-    ) -> Result<usize> {
-        self.predictor().predict_into(rows.x, training.par, out);
-        if let Some(retained) = &mut self.retained {
-            retained.add(rows.x, &M::numbers(rows.targets));
-        }
-        Ok(rows.targets.len())
-    }
-
-    fn maintain(&mut self, schema: &Schema, training: &Training<'_>, update: &mut Update) -> Result<()> {
-        let Some(mut retained) = self.retained.take() else { return Ok(()) };
-        let updated = self.update(&mut retained, schema, training, update);
-        self.retained = Some(retained);
+    fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
+        let Some(mut online) = self.online.take() else { return Ok(()) };
+        let updated = self.update(&mut online, learning);
+        self.online = Some(online);
         updated
     }
 
-    fn n_seen(&self) -> u64 {
-        self.retained.as_ref().map_or(0, |retained| retained.n_seen)
-    }
-
-    fn n_retained(&self) -> usize {
-        self.retained.as_ref().map_or(0, RetainedRows::n_rows)
-    }
-
     fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        let Some(retained) = &self.retained else { return Ok(None) };
-        let targets = M::targets(&retained.targets);
-        Dataset::new(schema.clone(), retained.features.clone(), targets, None).map(Some)
+        self.online.as_ref().map(|online| online.rows.dataset(schema)).transpose()
     }
 
     fn frozen(self) -> Self {
-        Self { retained: None, ..self }
+        Self { online: None, ..self }
     }
 
     fn bytes(&self) -> usize {
         let of = |fit: &Fit<M>| 8 * fit.model.centers().len() + 4 * fit.raw.len() + fit.model.bytes();
-        let of_retained = self.retained.as_ref().map_or(0, RetainedRows::bytes);
-        size_of::<Self>() + self.fit.as_ref().map_or(0, of) + of_retained
+        let of_online = self.online.as_ref().map_or(0, OnlineState::bytes);
+        size_of::<Self>() + self.fit.as_ref().map_or(0, of) + of_online
     }
 
     fn summary(&self, _classes: &[String]) -> Summary {
@@ -95,42 +72,33 @@ impl<M: FittedModel> OnlineModel for Rvm<M> {
     fn active_rows(&self) -> Option<Array2<f32>> {
         Some(self.relevant_rows())
     }
-
-    fn itself(&self) -> &dyn Any {
-        self
-    }
 }
 
 impl<M: FittedModel> Rvm<M> {
     /// Makes the new rows candidates.
-    fn update(
-        &mut self,
-        retained: &mut RetainedRows,
-        schema: &Schema,
-        training: &Training<'_>,
-        update: &mut Update,
-    ) -> Result<()> {
+    fn update(&mut self, online: &mut OnlineState, learning: &mut Learning<'_>) -> Result<()> {
+        let Learning { schema, training, update } = learning;
         let most = self.params.max_rows;
-        let n_before = retained.relevant().len();
-        update.n_forgotten += retained.forget(most, M::IS_OF_CLASSES, self.params.seed);
-        let has_lost = retained.relevant().len() < n_before;
-        retained.next_update = retained.n_seen + retained.pause();
-        retained.counts = counts(&retained.targets, self.n_classes);
-        if M::IS_OF_CLASSES && retained.targets.iter().all(|class| *class == retained.targets[0]) {
-            retained.n_new = 0;
+        let n_before = online.relevant().len();
+        update.n_forgotten += online.forget(most, self.params.seed);
+        let has_lost = online.relevant().len() < n_before;
+        online.schedule.postpone(PAUSE);
+        online.counts = online.rows.targets.view().class_counts();
+        if M::TASK == Task::Classification && !online.rows.has_two_classes() {
+            online.n_new = 0;
             return Ok(());
         }
         // Columns are prepared and lengths searched for again whenever twice as many rows were learnt, until no more are retained.
-        let has_grown = retained.n_seen >= 2 * retained.tuned_at && retained.n_rows() < most;
-        let is_stale = self.fit.as_ref().is_none_or(|fit| fit.model.must_refit(retained, &self.params));
-        let first_new = retained.n_rows() - retained.n_new;
-        let preparation =
-            (is_stale || has_grown || has_lost).then(|| Preparation::of(schema, &retained.features));
+        let has_grown = online.schedule.has_doubled() && online.rows.len() < most;
+        let is_stale = self.fit.as_ref().is_none_or(|fit| fit.model.must_refit(online, &self.params));
+        let first_new = online.rows.len() - online.n_new;
+        let features = &online.rows.features;
+        let preparation = (is_stale || has_grown || has_lost).then(|| Preparation::of(schema, features));
         let outcome = if let Some(preparation) = &preparation {
-            self.train(preparation, &retained.features, &retained.targets, training)?
+            self.train(preparation, features, &numbers(online.rows.targets.view()), training)?
         } else {
-            self.with_retained(retained, training, |fit, rows| {
-                fit.model.update(rows, &fit.basis, &retained.relevant(), first_new)
+            self.with_retained(online, training, |fit, rows| {
+                fit.model.update(rows, &fit.basis, &online.relevant(), first_new)
             })?
         };
         // Cut short, the model before is better, and new rows become candidates next time.
@@ -139,13 +107,13 @@ impl<M: FittedModel> Rvm<M> {
         }
         if let Some(preparation) = preparation {
             self.preparation = preparation;
-            retained.tuned_at = retained.n_seen;
+            online.schedule.tuned_at = online.schedule.n_seen;
         }
-        update.n_tried += retained.n_new;
+        update.n_tried += online.n_new;
         update.n_replaced += outcome.relevant.iter().filter(|&&row| row >= first_new).count();
-        retained.set_relevant(&outcome.relevant);
-        retained.n_new = 0;
-        self.set_fit(outcome, &retained.features);
+        online.set_relevant(&outcome.relevant);
+        online.n_new = 0;
+        self.set_fit(outcome, &online.rows.features);
         Ok(())
     }
 }

@@ -5,8 +5,8 @@ mod saved;
 
 use hedgerow_core::saved::array;
 use hedgerow_core::{
-    Candidate, Checked, Dataset, Error, Features, Par, Predictor, Result, Schema, StopReason, TargetSlice,
-    Targets, Task, Training,
+    Candidate, Checked, Dataset, Error, Features, Par, Predictor, Result, RetainedRows, Schema, StopReason,
+    Task, Training,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2, s};
@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::basis::Basis;
 use crate::lengths::best_lengths;
 use crate::params::RvmParams;
-use crate::retained::RetainedRows;
+use crate::state::OnlineState;
 use crate::training_log::TrainingLog;
-use crate::training_rows::{TrainingRows, counts};
+use crate::training_rows::{TrainingRows, numbers};
 
 pub(crate) use saved::{are_moderate, is_positive};
 
@@ -37,8 +37,8 @@ pub struct Rvm<M> {
     pub(crate) preparation: Preparation,
     /// None before anything was learnt.
     pub(crate) fit: Option<Fit<M>>,
-    /// The rows that learning more needs; none if they were left out.
-    pub(crate) retained: Option<RetainedRows>,
+    /// What learning more needs; none if it was left out.
+    pub(crate) online: Option<OnlineState>,
 }
 
 /// A fitted model and its kernel.
@@ -88,17 +88,11 @@ pub struct Outcome<M> {
 
 /// What differs between numbers and classes.
 pub trait FittedModel: Clone + Send + Sync + Serialize + DeserializeOwned + 'static {
-    /// Whether targets are classes.
-    const IS_OF_CLASSES: bool;
+    /// What it predicts.
+    const TASK: Task;
 
     /// What predicts.
     fn predictor(rvm: &Rvm<Self>) -> Predictor<'_>;
-
-    /// Targets as the numbers that are trained on.
-    fn numbers(targets: TargetSlice<'_>) -> Vec<f64>;
-
-    /// The targets again.
-    fn targets(numbers: &[f64]) -> Targets;
 
     /// The standard deviation of the noise, where targets have some.
     fn noise_deviation(&self) -> Option<f64> {
@@ -128,7 +122,7 @@ pub trait FittedModel: Clone + Send + Sync + Serialize + DeserializeOwned + 'sta
     ) -> Result<Outcome<Self>>;
 
     /// Whether rows have come that an update cannot take in.
-    fn must_refit(&self, _rows: &RetainedRows, _params: &RvmParams) -> bool {
+    fn must_refit(&self, _online: &OnlineState, _params: &RvmParams) -> bool {
         false
     }
 
@@ -151,10 +145,10 @@ impl<M: FittedModel> Rvm<M> {
         schema.check_sizes()?;
         Ok(Self {
             params: params.get().clone(),
-            n_classes: if M::IS_OF_CLASSES { schema.n_classes() } else { 0 },
+            n_classes: if M::TASK == Task::Classification { schema.n_classes() } else { 0 },
             preparation: Preparation::of(schema, &Features::new(schema.n_features())),
             fit: None,
-            retained: Some(RetainedRows::new(schema.n_features())),
+            online: Some(OnlineState::new(RetainedRows::new(schema.n_features(), M::TASK), &[])),
         })
     }
 
@@ -179,22 +173,20 @@ impl<M: FittedModel> Rvm<M> {
         self.fit.as_ref().map(|fit| fit.basis.lengths.clone()).unwrap_or_default()
     }
 
-    /// Fits a data set of classes or numbers. Row weights are not used.
+    /// Fits a data set. Row weights are not used.
     pub fn fit(data: &Dataset, params: &Checked<RvmParams>, training: &Training<'_>) -> Result<FittedRvm<M>> {
-        data.check_trainable(if M::IS_OF_CLASSES { Task::Classification } else { Task::Regression })?;
+        data.check_trainable(M::TASK)?;
         let Dataset { schema, features, .. } = data;
-        let targets = M::numbers(data.targets.view());
+        let targets = numbers(data.targets.view());
         let preparation = Preparation::until(&training.budget.stop, schema, features);
-        let mut rvm = Self { preparation, retained: None, ..Self::new(schema, params)? };
+        let mut rvm = Self { preparation, online: None, ..Self::new(schema, params)? };
         let (params, n_classes) = (&rvm.params, rvm.n_classes);
         let width = rvm.preparation.width();
         crate::check_memory(targets.len(), width, n_classes.max(1), params, training.budget)?;
         let outcome = rvm.train(&rvm.preparation, features, &targets, training)?;
-        let limits = (params.max_rows, M::IS_OF_CLASSES, params.seed);
-        let counts = counts(&targets, n_classes);
-        let mut retained = RetainedRows::of(features, targets, &outcome.relevant, limits);
-        retained.counts = counts;
-        rvm.retained = Some(retained);
+        let mut online = OnlineState::new(RetainedRows::unweighted(data), &outcome.relevant);
+        online.forget(params.max_rows, params.seed);
+        rvm.online = Some(online);
         let stop = training.budget.spent().unwrap_or(outcome.stop);
         let log_evidence = outcome.log_evidence;
         let log = rvm.set_fit(outcome, features);
@@ -265,15 +257,16 @@ impl<M: FittedModel> Rvm<M> {
     /// Calls `with` with the retained rows as the kernel sees them.
     pub(crate) fn with_retained<R>(
         &self,
-        retained: &RetainedRows,
+        online: &OnlineState,
         training: &Training<'_>,
         with: impl FnOnce(&Fit<M>, &TrainingRows<'_>) -> Result<R>,
     ) -> Result<R> {
         let fit = self.fit.as_ref().ok_or(Error::NoRows)?;
-        let all = retained.features.to_array(0..retained.n_rows());
+        let all = online.rows.features.to_array(0..online.rows.len());
         let x = fit.basis.map(self.preparation.map(all.view()));
         let scale = fit.model.scale();
-        let targets: Vec<f64> = retained.targets.iter().map(|t| t / scale).collect();
+        let targets = numbers(online.rows.targets.view());
+        let targets: Vec<f64> = targets.iter().map(|t| t / scale).collect();
         with(fit, &self.training_rows(&x, &targets, scale, training))
     }
 

@@ -1,7 +1,7 @@
 //! An RVM that was read.
 
 use hedgerow_core::saved::{Saved, require, require_rules};
-use hedgerow_core::{Result, Schema};
+use hedgerow_core::{Result, Schema, Task};
 
 use super::{FittedModel, Rvm};
 use crate::basis::Basis;
@@ -11,7 +11,7 @@ impl<M: FittedModel> Saved for Rvm<M> {
         require_rules(&self.params)?;
         self.preparation.check()?;
         let (n_features, width) = (self.preparation.n_features(), self.preparation.width());
-        let n_classes = if M::IS_OF_CLASSES { schema.n_classes() } else { 0 };
+        let n_classes = if M::TASK == Task::Classification { schema.n_classes() } else { 0 };
         let fits = self.n_classes == n_classes && n_features == schema.n_features();
         require(fits, || format!("the schema has {} columns, the model {n_features}", schema.n_features()))?;
         if let Some(fit) = &mut self.fit {
@@ -27,9 +27,7 @@ impl<M: FittedModel> Saved for Rvm<M> {
                 && fit.model.is_valid(n_classes);
             require(fits, || "relevant rows, weights and classes do not fit together")?;
         }
-        let n_relevant = self.n_relevant();
-        let n_classes = M::IS_OF_CLASSES.then_some(n_classes);
-        self.retained.as_ref().map_or(Ok(()), |rows| rows.check(n_features, n_classes, n_relevant))
+        self.online.as_ref().map_or(Ok(()), |online| online.check(schema, self.n_relevant()))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use hedgerow_core::testing::{blobs, check_distributions};
-use hedgerow_core::{Budget, JobState, LabelTable, Silent, Training};
+use hedgerow_core::{Budget, JobState, LabelTable, ModelKind as _, Silent, Training};
 
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
@@ -295,7 +295,7 @@ fn a_gate_is_kept_or_searched_for() {
         engine.wait();
         let model = engine.finish().unwrap().model;
         let Learner::ForestIvm(both) = &model.learner else { panic!("{}", model.kind()) };
-        assert_eq!(both.params().combine, Combine::Gate);
+        assert_eq!(ForestIvmParams::of_model(both).combine, Combine::Gate);
         assert!(margin == 0.0 || both.margin() == margin, "{}", both.margin());
         assert!((0.0..=1.0).contains(&both.margin()) && both.n_ivms()[0] == 1);
     }

@@ -51,16 +51,14 @@ pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Outcome> {
         cursor: learner.cursor,
         model_bytes: learner.model_bytes,
     });
-    let inputs = store.inputs()?.into_iter();
+    let input = |Input { name, rows, is_done, .. }| InputFacts { name, rows, done: is_done };
     let info = StoreInfo {
         dir: args.dir.clone(),
         counts: store.counts()?,
         features: schema.n_features(),
         classes: schema.labels.names().to_vec(),
         learners: learners.collect(),
-        inputs: inputs
-            .map(|Input { name, rows, is_done, .. }| InputFacts { name, rows, done: is_done })
-            .collect(),
+        inputs: store.inputs()?.into_iter().map(input).collect(),
     };
     output::show(&info, args.json)
 }

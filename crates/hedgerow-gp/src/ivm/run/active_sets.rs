@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{Effort, JobStatus, Result, Step, Training};
+use hedgerow_core::{Effort, JobState, JobStatus, Result, Step, Training};
 
 use super::super::one_vs_rest::{ActiveSet, OneVsRest, bytes_needed};
-use super::{IvmRun, limited, state};
+use super::{IvmRun, limited};
 
 /// Active rows that a slice adds.
 pub(super) const SLICE: usize = 16;
@@ -72,7 +72,7 @@ impl IvmRun {
         JobStatus {
             kind: "active set",
             name,
-            state: state(self.is_set_done[class], is_open),
+            state: JobState::new(self.is_set_done[class], is_open),
             accuracy: found.map(|one| one.accuracy(&self.rows)),
             points: found.map_or(0, |one| one.active.len()),
             goal: n_active.min(self.rows.n_rows()),

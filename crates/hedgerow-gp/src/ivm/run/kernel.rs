@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use hedgerow_core::{Budget, Effort, JobState, JobStatus, Progress, Step, Training};
 
 use super::super::class_kernels;
-use super::{IvmRun, nothing, state};
+use super::IvmRun;
 
 impl IvmRun {
     /// Kernels that have not been tried, by their places.
@@ -36,7 +36,7 @@ impl IvmRun {
             Effort::Whole => open.clone(),
             Effort::Slice => jobs.iter().filter_map(|&lane| mine(lane)).collect(),
         };
-        let Some(search) = self.search.clone() else { return nothing() };
+        let Some(search) = self.search.clone() else { return Step::nothing::<Self>() };
         let all = search.kernels(&self.tried);
         let kernels: Vec<[f64; 2]> = chosen.iter().map(|&at| all[at]).collect();
         let (end, n_before, total) = (self.search_end, self.tried.iter().flatten().count(), all.len());
@@ -70,7 +70,9 @@ impl IvmRun {
 
     pub(super) fn begin_class_kernels(&self) -> Step {
         let rows = Arc::clone(&self.rows);
-        let (Some(kernel), end) = (self.known.kernel, self.search_end) else { return nothing() };
+        let (Some(kernel), end) = (self.known.kernel, self.search_end) else {
+            return Step::nothing::<Self>();
+        };
         Step::new(move |training: &Training<'_>| {
             let budget = Budget { deadline: end, ..training.budget.clone() };
             let found = class_kernels::find(&rows, kernel, &Training { budget: &budget, ..*training });
@@ -99,7 +101,7 @@ impl IvmRun {
     }
 
     pub(super) fn class_kernels_status(&self) -> JobStatus {
-        let state = state(self.has_class_kernels, self.known.kernel.is_some());
+        let state = JobState::new(self.has_class_kernels, self.known.kernel.is_some());
         JobStatus { kind: "class kernels", state, priority: 1, ..JobStatus::default() }
     }
 }

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hedgerow_core::{
-    Budget, Candidate, Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, Result, Step,
+    Budget, Candidate, Checked, Dataset, Effort, JobState, JobStatus, ModelTask, Result, RetainedRows, Step,
     StopReason, Task, Training, TrainingRun,
 };
 
@@ -27,8 +27,8 @@ use super::classifier::{IvmClassifier, check_room};
 use super::kernel_search::{KernelSearch, Tried, half_of_time};
 use super::learnt::{Learnt, Outcome};
 use super::one_vs_rest::{ActiveSet, OneVsRest};
-use super::retained::RetainedRows;
 use super::rows::TrainingRows;
+use super::state::OnlineState;
 use crate::prepare::Preparation;
 use scores::Last;
 
@@ -195,15 +195,6 @@ impl IvmRun {
     }
 }
 
-/// The state of a job.
-fn state(is_done: bool, is_open: bool) -> JobState {
-    match (is_done, is_open) {
-        (true, _) => JobState::Done,
-        (false, true) => JobState::Ready,
-        (false, false) => JobState::Waiting,
-    }
-}
-
 /// Does work within the budget, or, in a hurry, whatever the budget. Also tells whether it was interrupted: what was being done then is good for
 /// nothing, errors included.
 fn limited<T>(
@@ -219,10 +210,6 @@ fn limited<T>(
     };
     let done = work(&until);
     (done, until.par.is_stopped())
-}
-
-fn nothing() -> Step {
-    Step::new(|_: &Training<'_>| |_: &mut IvmRun| Ok(()))
 }
 
 impl TrainingRun for IvmRun {
@@ -256,14 +243,10 @@ impl TrainingRun for IvmRun {
             Some(Job::Last) => match &self.last {
                 Last::Regression(_) => self.begin_regression(effort),
                 Last::Folds(tables) => self.begin_folds(tables.len(), effort),
-                Last::Done(_) => nothing(),
+                Last::Done(_) => Step::nothing::<Self>(),
             },
-            None => nothing(),
+            None => Step::nothing::<Self>(),
         }
-    }
-
-    fn merge(&mut self, delta: Delta) -> Result<()> {
-        delta.apply(self)
     }
 
     fn drop_job(&mut self, job: usize) {
@@ -283,13 +266,13 @@ impl TrainingRun for IvmRun {
         let (data, params, preparation) = (self.data.clone(), self.params.clone(), self.preparation.clone());
         Some(ModelTask::new(move |training| {
             let Outcome { learnt, gains, ratings, validation } = make(training)?;
-            let mut retained = RetainedRows::of(&data, gains);
-            retained.forget(&params, &ratings);
+            let mut online = OnlineState::new(RetainedRows::unweighted(&data), gains);
+            online.forget(&params, &ratings);
             let model = IvmClassifier {
                 n_classes: data.schema.n_classes(),
                 preparation,
                 learnt: Some(learnt),
-                retained: Some(retained),
+                online: Some(online),
                 params,
             };
             Ok(Candidate::new(model, Some(validation)))

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{
-    Budget, Effort, Folds, JobStatus, OutOfSample, Result, Source, Step, Training, TrainingRun as _,
+    Budget, Effort, Folds, JobState, JobStatus, OutOfSample, Result, Source, Step, Training, TrainingRun as _,
 };
 use ndarray::Array2;
 
 use super::super::learnt::{Learnt, Outcome, Scores};
 use super::super::one_vs_rest::fold_scores;
 use super::super::rows::union;
-use super::{IvmRun, limited, nothing, state};
+use super::{IvmRun, limited};
 use crate::refit::{Freedom, RIDGES, RegressionSearch};
 
 /// Folds that score the posterior where there is no regression.
@@ -45,7 +45,7 @@ impl IvmRun {
     }
 
     pub(super) fn begin_regression(&mut self, effort: Effort) -> Step {
-        let Last::Regression(search) = &mut self.last else { return nothing() };
+        let Last::Regression(search) = &mut self.last else { return Step::nothing::<Self>() };
         let search = search.take();
         let rows = Arc::clone(&self.rows);
         let (length, ridges, freedom) = self.freedom();
@@ -162,6 +162,6 @@ impl IvmRun {
                 (if self.params.refit { "regression" } else { "folds" }, n, n, true)
             }
         };
-        JobStatus { kind, state: state(is_done, is_open), points, goal, ..JobStatus::default() }
+        JobStatus { kind, state: JobState::new(is_done, is_open), points, goal, ..JobStatus::default() }
     }
 }

@@ -11,7 +11,7 @@ use super::super::leaf::{Trained, spread};
 use super::super::online::OnlineState;
 use super::super::placement::PlacedTree;
 use super::super::trees::Trees;
-use super::super::validation::Validation;
+use super::super::validation::ValidationRow;
 use super::rows::TrainingRows;
 use hedgerow_core::BlendReport;
 
@@ -25,28 +25,29 @@ pub(in super::super) struct Assembly {
     /// Trees, and the trained GP of each of their leaves.
     pub(super) trees: Vec<(Arc<PlacedTree>, Vec<Option<Trained>>)>,
     /// Out-of-fold scores; none before all folds are done.
-    pub(super) folds: Vec<Arc<Validation>>,
+    pub(super) folds: Vec<Arc<Vec<ValidationRow>>>,
 }
 
 impl Assembly {
     /// The model, calibrated by leave-one-out scores and blended by out-of-fold scores.
     pub(super) fn candidate(self, training: &Training<'_>) -> Candidate<LeafGp> {
         let mut loo = self.leave_one_out();
-        let (rows, folds) = (Arc::clone(&self.rows), Validation::together(&self.folds));
+        let rows = Arc::clone(&self.rows);
+        let folds: Vec<ValidationRow> = self.folds.iter().flat_map(|fold| fold.iter().cloned()).collect();
         let mut model = self.uncalibrated();
         if loo.has_two_classes() {
             model.calibration = Some(Calibration::fit(&loo.values, &loo.labels, training.par));
         }
-        let mut validation = if let Some(folds) = folds {
-            model.fit_blend(&folds);
-            model.account_for(folds)
-        } else {
+        let mut validation = if folds.is_empty() {
             for mut row in loo.values.rows_mut() {
                 let mut proba = row.to_vec();
                 model.combine(&mut proba, &[]);
                 row.assign(&ArrayView1::from(&proba));
             }
             loo
+        } else {
+            model.fit_blend(folds.iter().map(|one| one.pair.clone()).collect());
+            model.account_for(&folds)
         };
         validation.rows.iter_mut().for_each(|row| *row = rows.origin(*row));
         Candidate::new(model, Some(validation))
@@ -92,8 +93,7 @@ impl Assembly {
             leaves[first..].iter_mut().zip(gps).for_each(|(leaf, gp)| leaf.gp = gp);
         }
         let rows = &self.rows;
-        let mut online = OnlineState::new(rows.n_seen);
-        online.n_placed = rows.data.n_rows();
+        let online = OnlineState::new(rows.n_seen, rows.data.n_rows());
         LeafGp {
             params: rows.params.clone(),
             n_classes: rows.n_classes(),

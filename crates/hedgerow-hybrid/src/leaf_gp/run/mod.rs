@@ -20,8 +20,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hedgerow_core::{
-    Checked, Dataset, Delta, Effort, JobState, JobStatus, ModelTask, Par, Params as _, Result, Step,
-    StopReason, Task, Training, TrainingRun,
+    Checked, Dataset, Effort, JobState, JobStatus, ModelTask, Par, Params as _, Result, Step, StopReason,
+    Task, Training, TrainingRun,
 };
 use hedgerow_forest::TreeBuilder;
 
@@ -34,7 +34,7 @@ use super::folds::ValidationFolds;
 use super::kernel::LeafKernel;
 use super::params::LeafGpParams;
 use super::search::Trials;
-use super::validation::Validation;
+use super::validation::ValidationRow;
 
 /// Trees with GPs in their leaves in training.
 pub struct LeafGpRun {
@@ -46,8 +46,6 @@ pub struct LeafGpRun {
     builder: Option<Arc<TreeBuilder>>,
     /// All trees, by their numbers.
     trees: Vec<Slot>,
-    /// The numbers of the trees that each lane is growing.
-    growing: BTreeMap<usize, Vec<usize>>,
     search: Search,
     kernel: Option<LeafKernel>,
     /// None if there are to be no folds.
@@ -73,7 +71,7 @@ struct FoldState {
     folds: Arc<ValidationFolds>,
     next: usize,
     is_over: bool,
-    found: Vec<Arc<Validation>>,
+    found: Vec<Arc<Vec<ValidationRow>>>,
 }
 
 impl FoldState {
@@ -99,7 +97,7 @@ impl LeafGpRun {
         lanes: usize,
         training: &Training<'_>,
     ) -> Result<Self> {
-        let mut run = Self::build(data, params.get().clone(), lanes, training)?;
+        let mut run = Self::without_folds(data, params.get().clone(), lanes, training)?;
         if run.rows.params.blend {
             let folds = Arc::new(ValidationFolds::new(run.rows.data.n_rows(), run.rows.params.seed));
             run.folds = Some(FoldState { folds, next: 0, is_over: false, found: Vec::new() });
@@ -108,27 +106,19 @@ impl LeafGpRun {
         Ok(run)
     }
 
+    /// The same with a kernel that is known.
+    #[must_use]
+    pub(super) fn with_kernel(self, kernel: LeafKernel) -> Self {
+        Self { kernel: Some(kernel), search: Search { is_over: true, ..Search::default() }, ..self }
+    }
+
     /// A run without validation by folds.
     pub(super) fn without_folds(
         data: &Dataset,
         params: LeafGpParams,
+        lanes: usize,
         training: &Training<'_>,
     ) -> Result<Self> {
-        Self::build(data, params, training.par.threads(), training)
-    }
-
-    /// The same with a kernel that is known.
-    pub(super) fn with_kernel(
-        data: &Dataset,
-        params: LeafGpParams,
-        kernel: LeafKernel,
-        training: &Training<'_>,
-    ) -> Result<Self> {
-        let search = Search { is_over: true, ..Search::default() };
-        Ok(Self { kernel: Some(kernel), search, ..Self::without_folds(data, params, training)? })
-    }
-
-    fn build(data: &Dataset, params: LeafGpParams, lanes: usize, training: &Training<'_>) -> Result<Self> {
         data.check_trainable(Task::Classification)?;
         data.schema.check_sizes()?;
         let start = Instant::now();
@@ -145,7 +135,6 @@ impl LeafGpRun {
             is_hurried: false,
             builder: Some(Arc::new(builder)),
             trees: (0..n_trees).map(|_| Slot::Open).collect(),
-            growing: BTreeMap::new(),
             search: Search::default(),
             kernel: None,
             folds: None,
@@ -186,12 +175,16 @@ impl LeafGpRun {
     /// Whether no more trees will come.
     fn are_trees_done(&self) -> bool {
         let is_abandoned = self.is_dropped[..self.lanes].iter().all(|is| *is);
-        self.growing.is_empty() && (is_abandoned || !self.trees.iter().any(|slot| matches!(slot, Slot::Open)))
+        !self.trees.iter().any(|slot| match slot {
+            Slot::Open => !is_abandoned,
+            Slot::Growing(_) => true,
+            Slot::Lost | Slot::Grown(_) => false,
+        })
     }
 
     /// The tree that the kernel is searched on: the first that there is, once none can come before it.
     fn first_tree(&self) -> Option<&tree::TreeState> {
-        let is_open = |slot: &Slot| matches!(slot, Slot::Open | Slot::Growing);
+        let is_open = |slot: &Slot| matches!(slot, Slot::Open | Slot::Growing(_));
         let first = self.trees.iter().find(|slot| slot.grown().is_some() || is_open(slot))?;
         first.grown().or_else(|| {
             let grown = self.trees.iter().find_map(Slot::grown);
@@ -279,12 +272,8 @@ impl TrainingRun for LeafGpRun {
             Some(Job::Search(lane)) => self.begin_search(lane, jobs.len(), effort),
             Some(Job::Leaves(_)) => self.begin_leaves(jobs, effort),
             Some(Job::Folds) => self.begin_folds(effort),
-            None => steps::nothing(),
+            None => Step::nothing::<Self>(),
         }
-    }
-
-    fn merge(&mut self, delta: Delta) -> Result<()> {
-        delta.apply(self)
     }
 
     fn drop_job(&mut self, job: usize) {
@@ -293,9 +282,8 @@ impl TrainingRun for LeafGpRun {
         }
         match self.job(job) {
             Job::Trees => {
-                for number in self.growing.remove(&job).unwrap_or_default() {
-                    self.trees[number] = Slot::Lost;
-                }
+                let is_own = |slot: &&mut Slot| matches!(slot, Slot::Growing(lane) if *lane == job);
+                self.trees.iter_mut().filter(is_own).for_each(|slot| *slot = Slot::Lost);
             }
             // Other lanes try its kernels.
             Job::Search(lane) => drop(self.search.trying.remove(&lane)),

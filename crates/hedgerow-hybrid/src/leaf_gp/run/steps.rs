@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use hedgerow_core::{
-    Budget, Effort, Error, JobState, JobStatus, Progress, Result, Step, Training, TrainingRun as _,
-};
+use hedgerow_core::{Budget, Effort, Error, JobState, JobStatus, Progress, Step, Training, TrainingRun as _};
 use hedgerow_forest::tree::Tree;
 
 use super::super::kernel::LeafKernel;
@@ -13,13 +11,8 @@ use super::super::leaf::Leaf;
 use super::super::leaf_training::{LeafTraining, Outcome};
 use super::super::placement::PlacedTree;
 use super::super::search::Trials;
-use super::super::validation::Validation;
+use super::LeafGpRun;
 use super::tree::{Slot, TreeState, n_right};
-use super::{FoldState, LeafGpRun};
-
-pub(super) fn nothing() -> Step {
-    Step::new(|_: &Training<'_>| |_: &mut LeafGpRun| Ok(()))
-}
 
 /// Leaves of one tree that a step trains.
 struct Part {
@@ -44,9 +37,7 @@ impl LeafGpRun {
         let n = if effort == Effort::Whole { usize::MAX } else { lanes.len() };
         let is_open = |number: &usize| matches!(self.trees[*number], Slot::Open);
         let numbers: Vec<usize> = (0..self.trees.len()).filter(is_open).take(n).collect();
-        numbers.iter().for_each(|&number| self.trees[number] = Slot::Growing);
-        let lane = lanes[0];
-        self.growing.insert(lane, numbers.clone());
+        numbers.iter().for_each(|&number| self.trees[number] = Slot::Growing(lanes[0]));
         let (rows, builder, is_hurried) = (Arc::clone(&self.rows), self.builder.clone(), self.is_hurried);
         Step::new(move |training: &Training<'_>| {
             let start = Instant::now();
@@ -62,7 +53,6 @@ impl LeafGpRun {
             let took = start.elapsed();
             move |run: &mut Self| {
                 run.took += took;
-                run.growing.remove(&lane);
                 let is_current = Arc::ptr_eq(&rows, &run.rows);
                 for (number, state) in numbers.into_iter().zip(grown) {
                     let mut state = state.filter(|_| is_current).map(Box::new);
@@ -116,7 +106,9 @@ impl LeafGpRun {
     }
 
     fn begin_trials(&mut self, lane: usize) -> Step {
-        let Some(placed) = self.first_tree().map(|tree| Arc::clone(&tree.placed)) else { return nothing() };
+        let Some(placed) = self.first_tree().map(|tree| Arc::clone(&tree.placed)) else {
+            return Step::nothing::<Self>();
+        };
         let rows = Arc::clone(&self.rows);
         self.search.trying.insert(lane, Vec::new());
         Step::new(move |_: &Training<'_>| {
@@ -135,7 +127,7 @@ impl LeafGpRun {
 
     /// A slice trains some leaves of each tree.
     pub(super) fn begin_leaves(&mut self, jobs: &[usize], effort: Effort) -> Step {
-        let Some(kernel) = self.kernel else { return nothing() };
+        let Some(kernel) = self.kernel else { return Step::nothing::<Self>() };
         let (first_job, n_columns) = (2 * self.lanes, self.rows.x.ncols());
         let (mut parts, mut first, mut largest, mut n_trees) = (Vec::new(), 0, 0, 0);
         for (number, tree) in self.trees.iter_mut().enumerate() {
@@ -196,7 +188,7 @@ impl LeafGpRun {
 
     /// A slice does one fold. It ends early, and is not counted, when the budget is spent.
     pub(super) fn begin_folds(&self, effort: Effort) -> Step {
-        let (Some(state), Some(kernel)) = (&self.folds, self.kernel) else { return nothing() };
+        let (Some(state), Some(kernel)) = (&self.folds, self.kernel) else { return Step::nothing::<Self>() };
         let (folds, first) = (Arc::clone(&state.folds), state.next);
         let end = if effort == Effort::Whole { folds.len() } else { first + 1 };
         let (rows, bytes, took) = (Arc::clone(&self.rows), self.bytes() as u64, self.took);
@@ -204,60 +196,32 @@ impl LeafGpRun {
             let left = training.budget.bytes.map(|limit| limit.saturating_sub(bytes));
             let budget = Budget { bytes: left, ..training.budget.clone() };
             let within = Training { budget: &budget, ..*training };
-            let one = |fold: usize| -> Result<Progressed> {
-                if budget.deadline.is_some_and(|end| end < Instant::now() + took) {
-                    return Ok(Progressed::Over);
-                }
-                match folds.validate(fold, &rows.data, &rows.params, kernel, &within) {
-                    Err(Error::BudgetTooSmall { .. }) => Ok(Progressed::Over),
-                    Ok(None) if budget.spent().is_some() => Ok(Progressed::Stopped),
-                    found => found.map(|found| Progressed::Fold(found.map(Arc::new))),
-                }
-            };
-            let mut found = Vec::new();
+            let (mut found, mut is_over, mut outcome) = (Vec::new(), false, Ok(()));
             for fold in first..end {
-                found.push(one(fold));
-                if !matches!(found.last(), Some(Ok(Progressed::Fold(_)))) {
+                is_over = budget.deadline.is_some_and(|end| end < Instant::now() + took);
+                if is_over {
                     break;
                 }
+                match folds.validate(fold, &rows.data, &rows.params, kernel, &within) {
+                    // There is no memory for another.
+                    Err(Error::BudgetTooSmall { .. }) => is_over = true,
+                    Err(error) => outcome = Err(error),
+                    Ok(None) if budget.spent().is_some() => {}
+                    Ok(rows) => {
+                        found.push(rows.map(Arc::new));
+                        continue;
+                    }
+                }
+                break;
             }
             move |run: &mut Self| {
                 let Some(state) = &mut run.folds else { return Ok(()) };
-                found.into_iter().try_for_each(|one| one.map(|one| state.add(one)))
+                state.next += found.len();
+                state.found.extend(found.into_iter().flatten());
+                state.is_over |= is_over;
+                outcome
             }
         })
-    }
-}
-
-/// What came of a fold.
-enum Progressed {
-    /// None if it cannot be done.
-    Fold(Option<Arc<Validation>>),
-    /// There is no time, or no memory, for another.
-    Over,
-    /// The budget is spent.
-    Stopped,
-}
-
-impl FoldState {
-    fn add(&mut self, progressed: Progressed) {
-        match progressed {
-            Progressed::Fold(found) => {
-                self.next += 1;
-                self.found.extend(found);
-            }
-            Progressed::Over => self.is_over = true,
-            Progressed::Stopped => {}
-        }
-    }
-}
-
-/// The state of a job that may be done, or ready.
-fn state(is_done: bool, is_ready: bool) -> JobState {
-    match (is_done, is_ready) {
-        (true, _) => JobState::Done,
-        (false, true) => JobState::Ready,
-        (false, false) => JobState::Waiting,
     }
 }
 
@@ -268,7 +232,7 @@ impl LeafGpRun {
         JobStatus {
             kind: "trees",
             name: format!("{}", lane + 1),
-            state: state(!is_open, true),
+            state: JobState::new(!is_open, true),
             priority: 1,
             points: grown.clone().count(),
             goal: self.trees.len(),
@@ -285,7 +249,7 @@ impl LeafGpRun {
         JobStatus {
             kind: "kernel search",
             name: format!("{}", lane + 1),
-            state: state(search.is_over, is_ready),
+            state: JobState::new(search.is_over, is_ready),
             priority: 1,
             points: search.tried.iter().flatten().count(),
             goal: search.trials.as_ref().map_or(0, |trials| trials.kernels(&search.tried).len()),
@@ -302,7 +266,7 @@ impl LeafGpRun {
         JobStatus {
             kind: "leaves",
             name: format!("{}", number + 1),
-            state: state(is_done, self.kernel.is_some() && are_trees_done && has_open),
+            state: JobState::new(is_done, self.kernel.is_some() && are_trees_done && has_open),
             accuracy: tree.map(TreeState::accuracy),
             points: tree.map_or(0, TreeState::n_done),
             goal: tree.map_or(0, |tree| tree.n_mixed),
@@ -316,7 +280,7 @@ impl LeafGpRun {
         let is_ready = self.kernel.is_some() && self.are_trees_done() && self.are_leaves_done();
         JobStatus {
             kind: "folds",
-            state: state(folds.is_done() || !self.needs_leaves(), is_ready && self.has_model()),
+            state: JobState::new(folds.is_done() || !self.needs_leaves(), is_ready && self.has_model()),
             points: folds.next,
             goal: folds.folds.len(),
             ..JobStatus::default()

@@ -1,7 +1,7 @@
 //! Runs in slices give the model of a fit.
 
 use hedgerow_core::testing::{blobs, check_distributions};
-use hedgerow_core::{Budget, Candidate, Classifier as _, Features, OnlineModel as _, Silent, Source};
+use hedgerow_core::{Budget, Candidate, Classifier as _, Delta, Features, OnlineModel as _, Silent, Source};
 use ndarray::Array2;
 
 use super::super::LeafLearner;
@@ -60,7 +60,7 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
     ];
     for (params, source, n_rows) in each {
         let params = params.check().unwrap();
-        let whole = LeafGp::fit(&data, &params, &training).unwrap().model;
+        let whole = hedgerow_core::fit(&data, &params, &training).unwrap().model;
         let mut run = LeafGpRun::new(&data, &params, 3, &training).unwrap();
         assert!(run.model().is_none() && !run.has_model());
         in_slices(&mut run, &training);

@@ -18,8 +18,8 @@ const WORK: u64 = 200_000_000;
 pub(super) enum Slot {
     /// To be grown.
     Open,
-    /// A step is growing it.
-    Growing,
+    /// A step of this lane is growing it.
+    Growing(usize),
     /// It will not be grown.
     Lost,
     Grown(Box<TreeState>),

@@ -1,12 +1,22 @@
 //! A model that keeps learning, and the driver of online learning: rows are predicted and taken in, and what is due is done.
+//!
+//! Models are made of the same parts: [`Schedule`] says when something is due, [`RetainedRows`] are learnt from, [`Prequential`] predictions calibrate.
+
+mod prequential;
+mod retained;
+mod schedule;
 
 use std::any::Any;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, s};
 
+pub use prequential::Prequential;
+pub use retained::RetainedRows;
+pub use schedule::{Pause, Schedule};
+
 use crate::data::{ClassId, Dataset, Schema, Task};
 use crate::error::{Error, Result};
-use crate::learn::{Rows, Training, Update};
+use crate::learn::{Learning, Rows, Training, Update};
 use crate::par::Par;
 use crate::summary::Summary;
 use crate::traits::{Classifier, Normals, Regressor};
@@ -45,18 +55,38 @@ impl Predictor<'_> {
         }
     }
 
-    /// Predicts rows of the right width into a table: a column for each class, or the mean and the variance.
-    pub fn predict_into(self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+    /// Predicts rows of the right width: a column for each class, or the mean and the variance.
+    pub fn predict(self, x: ArrayView2<'_, f32>, par: &Par) -> Array2<f64> {
         match self {
-            Self::Classifier(model) => model.predict_proba_impl(x, par, out),
+            Self::Classifier(model) => {
+                let mut proba = Array2::zeros((x.nrows(), model.n_classes()));
+                model.predict_proba_impl(x, par, proba.view_mut());
+                proba
+            }
             Self::Regressor(model) => {
                 let Normals { mean, variance } = model.predict_values_impl(x, par);
-                for (mut row, (mean, variance)) in out.rows_mut().into_iter().zip(mean.iter().zip(&variance))
-                {
-                    (row[0], row[1]) = (*mean, *variance);
-                }
+                let value = |(row, column): (usize, usize)| [mean[row], variance[row]][column];
+                Array2::from_shape_fn((x.nrows(), 2), value)
             }
         }
+    }
+}
+
+/// How far a model has come that can learn more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OnlineStatus {
+    /// Rows learnt since the beginning.
+    pub n_seen: u64,
+    /// Retained rows.
+    pub n_retained: usize,
+    /// Rows that can be taken in before maintenance is due.
+    pub room: usize,
+}
+
+impl OnlineStatus {
+    /// Of a model with such a schedule that retains so many rows.
+    pub fn new(schedule: &Schedule, n_retained: usize) -> Self {
+        Self { n_seen: schedule.n_seen, n_retained, room: schedule.room() }
     }
 }
 
@@ -65,34 +95,27 @@ pub trait OnlineModel: Any + Send + Sync {
     /// What predicts.
     fn predictor(&self) -> Predictor<'_>;
 
+    /// How far it has come; none if it cannot learn more.
+    fn online_status(&self) -> Option<OnlineStatus> {
+        None
+    }
+
     /// Whether it can learn more.
     fn can_learn(&self) -> bool {
-        false
+        self.online_status().is_some()
     }
 
     /// Makes room for classes that come with the next rows.
     fn know_classes(&mut self, _n_classes: usize) {}
 
-    /// Rows that can be taken in before maintenance is due.
-    fn room(&self) -> usize {
-        usize::MAX
-    }
-
-    /// Predicts rows into `out` (see [`Predictor::predict_into`]) and takes them in. Returns how many; fewer than given only if the work was
-    /// interrupted. Implementers may rely on this: the model can learn, there is room for the rows, they fit the schema, and their classes are known.
-    fn ingest(
-        &mut self,
-        _schema: &Schema,
-        _rows: Rows<'_>,
-        _training: &Training<'_>,
-        _out: ArrayViewMut2<'_, f64>,
-        _update: &mut Update,
-    ) -> Result<usize> {
+    /// Takes rows in. Returns their predictions (see [`Predictor::predict`]), which are fewer than the rows only if the work was interrupted.
+    /// Implementers may rely on this: the model can learn, there is room for the rows, they fit the schema, and their classes are known.
+    fn ingest(&mut self, _rows: Rows<'_>, _learning: &mut Learning<'_>) -> Result<Array2<f64>> {
         Err(Error::Frozen)
     }
 
     /// Does what is due once there is no more room: trains on what was taken in, calibrates, forgets.
-    fn maintain(&mut self, _schema: &Schema, _training: &Training<'_>, _update: &mut Update) -> Result<()> {
+    fn maintain(&mut self, _learning: &mut Learning<'_>) -> Result<()> {
         Ok(())
     }
 
@@ -102,9 +125,7 @@ pub trait OnlineModel: Any + Send + Sync {
     /// Memory stays within `training.budget.bytes`, if that is given: rows are forgotten to make room. The time limit ends searches for
     /// something better, never the learning of rows; the stop flag ends both.
     fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
-        if !self.can_learn() {
-            return Err(Error::Frozen);
-        }
+        let Some(mut status) = self.online_status() else { return Err(Error::Frozen) };
         let own = self.predictor();
         rows.targets.check_task(own.task())?;
         rows.check(schema, own.n_features(), own.n_classes())?;
@@ -118,15 +139,18 @@ pub trait OnlineModel: Any + Send + Sync {
             let n_classes = self.predictor().n_classes();
             let n_classes = rest.first().map_or(n_classes, |class| n_classes.max(class.index() + 1));
             let len = rest.iter().position(|class| class.index() >= n_classes).unwrap_or(n - first);
-            let len = len.min(self.room().max(1));
+            let len = len.min(status.room.max(1));
             let (known, part) = (schema.with_classes(n_classes), rows.slice(first..first + len));
             self.know_classes(n_classes);
-            let out = predictions.slice_mut(s![first..first + len, ..columns(n_classes)]);
-            let n_learnt = self.ingest(&known, part, training, out, &mut update)?;
-            update.n_learnt += n_learnt;
-            if self.room() == 0 {
-                self.maintain(&known, training, &mut update)?;
+            let mut learning = Learning { schema: &known, training, update: &mut update };
+            let predicted = self.ingest(part, &mut learning)?;
+            let n_learnt = predicted.nrows();
+            learning.update.n_learnt += n_learnt;
+            predictions.slice_mut(s![first..first + n_learnt, ..predicted.ncols()]).assign(&predicted);
+            if self.online_status().is_some_and(|status| status.room == 0) {
+                self.maintain(&mut learning)?;
             }
+            status = self.online_status().unwrap_or(status);
             if n_learnt < len || training.budget.stop.is_stopped() {
                 break;
             }
@@ -153,12 +177,12 @@ pub trait OnlineModel: Any + Send + Sync {
 
     /// Rows learnt since the beginning; 0 if it cannot learn more.
     fn n_seen(&self) -> u64 {
-        0
+        self.online_status().map_or(0, |status| status.n_seen)
     }
 
     /// Retained rows.
     fn n_retained(&self) -> usize {
-        0
+        self.online_status().map_or(0, |status| status.n_retained)
     }
 
     /// The retained rows, the oldest first; none if there are none or they are not kept as they came.
@@ -189,6 +213,18 @@ pub trait OnlineModel: Any + Send + Sync {
         None
     }
 
-    /// The model itself, which may be a part of this one.
-    fn itself(&self) -> &dyn Any;
+    /// The model of one task, where this one stands for either.
+    fn inner(&self) -> Option<&dyn OnlineModel> {
+        None
+    }
+}
+
+/// Predicts rows by class frequencies alone: those of a model that has seen so many rows of each class, and one more of every class.
+pub fn predict_frequencies(counts: &[u64], mut out: ArrayViewMut2<'_, f64>) {
+    let mut shares = vec![1.0; out.ncols()];
+    shares.iter_mut().zip(counts).for_each(|(share, count)| *share += *count as f64);
+    let sum: f64 = shares.iter().sum();
+    out.rows_mut().into_iter().for_each(|mut row| {
+        row.iter_mut().zip(&shares).for_each(|(p, share)| *p = share / sum);
+    });
 }

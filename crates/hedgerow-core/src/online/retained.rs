@@ -1,0 +1,88 @@
+//! Rows that a model keeps to go on learning.
+
+use serde::{Deserialize, Serialize};
+
+use crate::data::{Dataset, Features, Schema, Targets, Task};
+use crate::error::Result;
+use crate::learn::Rows;
+use crate::saved::optional;
+
+/// Rows with their targets, the oldest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RetainedRows {
+    /// The feature rows.
+    pub features: Features,
+    /// The class or number of each row.
+    pub targets: Targets,
+    /// A weight for each row, where rows count differently.
+    #[serde(with = "optional")]
+    pub weights: Option<Vec<f32>>,
+}
+
+impl RetainedRows {
+    /// No rows yet.
+    pub fn new(n_features: usize, task: Task) -> Self {
+        let targets = match task {
+            Task::Classification => Targets::Classes(Vec::new()),
+            Task::Regression => Targets::Values(Vec::new()),
+        };
+        Self { features: Features::new(n_features), targets, weights: None }
+    }
+
+    /// The rows of a data set, without their weights.
+    pub fn unweighted(data: &Dataset) -> Self {
+        Self { features: data.features.clone(), targets: data.targets.clone(), weights: None }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.targets.view().len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds rows of the same task.
+    pub fn add(&mut self, rows: Rows<'_>) {
+        let n = self.len();
+        self.features.extend(rows.x);
+        self.targets.extend(rows.targets);
+        if rows.weights.is_some() || self.weights.is_some() {
+            let own = self.weights.get_or_insert_with(|| vec![1.0; n]);
+            own.extend_from_slice(rows.weights.unwrap_or_default());
+            own.resize(self.targets.view().len(), 1.0);
+        }
+    }
+
+    /// Keeps the chosen rows only.
+    pub fn keep(&mut self, rows: &[usize]) {
+        self.features = self.features.select(rows);
+        self.targets = self.targets.select(rows);
+        self.weights = self.weights.take().map(|weights| rows.iter().map(|&row| weights[row]).collect());
+    }
+
+    /// Whether there are rows of more than one class.
+    pub fn has_two_classes(&self) -> bool {
+        let labels = self.targets.view().labels();
+        labels.iter().any(|label| *label != labels[0])
+    }
+
+    /// The rows as a data set. Fails unless they fit the schema and each other.
+    pub fn dataset(&self, schema: &Schema) -> Result<Dataset> {
+        Dataset::new(schema.clone(), self.features.clone(), self.targets.clone(), self.weights.clone())
+    }
+
+    /// Fails unless what was read fits together and the schema.
+    pub fn check(&self, schema: &Schema) -> Result<()> {
+        self.targets.view().check_task(schema.task)?;
+        self.dataset(schema).map(drop)
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        let of_weights = self.weights.as_ref().map_or(0, |weights| 4 * weights.len());
+        self.features.bytes() + self.targets.bytes() + of_weights
+    }
+}
