@@ -91,15 +91,8 @@ pub trait ModelKind: Params {
     /// A model without training rows, which learns those it is given; kinds that do not learn row by row have none.
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<Self::Model>;
 
-    /// A training run. `lanes` of its jobs may be worked on side by side. Hyper-parameters are taken over from a `previous` model, where there is
-    /// one that still fits.
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        previous: Option<&Self::Model>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<BoxedRun<Self::Model>>;
+    /// A training run.
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<Self::Model>>;
 
     /// Fails for parameters with which a fit would never end.
     fn check_ends(&self, _budget: &Budget) -> Result<()> {
@@ -127,6 +120,20 @@ pub trait ModelKind: Params {
     fn with_a_prior(self) -> Self {
         self
     }
+}
+
+/// What a training run begins with.
+pub struct RunStart<'a, P: ModelKind> {
+    /// The training rows.
+    pub data: &'a Dataset,
+    /// The parameters.
+    pub params: &'a Checked<P>,
+    /// An earlier model, whose hyper-parameters are taken over where they still fit.
+    pub previous: Option<&'a P::Model>,
+    /// Jobs that may be worked on side by side.
+    pub lanes: usize,
+    /// Threads, limits, and who receives progress.
+    pub training: &'a Training<'a>,
 }
 
 /// A fitted model and how it came about.
@@ -161,7 +168,8 @@ pub fn fit<P: ModelKind>(
     training: &Training<'_>,
 ) -> Result<Fitted<P::Model>> {
     params.get().check_ends(training.budget)?;
-    finish(P::start_run(data, params, None, training.par.threads(), training)?, training)
+    let lanes = training.par.threads();
+    finish(P::start_run(&RunStart { data, params, previous: None, lanes, training })?, training)
 }
 
 /// Drives a run to its end, and makes the model.

@@ -41,7 +41,7 @@ pub use data::{
 };
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;
-pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, fit};
+pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, RunStart, fit};
 pub use learn::{Drift, Learning, Rows, Training, Update};
 pub use online::{OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows, Schedule};
 pub use par::Par;

@@ -57,6 +57,14 @@ pub fn at_least<T: PartialOrd + Display>(name: &str, value: T, least: T) -> Resu
     require(name, value, holds, &format!("{least} or more"))
 }
 
+/// Fails with [`Error::Param`] unless each number is 0, which leaves it to a search, or one that computes.
+pub fn searched_or_given(numbers: &[(&str, f64)]) -> Result<()> {
+    numbers.iter().try_for_each(|&(name, value)| {
+        let holds = value == 0.0 || (1e-12..=1e12).contains(&value);
+        require(name, value, holds, "0, or a number from 1e-12 to 1e12")
+    })
+}
+
 /// Parameters by name.
 fn fields_of(params: &impl Serialize) -> Map<String, Value> {
     serde_json::to_value(params).ok().and_then(|value| value.as_object().cloned()).unwrap_or_default()

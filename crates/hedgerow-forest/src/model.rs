@@ -4,7 +4,7 @@ use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
     BoxedRun, Budget, Checked, ClassId, Dataset, Error, Features, KindInfo, Learning, ModelKind, OnlineModel,
-    OnlineStatus, Par, Predictor, Renewed, Result, Rows, Schema, Summary, Training,
+    OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart, Schema, Summary,
 };
 use ndarray::{Array2, ArrayView1, s};
 use serde::{Deserialize, Serialize};
@@ -222,14 +222,8 @@ impl ModelKind for ForestParams {
         Ok(ForestModel::Learning(Box::new(OnlineForest::new(schema, params)?)))
     }
 
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        _previous: Option<&ForestModel>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<BoxedRun<ForestModel>> {
-        Ok(Box::new(ForestRun::new(data, params, lanes, training)?))
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<ForestModel>> {
+        Ok(Box::new(ForestRun::new(start.data, start.params, start.lanes, start.training)?))
     }
 
     fn check_ends(&self, budget: &Budget) -> Result<()> {

@@ -9,7 +9,7 @@ use hedgerow_core::{
     Budget, ClassId, Classifier as _, Dataset, Features, LabelTable, Par, Params as _, Quality, Schema,
     Silent, Source, Training,
 };
-use hedgerow_gp::{IvmClassifier, IvmParams};
+use hedgerow_gp::IvmParams;
 
 fn digits() -> Dataset {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/digits.csv.gz");
@@ -40,11 +40,12 @@ fn posteriors_are_calibrated_out_of_fold() {
         refit: false,
         ..IvmParams::default()
     };
-    let fitted = IvmClassifier::fit(&train, &params.check().unwrap(), &training).unwrap();
-    assert_eq!((fitted.validation.source, fitted.validation.len()), (Source::OutOfFold, train.n_rows()));
-    let estimated = fitted.validation.quality();
+    let fitted = hedgerow_core::fit(&train, &params.check().unwrap(), &training).unwrap();
+    let validation = fitted.validation.unwrap();
+    assert_eq!((validation.source, validation.len()), (Source::OutOfFold, train.n_rows()));
+    let estimated = validation.quality();
     let x = test.features.to_array(0..test.n_rows());
-    let measured = Quality::new(&fitted.classifier.predict_proba(x.view(), &par).unwrap(), test.labels());
+    let measured = Quality::new(&fitted.model.predict_proba(x.view(), &par).unwrap(), test.labels());
     assert!(measured.accuracy > 0.97 && measured.log_loss < 0.08, "{measured:?}");
     assert!((measured.log_loss - estimated.log_loss).abs() < 0.03, "{measured:?} {estimated:?}");
 }

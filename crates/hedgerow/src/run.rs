@@ -1,7 +1,8 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Dataset, Delta, Effort, JobStatus, ModelTask, Result, Schema, Step, StopReason, Training, TrainingRun,
+    Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason, Training,
+    TrainingRun,
 };
 
 use crate::kinds::{InLearner, Learner};
@@ -19,7 +20,8 @@ pub(crate) fn start<P: InLearner>(
     lanes: usize,
     training: &Training<'_>,
 ) -> Result<Run> {
-    let run = P::start_run(data, &params.clone().check()?, previous.and_then(P::unwrap), lanes, training)?;
+    let (params, previous) = (&params.clone().check()?, previous.and_then(P::unwrap));
+    let run = P::start_run(&RunStart { data, params, previous, lanes, training })?;
     Ok(Box::new(OfKind { run, schema: data.schema.clone(), wrap: P::wrap }))
 }
 

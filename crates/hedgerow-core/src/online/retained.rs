@@ -22,11 +22,7 @@ pub struct RetainedRows {
 impl RetainedRows {
     /// No rows yet.
     pub fn new(n_features: usize, task: Task) -> Self {
-        let targets = match task {
-            Task::Classification => Targets::Classes(Vec::new()),
-            Task::Regression => Targets::Values(Vec::new()),
-        };
-        Self { features: Features::new(n_features), targets, weights: None }
+        Self { features: Features::new(n_features), targets: Targets::empty(task), weights: None }
     }
 
     /// The rows of a data set, without their weights.

@@ -6,7 +6,7 @@ use super::{check_distributions, check_prediction_is_pure, check_shapes};
 use crate::budget::{Budget, StopReason};
 use crate::data::{ClassId, Column, ColumnKind, Dataset, Features, LabelTable, Schema};
 use crate::error::Error;
-use crate::kind::{ModelKind, fit};
+use crate::kind::{ModelKind, RunStart, fit};
 use crate::learn::{Rows, Training, Update};
 use crate::online::{OnlineModel, Predictor};
 use crate::par::Par;
@@ -138,7 +138,8 @@ fn predictions(updates: &[Update], n_classes: usize) -> Array2<f64> {
 fn check_slices<P: ModelKind>(data: &Dataset, params: &P, fitted: &P::Model, x: &Array2<f32>) {
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let mut run = P::start_run(data, &checked(params), None, 2, &training).unwrap();
+    let start = RunStart { data, params: &checked(params), previous: None, lanes: 2, training: &training };
+    let mut run = P::start_run(&start).unwrap();
     let mut rng = Rng::new(7, Purpose::Data, 0);
     let mut steps: Vec<(usize, Step)> = Vec::new();
     loop {

@@ -12,7 +12,7 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
     BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par,
-    Predictor, Progress, Result, Schema, StopReason, Summary, Task, TaskModel, Training, WholeRun,
+    Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel, Training, WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use serde::{Deserialize, Serialize};
@@ -316,14 +316,8 @@ impl ModelKind for GpParams {
         Err(Error::Frozen)
     }
 
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        _previous: Option<&GpModel>,
-        _lanes: usize,
-        _training: &Training<'_>,
-    ) -> Result<BoxedRun<GpModel>> {
-        let (data, params) = (data.clone(), params.clone());
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<GpModel>> {
+        let (data, params) = (start.data.clone(), start.params.clone());
         Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| {
             Ok(match data.task() {
                 Task::Classification => {

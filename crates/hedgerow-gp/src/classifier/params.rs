@@ -1,5 +1,6 @@
 //! Parameters of exact Gaussian processes.
 
+use hedgerow_core::params::{searched_or_given, within};
 use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -138,20 +139,12 @@ impl Default for GpParams {
 
 impl Params for GpParams {
     fn rules(&self) -> Result<()> {
-        let numbers = [
+        searched_or_given(&[
             ("length_scale", self.length_scale),
             ("signal_variance", self.signal_variance),
             ("noise_variance", self.noise_variance),
-        ];
-        for (name, value) in numbers {
-            if !(value == 0.0 || (1e-12..=1e12).contains(&value)) {
-                return Err(Error::param(name, "0, or a number from 1e-12 to 1e12", value));
-            }
-        }
-        if !(1..=8).contains(&self.degree) {
-            return Err(Error::param("degree", "1 to 8", self.degree));
-        }
-        Ok(())
+        ])?;
+        within("degree", self.degree, 1..=8)
     }
 }
 

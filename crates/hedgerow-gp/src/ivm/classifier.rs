@@ -2,8 +2,8 @@
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OutOfSample, Par, Result,
-    RetainedRows, Schema, StopReason, Task, Training, TrainingRun as _, drive,
+    BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, Par, Result, RetainedRows, RunStart,
+    Schema, Task, Training,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
@@ -26,23 +26,7 @@ pub struct IvmClassifier {
     pub(super) online: Option<OnlineState>,
 }
 
-/// A fitted classifier and why fitting ended.
-#[derive(Debug, Clone)]
-pub struct FittedIvm {
-    /// The classifier.
-    pub classifier: IvmClassifier,
-    /// Why fitting ended.
-    pub stop: StopReason,
-    /// Out-of-sample probabilities of training rows.
-    pub validation: OutOfSample,
-}
-
 impl IvmClassifier {
-    /// Fits a classifier to a data set. Row weights are not used.
-    pub fn fit(data: &Dataset, params: &Checked<IvmParams>, training: &Training<'_>) -> Result<FittedIvm> {
-        FittedIvm::of(IvmRun::new(data, params, None, training.par.threads(), training)?, training)
-    }
-
     /// A classifier that knows nothing yet, and learns what it is given.
     pub fn new(schema: &Schema, params: &Checked<IvmParams>) -> Result<Self> {
         schema.check_sizes()?;
@@ -89,18 +73,6 @@ pub(super) fn check_room(data: &Dataset, params: &IvmParams, training: &Training
     Err(Error::too_few_bytes(what, needed, limit))
 }
 
-impl FittedIvm {
-    /// Drives a run to its end.
-    pub fn of(mut run: IvmRun, training: &Training<'_>) -> Result<Self> {
-        let stop = drive(&mut run, training)?;
-        let make = run.model().ok_or(Error::Interrupted)?;
-        drop(run);
-        let Candidate { model, validation, .. } = make.run(training)?;
-        let validation = validation.ok_or(Error::Interrupted)?;
-        Ok(Self { classifier: model, stop, validation })
-    }
-}
-
 impl Classifier for IvmClassifier {
     fn n_features(&self) -> usize {
         self.preparation.n_features()
@@ -137,13 +109,8 @@ impl ModelKind for IvmParams {
         IvmClassifier::new(schema, params)
     }
 
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        previous: Option<&IvmClassifier>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<BoxedRun<IvmClassifier>> {
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<IvmClassifier>> {
+        let RunStart { data, params, previous, lanes, training } = *start;
         Ok(Box::new(IvmRun::new(data, params, previous, lanes, training)?))
     }
 
@@ -175,7 +142,7 @@ mod tests {
     fn fit(data: &Dataset, params: IvmParams, threads: usize) -> IvmClassifier {
         let par = Par::new(threads).unwrap();
         let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-        IvmClassifier::fit(data, &params.check().unwrap(), &training).unwrap().classifier
+        hedgerow_core::fit(data, &params.check().unwrap(), &training).unwrap().model
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) mod site;
 mod state;
 mod train;
 
-pub use classifier::{FittedIvm, IvmClassifier};
+pub use classifier::IvmClassifier;
 pub use model::Ivm;
 pub use params::{Forget, IvmParams, Objective, SearchKind};
 pub use run::IvmRun;

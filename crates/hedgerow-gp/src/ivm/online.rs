@@ -193,9 +193,9 @@ mod tests {
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         for refit in [true, false] {
             let params = IvmParams { refit, ..IvmParams::default() }.check().unwrap();
-            let fitted = IvmClassifier::fit(&data, &params, &training).unwrap();
+            let fitted = hedgerow_core::fit(&data, &params, &training).unwrap();
             assert_eq!(fitted.stop, hedgerow_core::StopReason::Interrupted);
-            let predictions = fitted.classifier.predict(data.features.to_array(0..600).view(), &par).unwrap();
+            let predictions = fitted.model.predict(data.features.to_array(0..600).view(), &par).unwrap();
             let right = predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
             assert!(right > 540, "{right} of 600");
         }
@@ -239,7 +239,7 @@ mod tests {
         let budget = Budget::open();
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         let data = blobs(300, 2, 2, 3);
-        let mut model = IvmClassifier::fit(&data, &small().check().unwrap(), &training).unwrap().classifier;
+        let mut model = hedgerow_core::fit(&data, &small().check().unwrap(), &training).unwrap().model;
         assert_eq!((model.n_seen(), model.n_retained()), (300, 200));
         assert!(model.active_rows().unwrap().nrows() > 0 && model.bytes() > 1000);
         // Equal rows with contradicting labels, gaps, huge and tiny numbers.

@@ -1,6 +1,7 @@
 //! Parameters of the IVM.
 
-use hedgerow_core::{Error, Params, Result};
+use hedgerow_core::params::{at_least, require};
+use hedgerow_core::{Params, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -122,23 +123,14 @@ impl IvmParams {
 
 impl Params for IvmParams {
     fn rules(&self) -> Result<()> {
-        for (name, value) in [("n_active", self.n_active), ("n_trials", self.n_trials)] {
-            if value == 0 {
-                return Err(Error::param(name, "1 or more", 0));
-            }
+        at_least("n_active", self.n_active, 1)?;
+        at_least("n_trials", self.n_trials, 1)?;
+        for (name, value) in [("length_scale", self.length_scale), ("signal_variance", self.signal_variance)]
+        {
+            require(name, value, (0.0..=1e12).contains(&value), "0, or a number up to 1e12")?;
         }
-        let numbers = [("length_scale", self.length_scale), ("signal_variance", self.signal_variance)];
-        for (name, value) in numbers {
-            if !(0.0..=1e12).contains(&value) {
-                return Err(Error::param(name, "0, or a number up to 1e12", value));
-            }
-        }
-        if !(0.0..=1.0).contains(&self.error_weight) {
-            return Err(Error::param("error_weight", "a number from 0 to 1", self.error_weight));
-        }
-        if !(self.noise_variance > 0.0 && self.noise_variance <= 1e6) {
-            return Err(Error::param("noise_variance", "a number above 0, up to 1e6", self.noise_variance));
-        }
-        Ok(())
+        let (weight, noise) = (self.error_weight, self.noise_variance);
+        require("error_weight", weight, (0.0..=1.0).contains(&weight), "a number from 0 to 1")?;
+        require("noise_variance", noise, noise > 0.0 && noise <= 1e6, "a number above 0, up to 1e6")
     }
 }

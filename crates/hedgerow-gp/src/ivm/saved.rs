@@ -61,7 +61,7 @@ mod tests {
         let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
         let params = IvmParams { n_active: 8, ..IvmParams::default() }.check().unwrap();
         let data = blobs(90, 2, 3, 1);
-        let model = IvmClassifier::fit(&data, &params, &training).unwrap().classifier;
+        let model = hedgerow_core::fit(&data, &params, &training).unwrap().model;
         check_damaged_arrays(&model, &data.schema, |_, _, _| false);
     }
 }

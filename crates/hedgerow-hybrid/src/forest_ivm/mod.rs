@@ -18,8 +18,8 @@ mod validation;
 use hedgerow_core::blend::Pair;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    BlendReport, BoxedRun, Budget, Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Params as _,
-    Result, Schema, Training,
+    BlendReport, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Result,
+    RunStart, Schema,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use hedgerow_gp::IvmClassifier;
@@ -183,14 +183,8 @@ impl ModelKind for ForestIvmParams {
         Ok(model)
     }
 
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        _previous: Option<&ForestIvm>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<BoxedRun<ForestIvm>> {
-        Ok(Box::new(ForestIvmRun::new(data, params, lanes, training)?))
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<ForestIvm>> {
+        Ok(Box::new(ForestIvmRun::new(start.data, start.params, start.lanes, start.training)?))
     }
 
     fn check_ends(&self, budget: &Budget) -> Result<()> {

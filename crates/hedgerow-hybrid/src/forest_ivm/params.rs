@@ -1,6 +1,7 @@
 //! Parameters of a forest blended with IVMs.
 
-use hedgerow_core::{Error, Params, Result};
+use hedgerow_core::params::{at_least, require};
+use hedgerow_core::{Params, Result};
 use hedgerow_forest::{Bagging, ForestParams};
 use hedgerow_gp::IvmParams;
 use schemars::JsonSchema;
@@ -77,18 +78,12 @@ impl ForestIvmParams {
 impl Params for ForestIvmParams {
     fn rules(&self) -> Result<()> {
         for (name, value) in [("margin", self.margin), ("purity", self.purity)] {
-            if !(0.0..=1.0).contains(&value) {
-                return Err(Error::param(name, "a number from 0 to 1", value));
-            }
+            require(name, value, (0.0..=1.0).contains(&value), "a number from 0 to 1")?;
         }
-        if self.min_rows < 10 {
-            return Err(Error::param("min_rows", "10 or more", self.min_rows));
-        }
-        if self.forest.bagging == Bagging::All {
-            let expected =
-                "a bagging that leaves rows out: out-of-bag predictions decide what IVMs are trained for";
-            return Err(Error::param("bagging", expected, "all"));
-        }
+        at_least("min_rows", self.min_rows, 10)?;
+        let expected =
+            "a bagging that leaves rows out: out-of-bag predictions decide what IVMs are trained for";
+        require("bagging", "all", self.forest.bagging != Bagging::All, expected)?;
         self.forest.rules()?;
         self.ivm.rules()
     }

@@ -2,7 +2,9 @@
 
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
-use hedgerow_core::{Budget, ClassId, Features, LabelTable, OnlineModel as _, Rows, Silent};
+use hedgerow_core::{
+    Budget, ClassId, Dataset, Features, LabelTable, OnlineModel as _, Rows, Silent, Training,
+};
 use hedgerow_forest::ForestParams;
 use ndarray::s;
 

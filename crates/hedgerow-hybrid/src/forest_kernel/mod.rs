@@ -25,8 +25,8 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Blend, BoxedRun, Budget, Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Params as _, Renewed,
-    Result, Schema, Training,
+    Blend, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
+    RunStart, Schema,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -144,14 +144,8 @@ impl ModelKind for ForestKernelParams {
         })
     }
 
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        _previous: Option<&ForestKernelClassifier>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<BoxedRun<ForestKernelClassifier>> {
-        Ok(Box::new(ForestKernelRun::new(data, params, lanes, training)?))
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<ForestKernelClassifier>> {
+        Ok(Box::new(ForestKernelRun::new(start.data, start.params, start.lanes, start.training)?))
     }
 
     fn check_ends(&self, budget: &Budget) -> Result<()> {

@@ -1,6 +1,7 @@
 //! How a GP with the kernel of a forest is trained.
 
-use hedgerow_core::{Error, Params, Result};
+use hedgerow_core::params::{at_least, require};
+use hedgerow_core::{Params, Result};
 use hedgerow_forest::ForestParams;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -59,15 +60,10 @@ impl ForestKernelParams {
 
 impl Params for ForestKernelParams {
     fn rules(&self) -> Result<()> {
-        if self.n_active == 0 {
-            return Err(Error::param("n_active", "1 or more", 0));
-        }
-        if !(0.0..=1e6).contains(&self.noise_variance) {
-            return Err(Error::param("noise_variance", "0, or a number up to 1e6", self.noise_variance));
-        }
-        if self.max_rows < 100 {
-            return Err(Error::param("max_rows", "100 or more", self.max_rows));
-        }
+        at_least("n_active", self.n_active, 1)?;
+        let noise = self.noise_variance;
+        require("noise_variance", noise, (0.0..=1e6).contains(&noise), "0, or a number up to 1e6")?;
+        at_least("max_rows", self.max_rows, 100)?;
         self.forest.rules()
     }
 }

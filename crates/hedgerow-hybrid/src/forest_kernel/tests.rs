@@ -4,8 +4,8 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
 use hedgerow_core::traits::most_probable;
 use hedgerow_core::{
-    Budget, ClassId, Effort, Features, JobState, LabelTable, OnlineModel as _, Rows, Silent, Source, Step,
-    StopFlag, StopReason, TrainingRun,
+    Budget, ClassId, Dataset, Effort, Features, JobState, LabelTable, OnlineModel as _, Rows, Silent, Source,
+    Step, StopFlag, StopReason, Training, TrainingRun,
 };
 use hedgerow_forest::ForestParams;
 use hedgerow_forest::proximity::proximities;

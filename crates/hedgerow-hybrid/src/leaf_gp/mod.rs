@@ -29,8 +29,8 @@ mod validation;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Blend, BlendReport, BoxedRun, Calibration, Checked, ClassId, Dataset, Features, KindInfo, ModelKind,
-    Renewed, Result, Schema, Training,
+    Blend, BlendReport, BoxedRun, Calibration, Checked, ClassId, Features, KindInfo, ModelKind, Renewed,
+    Result, RunStart, Schema,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArcArray2, Axis};
@@ -178,14 +178,8 @@ impl ModelKind for LeafGpParams {
         })
     }
 
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        _previous: Option<&LeafGp>,
-        lanes: usize,
-        training: &Training<'_>,
-    ) -> Result<BoxedRun<LeafGp>> {
-        Ok(Box::new(LeafGpRun::new(data, params, lanes, training)?))
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<LeafGp>> {
+        Ok(Box::new(LeafGpRun::new(start.data, start.params, start.lanes, start.training)?))
     }
 
     fn of_model(model: &LeafGp) -> &Self {

@@ -1,6 +1,7 @@
 //! How trees with GPs in their leaves are trained.
 
-use hedgerow_core::{Error, Params, Result};
+use hedgerow_core::params::{at_least, require, searched_or_given};
+use hedgerow_core::{Params, Result};
 use hedgerow_forest::{Bagging, ForestParams, LeafPower};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -128,26 +129,15 @@ impl LeafGpParams {
 
 impl Params for LeafGpParams {
     fn rules(&self) -> Result<()> {
-        for (name, value, least) in
-            [("n_trees", self.n_trees, 1), ("leaf_rows", self.leaf_rows, 2), ("n_active", self.n_active, 1)]
-        {
-            if value < least {
-                return Err(Error::param(name, format!("{least} or more"), value));
-            }
-        }
-        if self.n_trees > 100_000 {
-            return Err(Error::param("n_trees", "at most 100,000", self.n_trees));
-        }
-        let numbers = [
+        at_least("n_trees", self.n_trees, 1)?;
+        at_least("leaf_rows", self.leaf_rows, 2)?;
+        at_least("n_active", self.n_active, 1)?;
+        require("n_trees", self.n_trees, self.n_trees <= 100_000, "at most 100,000")?;
+        searched_or_given(&[
             ("length_scale", self.length_scale),
             ("signal_variance", self.signal_variance),
             ("noise_variance", self.noise_variance),
-        ];
-        for (name, value) in numbers {
-            if !(value == 0.0 || (1e-12..=1e12).contains(&value)) {
-                return Err(Error::param(name, "0, or a number from 1e-12 to 1e12", value));
-            }
-        }
+        ])?;
         self.tree_params(1, 0).rules()
     }
 }

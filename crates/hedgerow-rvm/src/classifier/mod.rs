@@ -9,7 +9,7 @@ mod tests;
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
-    BoxedRun, Checked, Classifier, Dataset, KindInfo, ModelKind, Par, Result, Schema, Task, TaskModel,
+    BoxedRun, Checked, Classifier, KindInfo, ModelKind, Par, Result, RunStart, Schema, Task, TaskModel,
     Training, WholeRun,
 };
 use ndarray::{ArrayView2, ArrayViewMut2, s};
@@ -77,14 +77,8 @@ impl ModelKind for RvmParams {
         })
     }
 
-    fn start_run(
-        data: &Dataset,
-        params: &Checked<Self>,
-        _previous: Option<&RvmModel>,
-        _lanes: usize,
-        _training: &Training<'_>,
-    ) -> Result<BoxedRun<RvmModel>> {
-        let (data, params) = (data.clone(), params.clone());
+    fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<RvmModel>> {
+        let (data, params) = (start.data.clone(), start.params.clone());
         Ok(Box::new(WholeRun::new("fit", move |training: &Training<'_>| match data.task() {
             Task::Classification => {
                 RvmClassifier::fit(&data, &params, training).map(|fitted| fitted.into(TaskModel::Classifier))

@@ -1,7 +1,7 @@
 use hedgerow_core::testing::{
     blobs, check_damaged_arrays, check_distributions, check_prediction_is_pure, check_shapes, saved_copy,
 };
-use hedgerow_core::{Budget, LabelTable, OnlineModel as _, Params as _, Rows, Silent, StopReason};
+use hedgerow_core::{Budget, Dataset, LabelTable, OnlineModel as _, Params as _, Rows, Silent, StopReason};
 
 use ndarray::Array2;
 

@@ -33,14 +33,14 @@ fn slices_give_the_classifier_of_a_fit() {
     ];
     for params in each {
         let checked = params.clone().check().unwrap();
-        let fitted = IvmClassifier::fit(&data, &checked, &training).unwrap();
+        let fitted = hedgerow_core::fit(&data, &checked, &training).unwrap();
         let mut run = IvmRun::new(&data, &checked, None, 3, &training).unwrap();
         assert!(run.model().is_none() && !run.has_model());
         in_slices(&mut run, &training);
-        assert_eq!(run.kernel(), fitted.classifier.kernel(), "{params:?}");
+        assert_eq!(run.kernel(), fitted.model.kernel(), "{params:?}");
         let made = run.model().unwrap().run(&training).unwrap();
         let x = data.features.to_array(0..600);
-        let [a, b] = [&made.model, &fitted.classifier].map(|m| m.predict_proba(x.view(), &par).unwrap());
+        let [a, b] = [&made.model, &fitted.model].map(|m| m.predict_proba(x.view(), &par).unwrap());
         let worst = a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(worst < 1e-6, "{worst} {params:?}");
         let quality = made.validation.unwrap().quality();
@@ -79,7 +79,7 @@ fn out_of_fold_validation_is_there_where_it_is_wanted() {
         let params = IvmParams { refit, ..params.clone() }.check().unwrap();
         let run = IvmRun::new(&data, &params, None, 1, &training).unwrap();
         let run = if wants { run.with_folds() } else { run };
-        let fitted = super::super::FittedIvm::of(run, &training).unwrap();
-        assert_eq!(fitted.validation.source, source);
+        let fitted = hedgerow_core::kind::finish(Box::new(run), &training).unwrap();
+        assert_eq!(fitted.validation.unwrap().source, source);
     }
 }
