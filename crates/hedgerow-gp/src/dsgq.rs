@@ -330,8 +330,11 @@ mod tests {
             .into_iter()
             .map(|draws| Dsgq { columns: vec![draws], ..model.clone() }.probability(at.view(), &par).unwrap())
             .collect();
-        let furthest = p[0].iter().zip(&p[1]).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        assert!(furthest < 0.08, "{furthest}");
+        // Of 512 draws a probability has a standard error of 0.022 at most; two of them differ by 0.02 on average, and rarely by 0.06.
+        let differences: Vec<f64> = p[0].iter().zip(&p[1]).map(|(a, b)| (a - b).abs()).collect();
+        let furthest = differences.iter().copied().fold(0.0, f64::max);
+        let mean = differences.iter().sum::<f64>() / 60.0;
+        assert!(furthest < 0.06 && mean < 0.02, "{furthest} {mean}");
         // EP is known to be very near the exact prediction.
         let ep = BinaryGp::ep(kernel, x.view(), &labels, &par).unwrap();
         let q = ep.probability(at.view(), &par).unwrap();

@@ -23,6 +23,9 @@ impl RunArgs {
     }
 }
 
+/// How fast a model with its rows is checksummed and written, on a slow computer.
+const SAVED_BYTES_PER_SECOND: f64 = 1e8;
+
 /// Limits of a run that learns.
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Limits")]
@@ -43,6 +46,12 @@ impl LimitArgs {
             start.checked_add(Duration::from_secs_f64((limit - kept).max(0.0)))
         });
         Budget { deadline, ..Budget::open() }
+    }
+
+    /// Keeps time to save so many bytes, a quarter of all time at most.
+    pub(crate) fn keep_time_to_save(&self, bytes: usize, budget: &mut Budget) {
+        let kept = (bytes as f64 / SAVED_BYTES_PER_SECOND).min(0.25 * self.max_seconds.unwrap_or(0.0));
+        budget.deadline = budget.deadline.and_then(|end| end.checked_sub(Duration::from_secs_f64(kept)));
     }
 }
 

@@ -59,6 +59,9 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     if let Some(limit) = args.common.limits.max_memory {
         budget.bytes = Some(bytes_left(limit, &data, rows_kept(&params, args.frozen))?);
     }
+    if args.out.is_some() && rows_kept(&params, args.frozen).is_some() {
+        args.common.limits.keep_time_to_save(data.bytes(), &mut budget);
+    }
     let Fitted { model, validation, log_evidence, stop, notes, oob_votes } =
         timed(&mut seconds.fit, || train(&data, &params, &par, &budget))?;
 
