@@ -153,14 +153,6 @@ pub struct Fitted<M> {
     pub oob_votes: Option<Vec<u32>>,
 }
 
-impl<M> Fitted<M> {
-    /// A model that a run has come to, and why it ended.
-    pub fn new(made: Candidate<M>, stop: StopReason) -> Self {
-        let Candidate { model, validation, log_evidence, notes, oob_votes } = made;
-        Self { model, validation, log_evidence, stop, notes, oob_votes }
-    }
-}
-
 /// Fits a model: drives its training run to the end, or to the end of the budget.
 pub fn fit<P: ModelKind>(
     data: &Dataset,
@@ -178,5 +170,6 @@ pub fn finish<M: 'static>(mut run: BoxedRun<M>, training: &Training<'_>) -> Resu
     let make = run.model().ok_or(Error::Interrupted)?;
     // What only the run has is moved into the model, not copied.
     drop(run);
-    Ok(Fitted::new(make.run(training)?, stop))
+    let Candidate { model, validation, log_evidence, notes, oob_votes } = make.run(training)?;
+    Ok(Fitted { model, validation, log_evidence, stop, notes, oob_votes })
 }

@@ -40,11 +40,6 @@ impl IvmClassifier {
         })
     }
 
-    /// How it was trained.
-    pub fn params(&self) -> &IvmParams {
-        &self.params
-    }
-
     /// Length scale and variance of the kernel; none before anything was learnt.
     pub fn kernel(&self) -> Option<[f64; 2]> {
         self.learnt.as_ref().map(|learnt| learnt.kernel)
