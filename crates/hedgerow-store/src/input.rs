@@ -23,7 +23,7 @@ pub struct Input {
 
 /// A short text that differs for inputs that begin differently: column names and the first rows, labels by name.
 ///
-/// It is the FNV-1a hash of all that in 64 bits: enough to notice a wrong file, not to keep out somebody who wants to cheat.
+/// It is the FNV-1a hash of all that in 64 bits: enough to notice a wrong file, not to keep out an attacker.
 pub fn fingerprint(schema: &Schema, x: ArrayView2<'_, f32>, labels: Option<&[Option<ClassId>]>) -> String {
     let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
     let mut add = |bytes: &[u8]| {

@@ -81,7 +81,7 @@ where
         Access { board: Arc::downgrade(&self.board) }
     }
 
-    /// Ends the work and returns the host; none if somebody else still holds on to the jobs, which nobody does.
+    /// Ends the work and returns the host; none if another handle still holds on to the jobs.
     pub fn finish(mut self) -> Option<H> {
         self.join();
         let board = Arc::clone(&self.board);
@@ -114,7 +114,7 @@ impl<H: Host> Drop for Trainer<H> {
     }
 }
 
-/// A way to the host of a trainer. It does not keep the trainer alive, but nobody may be on it while the trainer is finished.
+/// A way to the host of a trainer. It does not keep the trainer alive, but it must not be in use while the trainer is finished.
 pub struct Access<H: Host> {
     board: Weak<Board<H>>,
 }

@@ -20,7 +20,7 @@ const APPLICATION_ID: i64 = 0x4845_4447;
 /// A file under this name is a database that was never finished.
 const UNFINISHED: &str = "store.db.unfinished";
 const LOCK: &str = "lock";
-/// How long to wait for somebody who writes to the database by other means.
+/// How long to wait for another program that writes to the database.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// How a durable store is kept.
