@@ -6,10 +6,11 @@ mod files;
 
 use std::sync::Arc;
 
-use arrow_array::types::{Int32Type, Int64Type};
+use arrow_array::types::{ArrowPrimitiveType, Float16Type, Int32Type, Int64Type};
 use arrow_array::{
-    ArrayRef, BooleanArray, DictionaryArray, Float32Array, Int64Array, LargeStringArray, ListArray,
-    RecordBatch, StringArray, StringViewArray, TimestampSecondArray, UInt8Array,
+    Array as _, ArrayRef, BooleanArray, DictionaryArray, Float16Array, Float32Array, Float64Array,
+    Int16Array, Int64Array, LargeStringArray, ListArray, NullArray, RecordBatch, StringArray,
+    StringViewArray, TimestampMillisecondArray, UInt8Array, UInt32Array, UInt64Array,
 };
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use files::{Files, drain, gzip, label_names, message, read_both, row, target};
@@ -91,6 +92,37 @@ fn parquet_with_each_compression() {
 }
 
 #[test]
+fn parquet_with_each_type_of_number() {
+    let half = |v: &[f32]| {
+        Float16Array::from_iter_values(
+            v.iter().map(|&v| <Float16Type as ArrowPrimitiveType>::Native::from_f32(v)),
+        )
+    };
+    let columns: Vec<(&str, ArrayRef)> = vec![
+        ("u32", Arc::new(UInt32Array::from(vec![u32::MAX, 0, 7]))),
+        ("u64", Arc::new(UInt64Array::from(vec![Some(u64::MAX), None, Some(7)]))),
+        ("i16", Arc::new(Int16Array::from(vec![-5, 0, 5]))),
+        ("f16", Arc::new(half(&[-0.5, 6.1e-5, 65504.0]))),
+        ("small f16", Arc::new(half(&[6.0e-8, -1.0e-6, 0.0]))),
+        ("f64", Arc::new(Float64Array::from(vec![0.1, -2.0, 1e30]))),
+        ("none", Arc::new(NullArray::new(3))),
+        ("y", Arc::new(StringArray::from(vec!["a", "b", "a"]))),
+    ];
+    let columns = columns.into_iter().map(|(name, c)| {
+        let is_nullable = c.logical_null_count() > 0;
+        (name, c, is_nullable)
+    });
+    let batch = RecordBatch::try_from_iter_with_nullable(columns).unwrap();
+    let of_parquet = read_both("t.parquet", &as_parquet(&batch, Compression::SNAPPY), &target("y"));
+    let of_arrow = read_both("t.arrow", &as_stream(&batch), &target("y"));
+    let bits = |data: &Dataset| (0..3).flat_map(|i| row(data, i)).map(f32::to_bits).collect::<Vec<_>>();
+    assert_eq!(bits(&of_parquet), bits(&of_arrow));
+    assert_eq!(row(&of_parquet, 0)[..2], [u32::MAX as f32, u64::MAX as f32]);
+    assert_eq!(row(&of_parquet, 2)[3], 65504.0);
+    assert_eq!(of_parquet.schema, of_arrow.schema);
+}
+
+#[test]
 fn arrow_files_and_streams() {
     let plain = IpcWriteOptions::default();
     check(&read_both("t.arrow", &as_file(&batch(), plain.clone()), &target("kind")));
@@ -128,7 +160,7 @@ fn columns_that_cannot_be_read_matter_only_if_used() {
     let lists = ListArray::from_iter_primitive::<Int64Type, _, _>(vec![Some(vec![Some(1)]), None]);
     let columns: Vec<(&str, ArrayRef)> = vec![
         ("list", Arc::new(lists)),
-        ("time", Arc::new(TimestampSecondArray::from(vec![1, 2]))),
+        ("time", Arc::new(TimestampMillisecondArray::from(vec![1, 2]))),
         ("a", Arc::new(Int64Array::from(vec![1, 2]))),
         ("y", Arc::new(Int64Array::from(vec![1, 2]))),
     ];
@@ -140,6 +172,9 @@ fn columns_that_cannot_be_read_matter_only_if_used() {
         text.contains("t.parquet") && text.contains("column \"list\"") && text.contains("--ignore"),
         "{text}"
     );
+    let without_list = ReadOptions { ignore: vec!["list".parse().unwrap()], ..target("y") };
+    let text = message(&path, &without_list);
+    assert!(text.contains("column \"time\"") && text.contains("type timestamp"), "{text}");
     let ignore = vec!["list".parse().unwrap(), "time".parse().unwrap()];
     let data = read_dataset(&path, &ReadOptions { ignore, ..target("y") }, None).unwrap();
     assert_eq!(data.schema.n_features(), 1);

@@ -7,8 +7,8 @@ use arrow_schema::ArrowError;
 use hedgerow_core::{DataProblem, Error, Result};
 
 use super::lines::malformed;
-use super::record::{self, Batches, guarded};
-use super::{Source, ipc_sizes};
+use super::record::{self, Batches};
+use super::{Source, guarded, ipc_sizes};
 use crate::open::Place;
 
 const FORMAT: &str = "arrow";

@@ -18,7 +18,7 @@ mod arrow;
 mod ipc_sizes;
 #[cfg(feature = "parquet")]
 mod parquet;
-#[cfg(any(feature = "arrow", feature = "parquet"))]
+#[cfg(feature = "arrow")]
 mod record;
 
 use hedgerow_core::{DataProblem, Result, Schema};
@@ -135,4 +135,28 @@ fn not_built(feature: &'static str) -> hedgerow_core::Error {
 /// The error for too many columns.
 pub(crate) fn too_many(got: usize) -> hedgerow_core::Error {
     DataProblem::TooManyColumns { limit: hedgerow_core::data::MAX_FEATURES, got }.into()
+}
+
+/// The problem with a column whose type is no number, flag or text.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+fn unsupported_column(format: &'static str, what: &str) -> DataProblem {
+    DataProblem::Unsupported {
+        format,
+        what: format!("a column of type {what}"),
+        instead: "make it numbers or text, or leave it out with --ignore".into(),
+    }
+}
+
+/// Rows of one read from a format of columns, so that a block stays small however many columns there are.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+fn rows_of_block(n_columns: usize) -> usize {
+    (crate::block::BLOCK_BYTES / (8 * n_columns.max(1))).clamp(1, 8192)
+}
+
+/// Runs a reader of Arrow or Parquet, some of which panic on damaged files, and turns that into an error.
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+fn guarded<T>(format: &'static str, read: impl FnOnce() -> T) -> Result<T> {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    catch_unwind(AssertUnwindSafe(read))
+        .map_err(|_| malformed(format, "a sound file", "one on which the reader gives up").into())
 }

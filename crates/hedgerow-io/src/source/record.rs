@@ -1,7 +1,5 @@
 //! Record batches as a source, for the formats of the Arrow family.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use arrow_array::cast::AsArray as _;
 use arrow_array::types::{
     Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -9,11 +7,11 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema};
-use hedgerow_core::{DataProblem, Error, Result};
+use hedgerow_core::{Error, Result};
 
 use super::lines::malformed;
-use super::{MAX_COLUMNS, Rows, Source, too_many};
-use crate::block::{BLOCK_BYTES, Block, Cells, ColumnCells, Declared, SourceColumn, TextCells};
+use super::{MAX_COLUMNS, Rows, Source, guarded, rows_of_block, too_many, unsupported_column};
+use crate::block::{Block, Cells, ColumnCells, Declared, SourceColumn, TextCells};
 
 /// What the readers of the formats give.
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
@@ -30,11 +28,6 @@ pub(crate) fn open(format: &'static str, schema: &Schema, batches: Batches) -> R
     let columns: Vec<SourceColumn> = columns.collect();
     let rows = RecordRows { format, columns: columns.clone(), batches, current: None, n_read: 0 };
     Ok(Source { is_named: true, ..Source::new(columns, rows) })
-}
-
-/// Rows of one read, so that a block stays small however many columns there are.
-pub(crate) fn rows_of_block(n_columns: usize) -> usize {
-    (BLOCK_BYTES / (8 * n_columns.max(1))).clamp(1, 8192)
 }
 
 /// Rows out of record batches.
@@ -160,12 +153,6 @@ fn keys(array: &dyn Array) -> impl Iterator<Item = Option<usize>> {
     places.into_iter().enumerate().map(move |(row, place)| is_valid(row).then_some(place))
 }
 
-/// Runs a reader of the Arrow family, some of which panic on damaged files, and turns that into an error.
-pub(crate) fn guarded<T>(format: &'static str, read: impl FnOnce() -> T) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(read))
-        .map_err(|_| malformed(format, "a sound file", "one on which the reader gives up").into())
-}
-
 /// What a column's type means for us.
 fn declared(format: &'static str, data_type: &DataType) -> Declared {
     match data_type {
@@ -174,10 +161,6 @@ fn declared(format: &'static str, data_type: &DataType) -> Declared {
         DataType::Dictionary(_, values) => declared(format, values),
         DataType::Null => Declared::Numeric,
         kind if kind.is_integer() || kind.is_floating() => Declared::Numeric,
-        other => Declared::Unsupported(DataProblem::Unsupported {
-            format,
-            what: format!("a column of type {other}"),
-            instead: "make it numbers or text, or leave it out with --ignore".into(),
-        }),
+        other => Declared::Unsupported(unsupported_column(format, &other.to_string())),
     }
 }
