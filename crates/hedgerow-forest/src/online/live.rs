@@ -187,8 +187,10 @@ impl LiveTree {
     #[inline]
     pub(super) fn walk_together<V: Value>(&self, rows: [&[V]; LANES]) -> [End; LANES] {
         let start = End { leaf: self.tree.root, spot: 0, depth: 0 };
-        let ends = walk_together([start; LANES], |lane, end: End| {
-            end.leaf.as_split().map(|index| self.step(rows[lane], index, end.depth))
+        let ends = walk_together([start; LANES], rows, |end: &mut End, row| {
+            let Some(index) = end.leaf.as_split() else { return false };
+            *end = self.step(row, index, end.depth);
+            true
         });
         self.lists.warm(ends.map(|end| end.spot));
         ends

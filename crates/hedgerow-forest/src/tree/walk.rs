@@ -28,8 +28,10 @@ impl Tree {
     /// The leaves of several rows, their walks side by side.
     #[inline]
     pub(crate) fn leaves_of<V: Value>(&self, rows: [&[V]; LANES]) -> [Link; LANES] {
-        walk_together([self.root; LANES], |lane, at| {
-            at.as_split().map(|split| self.splits[split].next(rows[lane], &self.sets))
+        walk_together([self.root; LANES], rows, |at, row| {
+            let Some(split) = at.as_split() else { return false };
+            *at = self.splits[split].next(row, &self.sets);
+            true
         })
     }
 
@@ -51,19 +53,25 @@ impl Tree {
 /// The leaves of one row in several trees, their walks side by side.
 #[inline]
 pub(crate) fn leaves_in<V: Value>(trees: [&Tree; LANES], row: &[V]) -> [Link; LANES] {
-    walk_together(trees.map(|tree| tree.root), |lane, at| {
-        at.as_split().map(|split| trees[lane].splits[split].next(row, &trees[lane].sets))
+    walk_together(trees.map(|tree| tree.root), trees, |at, tree| {
+        let Some(split) = at.as_split() else { return false };
+        *at = tree.splits[split].next(row, &tree.sets);
+        true
     })
 }
 
-/// Several walks side by side. `step` leads the walk of a lane on, unless it is at its end.
+/// Several walks side by side. `step` leads the walk of a lane on, which has an input of its own, unless it is at its end, where it returns
+/// `false`.
 #[inline]
-pub(crate) fn walk_together<T: Copy>(mut at: [T; LANES], step: impl Fn(usize, T) -> Option<T>) -> [T; LANES] {
+pub(crate) fn walk_together<T: Copy, I: Copy>(
+    mut at: [T; LANES],
+    inputs: [I; LANES],
+    step: impl Fn(&mut T, I) -> bool,
+) -> [T; LANES] {
     loop {
         let mut moved = false;
-        for (lane, at) in at.iter_mut().enumerate() {
-            if let Some(next) = step(lane, *at) {
-                *at = next;
+        for (at, input) in at.iter_mut().zip(inputs) {
+            if step(at, input) {
                 moved = true;
             }
         }
