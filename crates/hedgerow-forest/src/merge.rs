@@ -6,6 +6,7 @@ use hedgerow_core::{ColumnKind, Error, LabelTable, Result, Schema};
 
 use crate::calibration::Calibration;
 use crate::forest::Forest;
+use crate::grow::add_gains;
 use crate::leaf_weight::LeafWeight;
 use crate::parts::{Part, simplify};
 use crate::tree::{CategorySet, Link, Target, Tree};
@@ -30,15 +31,17 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
         let classes = add_labels(&mut union.labels, &schema.labels)?;
         let categories = add_categories(&mut union, schema);
         merged.trees.extend(forest.trees.iter().map(|tree| translate(tree, &classes, &categories)));
-        for (sum, gain) in merged.gains.iter_mut().zip(&forest.gains) {
-            *sum += gain;
-        }
+        add_gains(&mut merged.gains, &forest.gains);
         members.push((*forest, classes));
     }
     union.check_sizes()?;
     merged.n_classes = union.n_classes();
     merged.params.n_trees = merged.trees.len();
-    merged.leaf_weight = LeafWeight::new(mean_power(&members));
+    let first_power = first.leaf_power();
+    if members.iter().any(|(forest, _)| forest.leaf_power() != first_power) {
+        let mean_power = mean(&members, |forest| Some(forest.leaf_power()));
+        merged.leaf_weight = LeafWeight::new(mean_power.unwrap_or(0.0));
+    }
     merged.calibration = mean_calibration(&members);
     merged.prior_shift = mean_prior_shift(&members, merged.n_classes);
     merged.parts = simplify(members.iter().flat_map(parts_in_union).collect(), merged.n_classes);
@@ -132,19 +135,12 @@ fn translate(tree: &Tree, classes: &[usize], categories: &[Vec<usize>]) -> Tree 
     out
 }
 
-/// The mean of the powers of leaf sizes, each forest counting as much as it has trees.
-fn mean_power(members: &[Member<'_>]) -> f64 {
-    let first = members[0].0.leaf_weight.power;
-    if members.iter().all(|(forest, _)| forest.leaf_weight.power == first) {
-        return first;
-    }
-    let sum: f64 =
-        members.iter().map(|(forest, _)| forest.trees.len() as f64 * forest.leaf_weight.power).sum();
-    sum / n_trees(members).max(1.0)
-}
-
-fn n_trees(members: &[Member<'_>]) -> f64 {
-    members.iter().map(|(forest, _)| forest.trees.len() as f64).sum()
+/// The mean of a number, each forest counting as much as it has trees; none unless all have it.
+fn mean(members: &[Member<'_>], number: impl Fn(&Forest) -> Option<f64>) -> Option<f64> {
+    let n_trees: usize = members.iter().map(|(forest, _)| forest.trees.len()).sum();
+    let terms = members.iter().map(|(forest, _)| Some(forest.trees.len() as f64 * number(forest)?));
+    let sum: f64 = terms.sum::<Option<f64>>()?;
+    (n_trees > 0).then(|| sum / n_trees as f64)
 }
 
 /// The geometric mean of the forests' factors for each class, each forest counting as much as it has trees; one without factors
@@ -164,15 +160,10 @@ fn mean_prior_shift(members: &[Member<'_>], n_classes: usize) -> Vec<f64> {
     logs.iter().zip(trees).map(|(log, n)| if n > 0.0 { libm::exp(log / n) } else { 1.0 }).collect()
 }
 
-/// The geometric mean of the forests' numbers, each forest counting as much as it has trees; none unless all have them.
+/// The geometric mean of the forests' numbers; none unless all have them.
 fn mean_calibration(members: &[Member<'_>]) -> Option<Calibration> {
-    let trees = n_trees(members);
     let mean = |of: fn(&Calibration) -> f64| -> Option<f64> {
-        let log = |(forest, _): &Member<'_>| {
-            forest.calibration.as_ref().map(|c| forest.trees.len() as f64 * libm::log(of(c)))
-        };
-        let sum: f64 = members.iter().map(log).sum::<Option<f64>>()?;
-        (trees > 0.0).then(|| libm::exp(sum / trees))
+        mean(members, |forest| forest.calibration.as_ref().map(|c| libm::log(of(c)))).map(libm::exp)
     };
     Some(Calibration { pseudo_votes: mean(|c| c.pseudo_votes)?, sharpness: mean(|c| c.sharpness)? })
 }

@@ -83,13 +83,6 @@ impl ForestModel {
         }
     }
 
-    fn forest_mut(&mut self) -> &mut Forest {
-        match self {
-            Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
-            Self::Learning(online) => &mut online.forest,
-        }
-    }
-
     /// The forest alone.
     pub fn into_forest(mut self) -> Forest {
         self.put_in_order();
@@ -144,7 +137,10 @@ impl OnlineModel for ForestModel {
     }
 
     fn know_classes(&mut self, n_classes: usize) {
-        let forest = self.forest_mut();
+        let forest = match self {
+            Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
+            Self::Learning(online) => &mut online.forest,
+        };
         forest.n_classes = forest.n_classes.max(n_classes);
     }
 

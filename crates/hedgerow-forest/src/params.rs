@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use hedgerow_core::params::{at_least, require};
 use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -93,27 +94,24 @@ impl Default for ForestParams {
 
 impl Params for ForestParams {
     fn rules(&self) -> Result<()> {
-        let rule = |holds: bool, name: &str, expected: &str, got: &dyn ToString| {
-            if holds { Ok(()) } else { Err(Error::param(name, expected, got.to_string())) }
-        };
-        rule(self.n_thresholds >= 1, "n_thresholds", "1 or more", &self.n_thresholds)?;
-        rule(self.min_leaf_rows >= 1, "min_leaf_rows", "1 or more", &self.min_leaf_rows)?;
-        rule(self.min_split_rows >= 2, "min_split_rows", "2 or more", &self.min_split_rows)?;
-        rule(self.sample_rows != 1, "sample_rows", "2 or more, or 0 for all rows", &1)?;
-        rule(self.n_trees <= 10_000_000, "n_trees", "at most 10,000,000", &self.n_trees)?;
+        at_least("n_thresholds", self.n_thresholds, 1)?;
+        at_least("min_leaf_rows", self.min_leaf_rows, 1)?;
+        at_least("min_split_rows", self.min_split_rows, 2)?;
+        require("sample_rows", 1, self.sample_rows != 1, "2 or more, or 0 for all rows")?;
+        require("n_trees", self.n_trees, self.n_trees <= 10_000_000, "at most 10,000,000")?;
         let has_oob = self.bagging != Bagging::All;
         let without = "0 with bagging=all, which leaves no row out";
-        rule(self.patience == 0 || has_oob, "patience", without, &self.patience)?;
+        require("patience", self.patience, self.patience == 0 || has_oob, without)?;
         if let ClassWeights::Each(weights) = &self.class_weights {
             for (label, weight) in weights {
                 let got = format!("{weight} for {label:?}");
-                rule((0.0..=1e9).contains(weight), "class_weights", "weights from 0 to 1e9", &got)?;
+                require("class_weights", got, (0.0..=1e9).contains(weight), "weights from 0 to 1e9")?;
             }
         }
-        rule((0.0..=4.0).contains(&self.replace), "replace", "a share from 0 to 4", &self.replace)?;
+        require("replace", self.replace, (0.0..=4.0).contains(&self.replace), "a share from 0 to 4")?;
         if let LeafPower::Fixed(power) = self.leaf_power {
             let is_power = (-1.0..=1.0).contains(&power);
-            rule(is_power, "leaf_power", "auto, or a number from -1 to 1", &power)?;
+            require("leaf_power", power, is_power, "auto, or a number from -1 to 1")?;
         }
         self.max_features.rules()?;
         self.bagging.rules()

@@ -53,14 +53,9 @@ pub(crate) fn fit(
         predictions.iter().map(of_row).sum()
     };
     let factors = |power: u32| factors(class_weights, f64::from(power) / f64::from(*POWERS.end()));
-    let mut best = (0, f64::INFINITY);
-    for power in POWERS {
-        let loss = loss(&factors(power));
-        if loss < best.1 {
-            best = (power, loss);
-        }
-    }
-    if best.0 == 0 { Vec::new() } else { factors(best.0) }
+    let losses = POWERS.map(|power| (loss(&factors(power)), power));
+    let best = losses.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0, |(_, power)| power);
+    if best == 0 { Vec::new() } else { factors(best) }
 }
 
 /// A factor for each class where there are no out-of-bag predictions to fit the power to: the weights themselves, if leaves are pure.

@@ -167,7 +167,8 @@ pub(crate) struct Grower<'a, C> {
     groups: Vec<Group>,
     left_lens: Vec<u32>,
     tree: Tree,
-    gains: Vec<f64>,
+    /// What the splits removed, for each column.
+    pub(crate) gains: Vec<f64>,
     left_out_votes: LeftOutVotes,
     total_weight: f64,
     /// Whether every row counts 1.
@@ -241,11 +242,6 @@ impl<'a, C: Code> Grower<'a, C> {
         self.begin_root(rows.len(), depth, true);
         self.run();
         (!self.tree.splits.is_empty()).then_some((&self.tree, &self.leaf_rows))
-    }
-
-    /// What the splits removed, for each column.
-    pub(crate) fn into_gains(self) -> Vec<f64> {
-        self.gains
     }
 
     fn begin_root(&mut self, len: usize, depth: usize, knows_all: bool) {
@@ -555,6 +551,11 @@ impl<'a, C: Code> Grower<'a, C> {
 pub(crate) fn on_grid(gain: f64) -> f64 {
     const GRID: f64 = (1_u64 << 40) as f64;
     libm::round(gain * GRID) / GRID
+}
+
+/// Adds what splits removed to what others did, column by column.
+pub(crate) fn add_gains(sums: &mut [f64], gains: &[f64]) {
+    sums.iter_mut().zip(gains).for_each(|(sum, gain)| *sum += gain);
 }
 
 /// The lengths of the runs of one class in rows ordered by class.

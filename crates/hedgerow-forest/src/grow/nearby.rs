@@ -35,9 +35,7 @@ impl<C: Code> Nearby<C> {
             *row = place as u32;
         }
     }
-}
 
-impl<C: Code> Nearby<C> {
     /// Finds out in which columns some rows of the copy differ. One pass over whole rows, many columns at a time, costs far
     /// less than drawing columns that turn out to be constant.
     pub(super) fn look_for_differences(&mut self, rows: &[u32], width: usize) -> &[bool] {

@@ -7,6 +7,7 @@ use super::arms::COMPARED;
 use super::live::{LiveTree, OnlineRows, Workspace};
 use super::window::Record;
 use crate::codes::Code;
+use crate::grow::add_gains;
 use crate::leaf_weight::LeafWeight;
 use crate::params::Probabilities;
 use crate::tree::walk::LANES;
@@ -94,9 +95,7 @@ pub(super) fn run<C: Code>(
             left[arm] -= 1;
             job.votes.add_to(&mut arms[arm], 0, n_classes, &plain);
         }
-        for (sum, gain) in outcome.gains.iter_mut().zip(&job.gains) {
-            *sum += gain;
-        }
+        add_gains(&mut outcome.gains, &job.gains);
     }
     outcome.arms = (n_compared > 1).then_some(arms);
     outcome

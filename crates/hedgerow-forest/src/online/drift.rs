@@ -22,9 +22,10 @@ const N_YOUNG: usize = 6;
 /// Raises an alarm when the prequential error rate of the forest rises (ADWIN: Bifet & Gavaldà, 2007).
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct DriftDetector {
-    errors: Adwin,
+    /// The errors since the last change.
+    pub(super) errors: Adwin,
     /// An alarm that has not been reported yet.
-    pending: Option<Drift>,
+    pub(super) pending: Option<Drift>,
     /// The row since which the error rate is higher, while it is open whether older rows are to be forgotten.
     pub(super) suspect: Option<u64>,
 }
@@ -43,15 +44,6 @@ impl DriftDetector {
                 error_after: change.after,
             });
         }
-    }
-
-    /// The error rate since the last change.
-    pub(super) fn error(&self) -> f64 {
-        self.errors.mean()
-    }
-
-    pub(super) fn take(&mut self) -> Option<Drift> {
-        self.pending.take()
     }
 }
 

@@ -12,7 +12,7 @@ use super::Birth;
 use super::isolate::{self, Isolation};
 use super::lists::{RowLists, Spot, split_above, spot_below};
 use crate::codes::Code;
-use crate::grow::{Grower, GrowthInput, LeafRows, Matrix, NEARBY_BYTES};
+use crate::grow::{Grower, GrowthInput, LeafRows, Matrix, NEARBY_BYTES, add_gains};
 use crate::tree::walk::{LANES, walk_together};
 use crate::tree::{Link, Target, Tree, Value};
 
@@ -60,9 +60,7 @@ impl<'a, C: Code> Workspace<'a, C> {
     /// What the splits made removed, for each column.
     pub(super) fn into_gains(self) -> Vec<f64> {
         let mut gains = self.isolation.gains;
-        for (sum, gain) in gains.iter_mut().zip(self.grower.map(Grower::into_gains).unwrap_or_default()) {
-            *sum += gain;
-        }
+        add_gains(&mut gains, self.grower.as_ref().map_or(&[], |grower| &grower.gains));
         gains
     }
 }

@@ -32,12 +32,11 @@ pub(super) struct NewTree {
 impl OnlineForest {
     /// Handles drift alarms, replaces trees and calibrates, each if it is due.
     pub(super) fn maintain(&mut self, training: &Training<'_>, update: &mut Update) {
-        let drift = self.detector.take();
-        update.drifts.extend(drift);
+        update.drifts.extend(self.detector.pending.take());
         let calibrates =
             self.seen - self.calibrated_at >= (self.pool.n_rows as u64 / 2).max(8 * *BLOCK.start());
         let has_changed = self.forget_what_harms(calibrates, training, update);
-        self.noise = self.detector.error().min(0.5);
+        self.noise = self.detector.errors.mean().min(0.5);
         if self.arms.decide() {
             self.grow_all_anew(training);
         }
@@ -61,9 +60,8 @@ impl OnlineForest {
             return;
         }
         let counts: Vec<usize> = self.pool.class_counts().collect();
-        for (weight, balanced) in self.class_weights.iter_mut().zip(balanced_weights(&counts)) {
-            *weight = balanced;
-        }
+        let balanced = balanced_weights(&counts);
+        self.class_weights.iter_mut().zip(balanced).for_each(|(weight, balanced)| *weight = balanced);
         with_live!(self, training.par, |live, online_rows| live.recount(online_rows));
     }
 
@@ -84,9 +82,8 @@ impl OnlineForest {
         update.n_tried += n;
         update.n_replaced += n_better;
         training.observer.progress(Progress { done: n, total: Some(n), accuracy: None });
-        self.replacement_rate =
-            if 2 * n_better < n { self.replacement_rate / 2.0 } else { self.replacement_rate * 2.0 };
-        self.replacement_rate = self.replacement_rate.clamp(1.0 / 16.0, 1.0);
+        let factor = if 2 * n_better < n { 0.5 } else { 2.0 };
+        self.replacement_rate = (self.replacement_rate * factor).clamp(1.0 / 16.0, 1.0);
     }
 
     /// Places of the trees of which the least is expected, at most so many.
@@ -187,7 +184,6 @@ impl OnlineForest {
         }
         let (predictions, labels) = self.window.predictions(self.leaf_weights.len(), self.pool.n_classes());
         let weights: Vec<f64> = labels.iter().map(|class| self.class_weights[class.index()]).collect();
-        let weight = |row: usize| weights[row];
         let (earlier, seed) = (self.forest.calibration, self.forest.params.seed);
         let task = WeightedPredictions {
             whole: &predictions,
@@ -200,7 +196,7 @@ impl OnlineForest {
         self.forest.leaf_weight = self.leaf_weights[chosen].clone();
         if calibrates {
             // First the votes are calibrated, rows of each class counting the same; then the prior is shifted.
-            let counts = |row: usize| if weight(row) > 0.0 { 1.0 } else { 0.0 };
+            let counts = |row: usize| if weights[row] > 0.0 { 1.0 } else { 0.0 };
             self.forest.calibration =
                 Calibration::fit(&predictions[chosen], &labels, counts, near, seed, training.par);
             let class_weights = self.weights_of_classes();

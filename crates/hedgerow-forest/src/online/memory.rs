@@ -18,11 +18,10 @@ impl OnlineForest {
         let most = ((self.pool.n_rows as f64 * share * 0.97) as usize).max(1);
         self.most_rows = Some(most);
         let mut gone = Vec::new();
-        while self.pool.n_rows > most {
-            match self.pool.evict() {
-                Some(slot) => gone.push(slot),
-                None => break,
-            }
+        while self.pool.n_rows > most
+            && let Some(slot) = self.pool.evict()
+        {
+            gone.push(slot);
         }
         update.n_forgotten += gone.len();
         self.forget_slots(&gone, par);

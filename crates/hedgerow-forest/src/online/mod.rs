@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 use crate::calibration::Calibration;
 use crate::codes::{Code, ColumnCodes};
 use crate::forest::Forest;
-use crate::grow::GrowthInput;
+use crate::grow::{GrowthInput, add_gains};
 use crate::leaf_weight::LeafWeight;
 use crate::model::FittedRows;
 use crate::params::{ClassWeights, ForestParams, Keep};
@@ -119,25 +119,16 @@ impl OnlineForest {
         // Until there are predictions to calibrate on, one more vote for every class keeps the first ones from being over-confident.
         let calibration = params.calibrate.then_some(Calibration { pseudo_votes: 1.0, sharpness: 1.0 });
         let forest = Forest::from_parts(params, schema.n_classes(), Vec::new(), calibration, gains);
-        Ok(Self::with_pool(forest, schema, Pool::new(schema.n_features())))
+        Ok(Self::with_pool(forest, schema, Pool::new(schema.n_features()), 0))
     }
 
     /// A forest that goes on learning after it was fitted to rows.
     pub fn from_fitted(forest: Forest, rows: FittedRows) -> Self {
-        let FittedRows { features, labels, weights, n_seen, schema } = rows;
-        let first = n_seen.saturating_sub(labels.len() as u64);
-        let ages = (0..labels.len() as u64).map(|row| first + row).collect();
-        let classes = labels.iter().map(|class| class.0 as u16).collect();
-        let mut online = Self::with_pool(forest, &schema, Pool::from_rows(features, classes, ages, weights));
-        online.seen = n_seen;
-        online.next_maintenance = online.seen + *BLOCK.start();
-        online.kept_up_at = online.seen;
-        online.calibrated_at = online.seen;
-        online.is_settled = false;
-        online
+        let (n_seen, schema) = (rows.n_seen, rows.schema.clone());
+        Self::with_pool(forest, &schema, Pool::from_rows(rows), n_seen)
     }
 
-    fn with_pool(forest: Forest, schema: &Schema, pool: Pool) -> Self {
+    fn with_pool(forest: Forest, schema: &Schema, pool: Pool, seen: u64) -> Self {
         let n_trees = forest.trees.len() as u64;
         let mut online = Self {
             columns: Vec::new(),
@@ -147,16 +138,16 @@ impl OnlineForest {
             births: (0..n_trees)
                 .map(|serial| Birth { serial, n_rows: pool.n_rows as u64, is_tolerant: false })
                 .collect(),
-            is_settled: true,
+            is_settled: forest.trees.is_empty(),
             leaf_weights: Vec::new(),
             window: Window::default(),
             detector: DriftDetector::default(),
             arms: Arms::default(),
             class_weights: Vec::new(),
-            seen: 0,
-            next_maintenance: *BLOCK.start(),
-            kept_up_at: 0,
-            calibrated_at: 0,
+            seen,
+            next_maintenance: seen + *BLOCK.start(),
+            kept_up_at: seen,
+            calibrated_at: seen,
             noise: 0.0,
             replacement_rate: 1.0,
             next_serial: n_trees,
@@ -381,9 +372,7 @@ impl OnlineForest {
             block::run(&mut live, &mut records, &staged, n_classes, leaf_weights, online_rows, par)
         }));
         (self.live, self.records) = (live, records);
-        for (sum, gain) in self.forest.gains.iter_mut().zip(&outcome.gains) {
-            *sum += gain;
-        }
+        add_gains(&mut self.forest.gains, &outcome.gains);
         if let Some([exact, tolerant]) = &outcome.arms {
             let predictions = exact.chunks(n_classes).zip(tolerant.chunks(n_classes));
             for (row, (exact, tolerant)) in staged.iter().zip(predictions) {

@@ -9,11 +9,12 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use hedgerow_core::{Features, Par, saved};
+use hedgerow_core::{ClassId, Dataset, Features, Par, Result, Schema, saved};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use super::table::{Table, Values, with_table};
+use crate::model::FittedRows;
 use crate::real::Real;
 
 /// The age of a slot that holds no row.
@@ -69,13 +70,12 @@ impl Pool {
         }
     }
 
-    /// A pool of rows in the order of their ages.
-    pub(super) fn from_rows(
-        features: Features,
-        classes: Vec<u16>,
-        ages: Vec<u64>,
-        weights: Option<Vec<f32>>,
-    ) -> Self {
+    /// A pool of the rows that a forest was fitted to, the newest of those it has seen.
+    pub(super) fn from_rows(rows: FittedRows) -> Self {
+        let FittedRows { features, labels, weights, n_seen, .. } = rows;
+        let first = n_seen.saturating_sub(labels.len() as u64);
+        let ages = (0..labels.len() as u64).map(|row| first + row).collect();
+        let classes = labels.iter().map(|class| class.0 as u16).collect();
         let width = features.n_features();
         let values = match features {
             Features::Bytes { values, .. } => Values::Bytes(Table::new(Arc::unwrap_or_clone(values))),
@@ -158,18 +158,18 @@ impl Pool {
         slots
     }
 
-    /// The values of some slots, in the order given.
-    pub(super) fn features(&self, slots: &[u32]) -> Features {
-        let n_features = self.width;
-        match &self.values {
-            Values::Bytes(table) => {
-                Features::Bytes { values: Arc::new(table.select(slots, n_features)), n_features }
-            }
+    /// The rows, the oldest first, as a data set.
+    pub(super) fn dataset(&self, schema: &Schema) -> Result<Dataset> {
+        let Self { values, width: n_features, classes, weights, .. } = self.by_age_only();
+        let features = match values {
+            Values::Bytes(table) => Features::Bytes { values: Arc::new(table.by_row), n_features },
             Values::Reals(table) => {
-                let values = table.select(slots, n_features).into_iter().map(f32::from).collect();
+                let values = table.by_row.into_iter().map(f32::from).collect();
                 Features::Floats { values: Arc::new(values), n_features }
             }
-        }
+        };
+        let labels: Vec<ClassId> = classes.into_iter().map(|class| ClassId(u32::from(class))).collect();
+        Dataset::new(schema.clone(), features, labels, weights)
     }
 
     /// Makes the copy of the values by column like the rows, if it is wanted.

@@ -70,9 +70,7 @@ impl OnlineForest {
         }
         let n_trees = if knows_something { self.live.len() as u32 } else { 0 };
         self.window.note(age, all_sums, class, n_trees);
-        for (to, from) in prediction.iter_mut().zip(proba) {
-            *to = from;
-        }
+        prediction.iter_mut().zip(proba).for_each(|(to, from)| *to = from);
     }
 }
 

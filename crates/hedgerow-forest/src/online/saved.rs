@@ -4,7 +4,7 @@
 //! The lists of rows in leaves are not written: a walk with each row tells them.
 
 use hedgerow_core::saved::{Saved, are_alike, once, require};
-use hedgerow_core::{ClassId, Dataset, Error, ModelProblem, Result, Schema};
+use hedgerow_core::{Dataset, Error, ModelProblem, Result, Schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::window::{Record, WORDS};
@@ -96,12 +96,7 @@ impl OnlineForest {
 
     /// The retained rows, the oldest first, as a data set.
     pub fn retained_rows(&self, schema: &Schema) -> Result<Dataset> {
-        let slots = self.pool.by_age();
-        let of = |slot: &u32| *slot as usize;
-        let labels: Vec<ClassId> =
-            slots.iter().map(|slot| ClassId(u32::from(self.pool.classes[of(slot)]))).collect();
-        let weights = self.pool.weights.as_ref().map(|w| slots.iter().map(|slot| w[of(slot)]).collect());
-        Dataset::new(schema.clone(), self.pool.features(&slots), labels, weights)
+        self.pool.dataset(schema)
     }
 }
 

@@ -22,7 +22,7 @@ use super::{Fitted, ROUND};
 use crate::bag::Bagging;
 use crate::calibration::{Calibration, prior_shift};
 use crate::forest::Forest;
-use crate::grow::Grown;
+use crate::grow::{Grown, add_gains};
 use crate::leaf_weight::LeafWeight;
 use crate::model::ForestModel;
 use crate::params::ForestParams;
@@ -131,7 +131,7 @@ impl ForestRun {
                     continue;
                 }
             }
-            self.gains.iter_mut().zip(&grown.gains).for_each(|(sum, gain)| *sum += gain);
+            add_gains(&mut self.gains, &grown.gains);
             self.trees.push(Arc::new(grown.tree));
             if let Some(oob) = &mut self.oob {
                 Arc::make_mut(oob).add(&grown.left_out_votes);
@@ -276,11 +276,9 @@ fn assemble(
 ) -> (Forest, Option<OutOfBag>) {
     let (data, params) = (&builder.data, &builder.params);
     let row_weight = |row: usize| builder.weights(row)[0];
-    let (leaf_weight, oob) =
-        match tally.map(|tally| tally.finish(data.labels(), |row| builder.weights(row)[1], par)) {
-            Some((leaf_weight, oob)) => (leaf_weight, Some(oob)),
-            None => (LeafWeight::new(LeafWeight::powers(params)[0]), None),
-        };
+    let chosen = tally.map(|tally| tally.finish(data.labels(), |row| builder.weights(row)[1], par));
+    let (leaf_weight, oob) = chosen.unzip();
+    let leaf_weight = leaf_weight.unwrap_or_else(|| LeafWeight::new(LeafWeight::powers(params)[0]));
     let calibration = oob.as_ref().filter(|_| params.calibrate).and_then(|oob| {
         // First the votes are calibrated with rows of each class counting the same; then class weights shift the probabilities.
         let weight = |row: usize| if builder.weights(row)[1] > 0.0 { row_weight(row) } else { 0.0 };

@@ -20,7 +20,8 @@ pub(crate) use split::Value;
 pub use split::{CategorySet, Split};
 pub use walk::Place;
 
-use hedgerow_core::{Error, ModelProblem, Result};
+use hedgerow_core::Result;
+use hedgerow_core::saved::require;
 
 /// The split above a node, and whether the node is on its right side; none above the root.
 pub(crate) type Above = Option<(usize, bool)>;
@@ -124,29 +125,22 @@ impl Tree {
 
     /// Checks that every link leads to a later split or a real leaf, and every split asks for a column that exists.
     pub fn check(&self, n_features: usize, n_classes: usize) -> Result<()> {
-        let wrong = |detail: String| Err(Error::model(ModelProblem::Inconsistent { detail }));
-        let Some(leaf_starts) = leaf::starts(&self.leaves, n_classes) else {
-            return wrong("a list of leaves has impossible classes or weights".into());
-        };
+        let leaf_starts = leaf::starts(&self.leaves, n_classes);
+        require(leaf_starts.is_some(), || "a list of leaves has impossible classes or weights")?;
+        let leaf_starts = leaf_starts.unwrap_or_default();
         let link_ok = |from: Option<usize>, link: Link| match link.target() {
             // Children come after their parents: no walk can go round in circles.
             Target::Split(to) => to < self.splits.len() && from.is_none_or(|from| to > from),
             Target::Pure { class, .. } => class < n_classes,
             Target::Listed(at) => leaf_starts.get(at) == Some(&true),
         };
-        if !link_ok(None, self.root) {
-            return wrong("the root of a tree leads nowhere".into());
-        }
+        require(link_ok(None, self.root), || "the root of a tree leads nowhere")?;
         for (i, split) in self.splits.iter().enumerate() {
-            if !split.links.iter().all(|&link| link_ok(Some(i), link)) {
-                return wrong(format!("a link of split {i} leads nowhere"));
-            }
-            if usize::from(split.feature) >= n_features {
-                return wrong(format!("split {i} asks for column {} of {n_features}", split.feature));
-            }
-            if !split.set_ok(&self.sets) {
-                return wrong(format!("the category set of split {i} does not exist"));
-            }
+            let links_ok = split.links.iter().all(|&link| link_ok(Some(i), link));
+            require(links_ok, || format!("a link of split {i} leads nowhere"))?;
+            let feature = usize::from(split.feature);
+            require(feature < n_features, || format!("split {i} asks for column {feature} of {n_features}"))?;
+            require(split.set_ok(&self.sets), || format!("the category set of split {i} does not exist"))?;
         }
         Ok(())
     }
