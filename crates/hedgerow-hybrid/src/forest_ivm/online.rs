@@ -97,13 +97,10 @@ impl OnlineModel for ForestIvm {
         Ok(())
     }
 
-    fn frozen(mut self) -> Self {
-        self.ivms = self
-            .ivms
-            .into_iter()
-            .map(|assigned| AssignedIvm { ivm: assigned.ivm.frozen(), ..assigned })
-            .collect();
-        Self { forest: self.forest.frozen(), online: None, ..self }
+    fn frozen(self) -> Self {
+        let frozen = |assigned: AssignedIvm| AssignedIvm { ivm: assigned.ivm.frozen(), ..assigned };
+        let ivms = self.ivms.into_iter().map(frozen).collect();
+        Self { forest: self.forest.frozen(), ivms, online: None, ..self }
     }
 
     fn put_in_order(&mut self) {

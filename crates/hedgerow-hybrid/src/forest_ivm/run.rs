@@ -86,11 +86,10 @@ impl ForestIvmRun {
     /// Whether the forest is wrong often enough for one IVM for all rows to be of use.
     fn is_forest_weak(&self) -> bool {
         let predicted = self.predicted();
-        let wrong = predicted.iter().zip(self.data.labels());
-        wrong
-            .filter(|(predicted, label)| predicted.is_some_and(|predicted| predicted != label.index()))
-            .count()
-            >= LEAST_WRONG
+        let is_wrong = |(predicted, label): &(&Option<usize>, &ClassId)| {
+            predicted.is_some_and(|predicted| predicted != label.index())
+        };
+        predicted.iter().zip(self.data.labels()).filter(is_wrong).count() >= LEAST_WRONG
     }
 
     /// Predictions of the forest that get an IVM, with the rows that were predicted so. The largest first: others take its kernel.

@@ -22,6 +22,8 @@ pub(super) enum Numbers {
 /// One tree: which of its leaves hold rows, and which row is in which.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TreeLeaves {
+    /// Keys that its places can have.
+    pub(super) n_keys: usize,
     /// The places of leaves that hold rows, as keys that rise; the number of a leaf is its place in this list.
     pub(super) keys: Vec<u32>,
     /// The leaf of each row.
@@ -57,7 +59,8 @@ impl Numbers {
 impl TreeLeaves {
     fn new(tree: &Tree, keys: &[u32]) -> Self {
         const NONE: u32 = u32::MAX;
-        let mut number_of = vec![NONE; n_keys(tree)];
+        let n_keys = n_keys(tree);
+        let mut number_of = vec![NONE; n_keys];
         keys.iter().for_each(|&key| number_of[key as usize] = 0);
         let mut used = Vec::new();
         for (key, number) in number_of.iter_mut().enumerate().filter(|(_, number)| **number != NONE) {
@@ -70,7 +73,7 @@ impl TreeLeaves {
         } else {
             Numbers::Long(numbers.collect())
         };
-        Self { keys: used, numbers }
+        Self { n_keys, keys: used, numbers }
     }
 }
 

@@ -185,9 +185,9 @@ impl ForestKernelClassifier {
         let Some(choice) = self.choice.as_ref().filter(|_| training.budget.spent().is_none()) else {
             return Ok(());
         };
-        let forest = self.forest.forest();
-        let mut gp = KernelTraining::new(forest, data, &self.params, &[choice.noise], training)?;
-        gp.train(forest, Effort::Whole, training)?;
+        let noises = [choice.noise];
+        let mut gp = KernelTraining::new(self.forest.forest(), data, &self.params, &noises, training)?;
+        gp.train(Effort::Whole, training)?;
         self.scores = gp.found.pop();
         Ok(())
     }

@@ -215,7 +215,7 @@ impl ForestKernelRun {
             };
             let begun = begun.map_or_else(begin, Ok);
             let made = begun.map(|mut gp| {
-                let outcome = gp.kernel.train(&gp.forest, effort, &training);
+                let outcome = gp.kernel.train(effort, &training);
                 (gp, outcome)
             });
             move |run: &mut Self| {
@@ -280,14 +280,10 @@ impl TrainingRun for ForestKernelRun {
     }
 
     fn drop_job(&mut self, job: usize) {
-        match (job.checked_sub(self.lanes), &mut self.forest) {
-            (Some(own), _) => {
-                self.is_closed.get_mut(own).into_iter().for_each(|is_closed| *is_closed = true);
-            }
-            (None, ForestState::Growing(run)) => {
-                run.drop_job(job);
-            }
-            (None, ForestState::Calibrated { .. }) => {}
+        if let Some(own) = job.checked_sub(self.lanes) {
+            self.is_closed.get_mut(own).into_iter().for_each(|is_closed| *is_closed = true);
+        } else if let ForestState::Growing(run) = &mut self.forest {
+            run.drop_job(job);
         }
     }
 

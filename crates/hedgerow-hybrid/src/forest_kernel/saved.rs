@@ -12,11 +12,8 @@ impl Saved for ForestKernelClassifier {
         require_sizes(self, schema)?;
         require_rules(&self.params)?;
         let n_classes = self.n_classes;
-        let is_learning = self.forest.can_learn();
-        require(
-            is_learning == self.online.is_some(),
-            || "a forest that learns without the rest, or the other way",
-        )?;
+        let fits = self.forest.can_learn() == self.online.is_some();
+        require(fits, || "a forest that learns without the rest, or the other way")?;
         let fits = |choice: &KernelChoice| choice.is_valid() && choice.calibration.curves.len() <= n_classes;
         let is_choice =
             self.choice.as_ref().is_none_or(fits) && (self.scores.is_none() || self.choice.is_some());

@@ -39,13 +39,7 @@ pub(super) struct LeafScores {
 
 impl LeafScores {
     /// Of active rows with weights, a column a class.
-    pub(super) fn new(
-        forest: &Forest,
-        leaves: &Leaves,
-        rows: &[usize],
-        weights: &Array2<f64>,
-        par: &Par,
-    ) -> Result<Self> {
+    pub(super) fn new(leaves: &Leaves, rows: &[usize], weights: &Array2<f64>, par: &Par) -> Result<Self> {
         let width = weights.ncols();
         let per_tree = 1.0 / leaves.trees.len().max(1) as f64;
         let made = par.map(leaves.trees.len(), |t| {
@@ -66,7 +60,7 @@ impl LeafScores {
         par.check()?;
         let (keys, values) = made.into_iter().unzip();
         let mut scores = Self { n_classes: width, n_rows: rows.len(), keys, values, places: Vec::new() };
-        scores.index(forest);
+        scores.index(leaves.trees.iter().map(|tree| tree.n_keys));
         Ok(scores)
     }
 
@@ -83,13 +77,14 @@ impl LeafScores {
             && [self.keys.len(), self.values.len()] == [trees.len(); 2]
             && trees.iter().zip(&self.keys).zip(&self.values).all(fits);
         require(fits, || "the scores of leaves do not fit the forest")?;
-        self.index(forest);
+        self.index(trees.iter().map(n_keys));
         Ok(())
     }
 
-    fn index(&mut self, forest: &Forest) {
-        let places = forest.trees().iter().zip(&self.keys).map(|(tree, keys)| {
-            let mut places = vec![NONE; n_keys(tree)];
+    /// Finds the scores of leaves by their keys, of which each tree can have so many.
+    fn index(&mut self, n_keys: impl Iterator<Item = usize>) {
+        let places = n_keys.zip(&self.keys).map(|(n_keys, keys)| {
+            let mut places = vec![NONE; n_keys];
             keys.iter().enumerate().for_each(|(leaf, key)| places[*key as usize] = leaf as u32);
             places
         });

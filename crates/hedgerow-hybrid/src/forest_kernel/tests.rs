@@ -86,14 +86,14 @@ fn sums_over_leaves_are_the_gp_with_the_matrix_of_matches() {
     // No eigenvalue of the matrix is below the noise, so the residual bounds the error.
     let most = 1e-3 * y.iter().map(|v| v * v).sum::<f64>().sqrt() / noise;
     assert!((&found.alpha - exact.weights()).iter().all(|d| d.abs() < most));
-    let scores = LeafScores::new(&forest, &leaves, &all, exact.weights(), &par).unwrap();
+    let scores = LeafScores::new(&leaves, &all, exact.weights(), &par).unwrap();
     let from_leaves = scores.of(&forest, at.view(), &par).unwrap();
     let expected = exact.scores(numbers[1].view(), &par).unwrap();
     assert!((&from_leaves - &expected).iter().all(|d| d.abs() < 1e-4));
     // With all rows as inducing rows, the sparse regression is the GP too.
     let sums = sparse::Sums::new(&leaves, &all, &y, &training).unwrap();
     let weights = sums.solve(noise, &training).unwrap();
-    let sparse = LeafScores::new(&forest, &leaves, &all, &weights, &par).unwrap();
+    let sparse = LeafScores::new(&leaves, &all, &weights, &par).unwrap();
     let from_sums = sparse.of(&forest, at.view(), &par).unwrap();
     assert!((&from_sums - &expected).iter().all(|d| d.abs() < 1e-3));
 }

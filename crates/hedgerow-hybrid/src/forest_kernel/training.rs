@@ -60,9 +60,9 @@ impl KernelTraining {
 
     /// Goes on, a slice or to the end. Once the time is up, what has been found by then is the result. A step that was interrupted is repeated by
     /// the next call.
-    pub(super) fn train(&mut self, forest: &Forest, effort: Effort, training: &Training<'_>) -> Result<()> {
+    pub(super) fn train(&mut self, effort: Effort, training: &Training<'_>) -> Result<()> {
         while !self.is_done() {
-            let outcome = self.advance(forest, training);
+            let outcome = self.advance(training);
             // What came of work that was stopped is good for nothing, errors included.
             training.par.check()?;
             outcome?;
@@ -73,7 +73,7 @@ impl KernelTraining {
         Ok(())
     }
 
-    fn advance(&mut self, forest: &Forest, training: &Training<'_>) -> Result<()> {
+    fn advance(&mut self, training: &Training<'_>) -> Result<()> {
         let (leaves, y, par) = (&self.leaves, &self.y, training.par);
         let Some(&noise) = self.noises.get(self.found.len()) else { return Ok(()) };
         match &mut self.solver {
@@ -89,7 +89,7 @@ impl KernelTraining {
                 }
                 if begun.is_done(training.budget) {
                     let all: Vec<usize> = (0..leaves.n_rows).collect();
-                    self.found.push(LeafScores::new(forest, leaves, &all, &begun.alpha, par)?);
+                    self.found.push(LeafScores::new(leaves, &all, &begun.alpha, par)?);
                     let start = gradients.take().map(|done| done.alpha);
                     // The solution for one noise variance is the first guess for the next.
                     let next = self.noises.get(self.found.len());
@@ -99,7 +99,7 @@ impl KernelTraining {
             }
             Solver::Sparse { inducing: Some((rows, sums)), .. } => {
                 let weights = sums.solve(noise, training)?;
-                self.found.push(LeafScores::new(forest, leaves, rows, &weights, par)?);
+                self.found.push(LeafScores::new(leaves, rows, &weights, par)?);
             }
             Solver::Sparse { n_active, seed, inducing } => {
                 let rows = sparse::choose(leaves, &self.labels, *n_active, *seed, training)?;

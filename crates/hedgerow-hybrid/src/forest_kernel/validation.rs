@@ -154,7 +154,7 @@ impl FoldTraining {
     fn score(&mut self, training: &Training<'_>) -> Result<()> {
         let Some((kept, forest)) = &self.grown else { return Ok(()) };
         let mut gp = KernelTraining::new(forest, kept, &self.params, &self.noises, training)?;
-        gp.train(forest, Effort::Whole, training)?;
+        gp.train(Effort::Whole, training)?;
         let [_, held_out] = self.folds.cut(self.next);
         let step = held_out.len().div_ceil(MOST_ROWS).max(1);
         let held_out: Vec<usize> = held_out.into_iter().step_by(step).collect();

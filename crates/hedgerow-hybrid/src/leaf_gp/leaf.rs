@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use hedgerow_core::ClassId;
 use hedgerow_core::rng::{Purpose, Rng};
-use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut1, Axis};
+use hedgerow_core::traits::largest;
+use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut1, Axis};
 
 use super::kernel::{LeafKernel, squares, squares_within};
 use super::leaf_training::LeafTraining;
@@ -43,6 +44,8 @@ pub(super) struct Trained {
     pub(super) gp: Arc<Gp>,
     /// Leave-one-out scores: a row for each row of the leaf, a column for each class of the leaf. Rows that the GP was not given have its scores.
     pub(super) loo: Arc<Array2<f64>>,
+    /// Rows whose leave-one-out scores are largest for their own class.
+    pub(super) n_right: usize,
 }
 
 impl Leaf {
@@ -148,16 +151,26 @@ impl Leaf {
         }
         let (gp, learnt, places) = self.best_gp(with, most_rows, seed)?;
         let params = with.params;
-        let mut own = learnt.without_each.mapv(|latent| params.learner.score(latent));
-        own.rows_mut().into_iter().for_each(|row| fuse(params.fusion, row));
-        if places.len() == self.rows.len() {
-            return Some(Trained { gp: Arc::new(gp.without_idle_rows()), loo: Arc::new(own) });
+        let mut loo = learnt.without_each.mapv(|latent| params.learner.score(latent));
+        loo.rows_mut().into_iter().for_each(|row| fuse(params.fusion, row));
+        if places.len() < self.rows.len() {
+            let all: Vec<usize> = self.rows.iter().map(|&row| row as usize).collect();
+            let whole = Self { gp: Some(Arc::new(gp.clone())), ..Self::default() };
+            let x = with.x.select(Axis(0), &all);
+            let own = std::mem::replace(&mut loo, whole.scores(params, &with.kernel, x.view(), with.x));
+            places.iter().zip(own.rows()).for_each(|(&place, from)| loo.row_mut(place).assign(&from));
         }
-        let all: Vec<usize> = self.rows.iter().map(|&row| row as usize).collect();
-        let whole = Self { gp: Some(Arc::new(gp.clone())), ..Self::default() };
-        let mut loo = whole.scores(params, &with.kernel, with.x.select(Axis(0), &all).view(), with.x);
-        places.iter().zip(own.rows()).for_each(|(&place, from)| loo.row_mut(place).assign(&from));
-        Some(Trained { gp: Arc::new(gp.without_idle_rows()), loo: Arc::new(loo) })
+        let n_right = self.n_right(&loo, with.labels);
+        Some(Trained { gp: Arc::new(gp.without_idle_rows()), loo: Arc::new(loo), n_right })
+    }
+
+    /// Rows whose scores are largest for their own class.
+    pub(super) fn n_right(&self, scores: &Array2<f64>, labels: &[ClassId]) -> usize {
+        let is_right = |(row, scores): &(&u32, ArrayView1<'_, f64>)| {
+            let best = largest(scores.iter()).and_then(|best| self.counts.get(best));
+            best.is_some_and(|(class, _)| u32::from(*class) == labels[**row as usize].0)
+        };
+        self.rows.iter().zip(scores.rows()).filter(is_right).count()
     }
 
     /// The GP, what it learnt, and the places in the leaf of the rows that it was given; none if numbers fail it.
@@ -245,7 +258,7 @@ pub(super) fn signs(rows: &[usize], classes: &[u16], labels: &[ClassId]) -> Arra
 /// Makes the scores of a leaf's classes ready to be averaged over trees.
 pub(super) fn fuse(fusion: Fusion, mut scores: ArrayViewMut1<'_, f64>) {
     let sound = |score: f64| if score.is_finite() { score } else { -1.0 };
-    let best = hedgerow_core::traits::largest(scores.iter());
+    let best = largest(scores.iter());
     let sum: f64 = scores.iter().map(|s| (sound(*s).clamp(-1.0, 1.0) + 1.0) / 2.0).sum();
     for (i, score) in scores.iter_mut().enumerate() {
         let own = sound(*score);

@@ -106,20 +106,15 @@ impl LeafGp {
         out
     }
 
-    /// The scores of one row become its probabilities.
-    fn calibrate_row(&self, row: &mut [f64]) {
-        if let Some(calibration) = &self.calibration {
-            calibration.apply(row);
-            return;
-        }
-        row.iter_mut().for_each(|p| *p = ((*p + 1.0) / 2.0).clamp(LEAST_SHARE, 1.0));
-        let sum: f64 = row.iter().sum();
-        row.iter_mut().for_each(|p| *p /= sum);
-    }
-
     /// The probabilities of a row with such scores and class frequencies; the scores become them.
     pub(super) fn combine(&self, row: &mut [f64], frequencies: &[f64]) {
-        self.calibrate_row(row);
+        if let Some(calibration) = &self.calibration {
+            calibration.apply(row);
+        } else {
+            row.iter_mut().for_each(|p| *p = ((*p + 1.0) / 2.0).clamp(LEAST_SHARE, 1.0));
+            let sum: f64 = row.iter().sum();
+            row.iter_mut().for_each(|p| *p /= sum);
+        }
         if let Some(blend) = self.blend {
             let of_gps = row.to_vec();
             blend.apply(frequencies, &of_gps, row);

@@ -1,10 +1,9 @@
 //! A classifier that was read.
 
 use hedgerow_core::saved::{Saved, require, require_rules, require_sizes};
-use hedgerow_core::{Result, Schema};
+use hedgerow_core::{Blend, BlendReport, Result, Schema};
 
 use super::LeafGp;
-use hedgerow_core::{Blend, BlendReport};
 
 impl Saved for LeafGp {
     fn complete(&mut self, schema: &Schema) -> Result<()> {

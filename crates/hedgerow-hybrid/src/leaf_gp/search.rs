@@ -2,14 +2,17 @@
 //!
 //! Kernels are tried on some leaves of the first tree. What is compared is the calibrated log-loss of the leave-one-out scores of their rows.
 
+use std::sync::Arc;
+
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Calibration, ClassId, Par};
 use hedgerow_gp::prepare::typical_distance;
-use ndarray::{Array2, ArrayView2, Axis};
+use ndarray::{Array2, Axis};
 
 use super::kernel::{LeafKernel, squares_within};
 use super::leaf::{Leaf, fuse, learn, signs, spread};
-use super::params::{Fusion, LeafGpParams, LeafLearner};
+use super::params::{Fusion, LeafLearner};
+use super::run::TrainingRows;
 
 /// Rows that kernels are tried on, and rows of one leaf, at most.
 const MOST_ROWS: usize = 3000;
@@ -31,11 +34,10 @@ struct Sample {
 
 /// Kernels to be tried on some leaves. Which ones come later depends on how good the first were; of those that are known, any may be tried at any time.
 pub(super) struct Trials {
-    params: LeafGpParams,
+    rows: Arc<TrainingRows>,
     start: LeafKernel,
     stages: Vec<Stage>,
     samples: Vec<Sample>,
-    n_classes: usize,
 }
 
 /// What is changed about the best kernel so far.
@@ -47,18 +49,13 @@ enum Stage {
 }
 
 impl Trials {
-    /// What the parameters leave open is to be found on some of the given leaves; `x` and `labels` are those of all rows.
-    pub(super) fn new(
-        params: &LeafGpParams,
-        leaves: &[Leaf],
-        x: ArrayView2<'_, f32>,
-        labels: &[ClassId],
-        n_classes: usize,
-    ) -> Self {
+    /// What the parameters leave open is to be found on some of the given leaves.
+    pub(super) fn new(rows: Arc<TrainingRows>, leaves: &[Leaf]) -> Self {
+        let params = &rows.params;
         let is_regression = params.learner == LeafLearner::Labels;
         let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
         let start = LeafKernel {
-            length_scale: given(params.length_scale, 0.5 * typical_distance(x, params.seed)),
+            length_scale: given(params.length_scale, 0.5 * typical_distance(rows.x.view(), params.seed)),
             signal_variance: given(params.signal_variance, if is_regression { 1.0 } else { 10.0 }),
             noise_variance: given(params.noise_variance, if is_regression { 0.01 } else { 1e-3 }),
         };
@@ -74,11 +71,11 @@ impl Trials {
         stages.extend(open_length.then_some(Stage::Lengths(&LENGTHS)));
         stages.extend(second);
         stages.extend(open_length.then_some(Stage::Lengths(&NEARBY)));
-        let samples = if stages.is_empty() { Vec::new() } else { samples(params, leaves, x, labels) };
+        let samples = if stages.is_empty() { Vec::new() } else { samples(&rows, leaves) };
         if samples.is_empty() {
             stages.clear();
         }
-        Self { params: params.clone(), start, stages, samples, n_classes }
+        Self { rows, start, stages, samples }
     }
 
     /// The kernels that can be tried by now; `tried` has how bad they are, as far as that is known. None if nothing is left open.
@@ -113,7 +110,7 @@ impl Trials {
 
     /// How bad a kernel is; infinite if it cannot be used.
     pub(super) fn value(&self, kernel: &LeafKernel, par: &Par) -> f64 {
-        let (params, n_classes) = (&self.params, self.n_classes);
+        let (params, n_classes) = (&self.rows.params, self.rows.n_classes());
         let tables = par.map(self.samples.len(), |i| {
             let sample = &self.samples[i];
             let mut out = Vec::with_capacity(sample.labels.len() * n_classes);
@@ -159,14 +156,10 @@ impl Stage {
     }
 }
 
-fn samples(
-    params: &LeafGpParams,
-    leaves: &[Leaf],
-    x: ArrayView2<'_, f32>,
-    labels: &[ClassId],
-) -> Vec<Sample> {
+fn samples(all: &TrainingRows, leaves: &[Leaf]) -> Vec<Sample> {
+    let (seed, labels) = (all.params.seed, all.data.labels());
     let mut chosen: Vec<&Leaf> = leaves.iter().filter(|leaf| !leaf.is_pure()).collect();
-    Rng::new(params.seed, Purpose::Sample, 3).shuffle(&mut chosen);
+    Rng::new(seed, Purpose::Sample, 3).shuffle(&mut chosen);
     let mut n_rows = 0;
     let mut samples = Vec::new();
     for leaf in chosen {
@@ -175,13 +168,13 @@ fn samples(
         }
         let mut rows: Vec<usize> = leaf.rows.iter().map(|&row| row as usize).collect();
         if rows.len() > MOST_IN_LEAF {
-            Rng::new(params.seed, Purpose::Sample, 4).shuffle(&mut rows);
+            Rng::new(seed, Purpose::Sample, 4).shuffle(&mut rows);
             rows.truncate(MOST_IN_LEAF);
         }
         n_rows += rows.len();
         let classes: Vec<u16> = leaf.counts.iter().map(|(class, _)| *class).collect();
         samples.push(Sample {
-            squares: squares_within(x.select(Axis(0), &rows).view()),
+            squares: squares_within(all.x.select(Axis(0), &rows).view()),
             y: signs(&rows, &classes, labels),
             labels: rows.iter().map(|&row| labels[row]).collect(),
             classes,

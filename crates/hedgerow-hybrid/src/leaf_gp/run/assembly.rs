@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{Calibration, Candidate, OutOfSample, Source, Training};
+use hedgerow_core::{BlendReport, Calibration, Candidate, OutOfSample, Source, Training};
 use ndarray::{Array2, ArrayView1};
 
 use super::super::LeafGp;
@@ -13,7 +13,6 @@ use super::super::placement::PlacedTree;
 use super::super::trees::Trees;
 use super::super::validation::ValidationRow;
 use super::rows::TrainingRows;
-use hedgerow_core::BlendReport;
 
 /// Rows that calibrate, at most.
 const MOST_ROWS: usize = 20_000;
@@ -62,18 +61,13 @@ impl Assembly {
         let mut all_classes = vec![0.0; n_classes];
         for (placed, trained) in &self.trees {
             for (leaf, trained) in placed.leaves.iter().zip(trained) {
-                let by_frequency =
-                    trained.is_none().then(|| leaf.loo_frequencies(self.rows.params.fusion, labels));
-                let Some(scores) = trained.as_ref().map(|own| &*own.loo).or(by_frequency.as_ref()) else {
-                    continue;
-                };
+                let by_frequency = || Arc::new(leaf.loo_frequencies(self.rows.params.fusion, labels));
+                let scores = trained.as_ref().map_or_else(by_frequency, |own| Arc::clone(&own.loo));
                 let columns = leaf.columns();
                 let own = leaf.rows.iter().map(|&row| row as usize).zip(scores.rows());
                 for (row, scores) in own.filter(|(row, _)| row % step == 0) {
                     spread(&columns, scores, &mut all_classes);
-                    values
-                        .row_mut(row / step)
-                        .zip_mut_with(&ArrayView1::from(&all_classes), |sum, v| *sum += v);
+                    values.row_mut(row / step).iter_mut().zip(&all_classes).for_each(|(sum, v)| *sum += v);
                 }
             }
         }

@@ -26,7 +26,7 @@ use hedgerow_core::{
 use hedgerow_forest::TreeBuilder;
 
 use assembly::Assembly;
-use rows::TrainingRows;
+pub(super) use rows::TrainingRows;
 use tree::Slot;
 
 use super::LeafGp;
@@ -172,6 +172,11 @@ impl LeafGpRun {
         }
     }
 
+    /// Gives up trees.
+    fn lose(&mut self, is_lost: impl Fn(&Slot) -> bool) {
+        self.trees.iter_mut().filter(|slot| is_lost(slot)).for_each(|slot| *slot = Slot::Lost);
+    }
+
     /// Whether no more trees will come.
     fn are_trees_done(&self) -> bool {
         let is_abandoned = self.is_dropped[..self.lanes].iter().all(|is| *is);
@@ -281,10 +286,7 @@ impl TrainingRun for LeafGpRun {
             *is_dropped = true;
         }
         match self.job(job) {
-            Job::Trees => {
-                let is_own = |slot: &&mut Slot| matches!(slot, Slot::Growing(lane) if *lane == job);
-                self.trees.iter_mut().filter(is_own).for_each(|slot| *slot = Slot::Lost);
-            }
+            Job::Trees => self.lose(|slot| matches!(slot, Slot::Growing(lane) if *lane == job)),
             // Other lanes try its kernels.
             Job::Search(lane) => drop(self.search.trying.remove(&lane)),
             Job::Leaves(_) => {}
@@ -304,10 +306,7 @@ impl TrainingRun for LeafGpRun {
 
     fn hurry(&mut self, reason: StopReason) {
         if self.has_model() {
-            self.trees
-                .iter_mut()
-                .filter(|slot| matches!(slot, Slot::Open))
-                .for_each(|slot| *slot = Slot::Lost);
+            self.lose(|slot| matches!(slot, Slot::Open));
         } else if reason == StopReason::Interrupted && !self.is_hurried {
             self.take_few_rows();
         }

@@ -10,11 +10,11 @@ use super::super::params::LeafGpParams;
 const ROWS_IN_HASTE: usize = 1000;
 
 /// Training rows, shared by all steps of a run.
-pub(super) struct TrainingRows {
-    pub(super) data: Dataset,
-    pub(super) params: LeafGpParams,
+pub(in super::super) struct TrainingRows {
+    pub(in super::super) data: Dataset,
+    pub(in super::super) params: LeafGpParams,
     pub(super) preparation: Preparation,
-    pub(super) x: ArcArray2<f32>,
+    pub(in super::super) x: ArcArray2<f32>,
     /// Rows seen, those that were forgotten among them.
     pub(super) n_seen: u64,
     /// The place of the first row among those that the run was given, and the distance to the next.
@@ -53,7 +53,7 @@ impl TrainingRows {
         self.origin[0] + row * self.origin[1]
     }
 
-    pub(super) fn n_classes(&self) -> usize {
+    pub(in super::super) fn n_classes(&self) -> usize {
         self.data.schema.n_classes()
     }
 

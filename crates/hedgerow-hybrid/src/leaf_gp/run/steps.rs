@@ -12,7 +12,7 @@ use super::super::leaf_training::{LeafTraining, Outcome};
 use super::super::placement::PlacedTree;
 use super::super::search::Trials;
 use super::LeafGpRun;
-use super::tree::{Slot, TreeState, n_right};
+use super::tree::{Slot, TreeState};
 
 /// Leaves of one tree that a step trains.
 struct Part {
@@ -112,8 +112,7 @@ impl LeafGpRun {
         let rows = Arc::clone(&self.rows);
         self.search.trying.insert(lane, Vec::new());
         Step::new(move |_: &Training<'_>| {
-            let (x, labels) = (rows.x.view(), rows.data.labels());
-            let trials = Trials::new(&rows.params, &placed.leaves, x, labels, rows.n_classes());
+            let trials = Trials::new(rows, &placed.leaves);
             move |run: &mut Self| {
                 run.search.trying.remove(&lane);
                 if !run.search.is_over {
@@ -155,14 +154,7 @@ impl LeafGpRun {
                 largest,
             };
             let leaves: Vec<(&Leaf, usize)> = parts.iter().flat_map(Part::leaves).collect();
-            let outcomes = with.train(&leaves, training).map(|outcomes| {
-                let right = |(outcome, (leaf, _)): (&Outcome, &(&Leaf, usize))| match outcome {
-                    Outcome::Trained(trained) => n_right(leaf, &trained.loo, with.labels),
-                    Outcome::NoGp | Outcome::Untried => 0,
-                };
-                let right: Vec<usize> = outcomes.iter().zip(&leaves).map(right).collect();
-                outcomes.into_iter().zip(right).collect::<Vec<_>>()
-            });
+            let outcomes = with.train(&leaves, training);
             let took = start.elapsed();
             move |run: &mut Self| {
                 run.took += took;
@@ -173,9 +165,9 @@ impl LeafGpRun {
                 let mut outcomes = outcomes?.into_iter();
                 for Part { tree, leaves, .. } in parts {
                     let Some(tree) = run.trees[tree].grown_mut() else { continue };
-                    for (leaf, (outcome, n_right)) in leaves.into_iter().zip(outcomes.by_ref()) {
+                    for (leaf, outcome) in leaves.into_iter().zip(outcomes.by_ref()) {
                         match outcome {
-                            Outcome::Trained(trained) => tree.add(leaf, trained, n_right),
+                            Outcome::Trained(trained) => tree.add(leaf, trained),
                             Outcome::NoGp => {}
                             Outcome::Untried => tree.open.push(leaf),
                         }
@@ -223,9 +215,7 @@ impl LeafGpRun {
             }
         })
     }
-}
 
-impl LeafGpRun {
     pub(super) fn trees_status(&self, lane: usize) -> JobStatus {
         let is_open = self.trees.iter().any(|slot| matches!(slot, Slot::Open));
         let grown = self.trees.iter().filter_map(Slot::grown);

@@ -3,10 +3,6 @@
 use std::cmp::Reverse;
 use std::sync::Arc;
 
-use hedgerow_core::ClassId;
-use hedgerow_core::traits::largest;
-use ndarray::Array2;
-
 use super::super::leaf::{Leaf, Trained};
 use super::super::placement::PlacedTree;
 use super::rows::TrainingRows;
@@ -57,7 +53,7 @@ impl TreeState {
     pub(super) fn new(placed: PlacedTree, rows: &TrainingRows) -> Self {
         let (labels, leaves) = (rows.data.labels(), &placed.leaves);
         let by_frequency = |leaf: &Leaf| leaf.loo_frequencies(rows.params.fusion, labels);
-        let n_right = leaves.iter().map(|leaf| n_right(leaf, &by_frequency(leaf), labels)).collect();
+        let n_right = leaves.iter().map(|leaf| leaf.n_right(&by_frequency(leaf), labels)).collect();
         let mut open: Vec<u32> = (0..leaves.len() as u32).collect();
         open.retain(|leaf| !leaves[*leaf as usize].is_pure());
         // The leaf whose most frequent class is wrong about most rows comes first.
@@ -93,10 +89,10 @@ impl TreeState {
         taken
     }
 
-    /// Takes in a trained leaf; so many leave-one-out scores are right.
-    pub(super) fn add(&mut self, leaf: u32, trained: Trained, n_right: usize) {
+    /// Takes in a trained leaf.
+    pub(super) fn add(&mut self, leaf: u32, trained: Trained) {
         self.bytes += trained.gp.bytes() + 8 * trained.loo.len();
-        self.n_right[leaf as usize] = n_right;
+        self.n_right[leaf as usize] = trained.n_right;
         self.trained[leaf as usize] = Some(trained);
     }
 
@@ -113,13 +109,4 @@ impl TreeState {
     pub(super) fn accuracy(&self) -> f64 {
         self.n_right.iter().sum::<usize>() as f64 / self.n_rows.max(1) as f64
     }
-}
-
-/// Rows of a leaf whose scores are largest for their own class.
-pub(super) fn n_right(leaf: &Leaf, scores: &Array2<f64>, labels: &[ClassId]) -> usize {
-    let is_right = |(row, scores): (&u32, ndarray::ArrayView1<'_, f64>)| {
-        let best = largest(scores.iter()).and_then(|best| leaf.counts.get(best));
-        best.is_some_and(|(class, _)| u32::from(*class) == labels[*row as usize].0)
-    };
-    leaf.rows.iter().zip(scores.rows()).filter(|pair| is_right((pair.0, pair.1))).count()
 }
