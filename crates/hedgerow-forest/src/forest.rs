@@ -49,13 +49,12 @@ impl Forest {
         calibration: Option<Calibration>,
         gains: Vec<f64>,
     ) -> Self {
-        let leaf_weight = LeafWeight::new(0.0);
         Self {
             params,
             n_features: gains.len(),
             n_classes,
             trees,
-            leaf_weight,
+            leaf_weight: LeafWeight::new(0.0),
             calibration,
             prior_shift: Vec::new(),
             gains,

@@ -70,11 +70,9 @@ pub struct ForestKernel<'a> {
 impl<'a> ForestKernel<'a> {
     /// Draws a height for each tree, from 1 to the tree's own, and keeps it.
     pub fn new(forest: &'a Forest, seed: u64) -> Self {
-        let heights =
-            forest.trees.iter().enumerate().map(|(t, tree)| {
-                1 + Rng::new(seed, Purpose::KernelHeight, t as u64).index(tree.height().max(1))
-            });
-        Self { forest, heights: heights.collect() }
+        let draw = |(tree, highest)| 1 + Rng::new(seed, Purpose::KernelHeight, tree).index(highest);
+        let highest = forest.trees.iter().map(|tree| tree.height().max(1));
+        Self { forest, heights: (0..).zip(highest).map(draw).collect() }
     }
 
     /// The height at which each tree compares.

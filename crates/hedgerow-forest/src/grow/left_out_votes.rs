@@ -9,10 +9,8 @@ use crate::params::Probabilities;
 pub(crate) struct LeftOutVotes {
     rows: Vec<u32>,
     shares: Vec<(u16, f32)>,
-    /// Where rows and shares of each leaf end.
-    ends: Vec<(u32, u32)>,
-    /// How much weight each leaf has.
-    sizes: Vec<f32>,
+    /// Where rows and shares of each leaf end, and how much weight it has.
+    ends: Vec<(u32, u32, f32)>,
 }
 
 impl LeftOutVotes {
@@ -25,7 +23,6 @@ impl LeftOutVotes {
     ) {
         self.rows.extend(rows);
         let total: f64 = weights.iter().map(|w| w.1).sum();
-        self.sizes.push(total as f32);
         match probabilities {
             Probabilities::Leaf => {
                 self.shares.extend(weights.iter().map(|&(class, w)| (class as u16, (w / total) as f32)));
@@ -35,13 +32,13 @@ impl LeftOutVotes {
                 self.shares.push((favorite.map_or(0, |at| weights[at].0) as u16, 1.0));
             }
         }
-        self.ends.push((self.rows.len() as u32, self.shares.len() as u32));
+        self.ends.push((self.rows.len() as u32, self.shares.len() as u32, total as f32));
     }
 
     /// Hands each leaf's rows, size and shares to `visit`.
     pub(crate) fn visit(&self, mut visit: impl FnMut(&[u32], f32, &[(u16, f32)])) {
         let (mut row, mut share) = (0, 0);
-        for (&(row_end, share_end), &size) in self.ends.iter().zip(&self.sizes) {
+        for &(row_end, share_end, size) in &self.ends {
             visit(&self.rows[row..row_end as usize], size, &self.shares[share..share_end as usize]);
             (row, share) = (row_end as usize, share_end as usize);
         }

@@ -78,13 +78,9 @@ pub(super) fn run<C: Code>(
     let mut arms = [vec![0.0; len], vec![0.0; len]];
     let mut left = [n_compared; 2];
     let plain = [LeafWeight::new(0.0)];
-    let mut outcome = Outcome {
-        sums: vec![0.0; leaf_weights.len() * len],
-        arms: None,
-        gains: vec![0.0; online_rows.width],
-    };
+    let (mut sums, mut gains) = (vec![0.0; leaf_weights.len() * len], vec![0.0; online_rows.width]);
     // In the order of the trees: sums of floats depend on it.
-    par.for_chunks(&mut outcome.sums, ROWS * leaf_weights.len() * n_classes, |chunk, sums| {
+    par.for_chunks(&mut sums, ROWS * leaf_weights.len() * n_classes, |chunk, sums| {
         for job in &jobs {
             job.votes.add_to(sums, chunk * ROWS, n_classes, leaf_weights);
         }
@@ -95,10 +91,9 @@ pub(super) fn run<C: Code>(
             left[arm] -= 1;
             job.votes.add_to(&mut arms[arm], 0, n_classes, &plain);
         }
-        add_gains(&mut outcome.gains, &job.gains);
+        add_gains(&mut gains, &job.gains);
     }
-    outcome.arms = (n_compared > 1).then_some(arms);
-    outcome
+    Outcome { sums, arms: (n_compared > 1).then_some(arms), gains }
 }
 
 impl Votes {

@@ -156,9 +156,7 @@ impl OnlineForest {
         training: &Training<'_>,
     ) -> Vec<NewTree> {
         let mut times = vec![1_u8; self.pool.n_slots()];
-        for &slot in held {
-            times[slot as usize] = 0;
-        }
+        held.iter().for_each(|&slot| times[slot as usize] = 0);
         let births: Vec<Birth> = (0..n).map(|_| self.next_birth(rows.len())).collect();
         self.pool.turn(training.budget.bytes.is_none(), training.par);
         with_table!(&self.pool.values, |table| self.with_online_rows(table, |online_rows| {

@@ -221,24 +221,20 @@ impl OnlineForest {
             return;
         }
         self.take_trees();
-        for live in &mut self.live {
-            live.put_in_order();
-        }
+        self.live.iter_mut().for_each(LiveTree::put_in_order);
         self.give_trees();
     }
 
     /// Makes ready to learn: class weights, trees where there are none yet, lists where they have not been made.
     fn start(&mut self, schema: &Schema, par: &Par) {
-        let mut weights = std::mem::take(&mut self.class_weights);
-        weights.resize(schema.n_classes(), 1.0);
+        self.class_weights.resize(schema.n_classes(), 1.0);
         if let ClassWeights::Each(by_label) = &self.forest.params.class_weights {
             for (label, &weight) in by_label {
                 if let Some(class) = schema.labels.get(label) {
-                    weights[class.index()] = weight;
+                    self.class_weights[class.index()] = weight;
                 }
             }
         }
-        self.class_weights = weights;
         self.columns = ColumnCodes::of_schema(schema);
         if self.forest.trees.is_empty() {
             for _ in 0..self.forest.params.n_trees {
@@ -406,9 +402,7 @@ impl OnlineForest {
 
     /// Takes rows that are off their queues out of the pool. Returns for each old slot its new one.
     fn drop_slots(&mut self, gone: &[u32]) -> Vec<u32> {
-        for &slot in gone {
-            self.pool.release(slot);
-        }
+        gone.iter().for_each(|&slot| self.pool.release(slot));
         self.pool.close_gaps()
     }
 }

@@ -62,10 +62,8 @@ impl Saved for OnlineForest {
 impl OnlineForest {
     /// Whether it is in the form in which it is written.
     fn is_as_saved(&self) -> bool {
-        let n_ways = self.leaf_weights.len();
-        self.live.is_empty()
-            && self.pool.is_by_age()
-            && self.window.has_room_for(n_ways, self.forest.n_classes)
+        let has_room = self.window.has_room_for(self.leaf_weights.len(), self.forest.n_classes);
+        self.live.is_empty() && self.pool.is_by_age() && has_room
     }
 
     /// The forest in the form in which it is written: rows and trees in order, and no lists.

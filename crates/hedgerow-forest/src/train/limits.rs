@@ -41,21 +41,18 @@ impl Limiter {
         let working = shared + each * threads as u64;
         let leaves_rows_out = params.bagging != Bagging::All;
         let oob = if leaves_rows_out { Tally::bytes(data.n_rows(), n_classes, params) } else { 0 };
-        let mut limiter = Self { for_trees: None, threads, oob_fits: true };
-        if let Some(limit) = budget.bytes {
-            let left = limit.saturating_sub(working);
-            limiter.oob_fits = oob < left / 2 || params.patience > 0;
-            let left = left.saturating_sub(if limiter.oob_fits { oob } else { 0 });
-            if left < 64 << 10 {
-                return Err(Error::BudgetTooSmall {
-                    what: "growing a tree".into(),
-                    needed: format!("{:.1} MB beside the data", (limit - left + (64 << 10)) as f64 / 1e6),
-                    limit: format!("{:.1} MB", limit as f64 / 1e6),
-                });
-            }
-            limiter.for_trees = Some(left);
+        let Some(limit) = budget.bytes else { return Ok(Self { for_trees: None, threads, oob_fits: true }) };
+        let left = limit.saturating_sub(working);
+        let oob_fits = oob < left / 2 || params.patience > 0;
+        let left = left.saturating_sub(if oob_fits { oob } else { 0 });
+        if left < 64 << 10 {
+            return Err(Error::BudgetTooSmall {
+                what: "growing a tree".into(),
+                needed: format!("{:.1} MB beside the data", (limit - left + (64 << 10)) as f64 / 1e6),
+                limit: format!("{:.1} MB", limit as f64 / 1e6),
+            });
         }
-        Ok(limiter)
+        Ok(Self { for_trees: Some(left), threads, oob_fits })
     }
 
     /// Whether bytes must be counted often. (Trees look at the clock themselves.)

@@ -183,15 +183,13 @@ impl TrainingRun for ForestRun {
     fn jobs(&self) -> Vec<JobStatus> {
         let n_open = self.n_open();
         let bytes: usize = self.trees.iter().map(|tree| tree.bytes()).sum();
+        let is_ready = |lane: usize| n_open > 0 && !self.is_dropped[lane];
+        // Trees that are being grown may leave something to do, or to be waited for.
+        let is_done = |lane: usize| !is_ready(lane) && self.in_flight.is_empty();
         let status = |lane: usize| JobStatus {
             kind: "trees",
             name: format!("{}", lane + 1),
-            state: match (n_open > 0 && !self.is_dropped[lane], self.in_flight.is_empty()) {
-                (true, _) => JobState::Ready,
-                (false, true) => JobState::Done,
-                // Trees that are being grown may leave something to do, or to be waited for.
-                (false, false) => JobState::Waiting,
-            },
+            state: JobState::new(is_done(lane), is_ready(lane)),
             accuracy: self.accuracy,
             points: self.trees.len(),
             goal: self.goal,

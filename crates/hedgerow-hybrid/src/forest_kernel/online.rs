@@ -158,15 +158,14 @@ impl OnlineModel for ForestKernelClassifier {
         let forest = self.forest.forest();
         let (n_trees, n_active) = (count(forest.trees().len() as u64), count(self.n_active() as u64));
         let alone = if self.n_active() == 0 { "; the forest predicts alone" } else { "" };
-        let kernel: Vec<_> =
-            self.noise_variance().map(|noise| ("noise_variance".to_string(), noise)).into_iter().collect();
+        let kernel = self.noise_variance().map(|noise| ("noise_variance".to_string(), noise));
         let mut summary = Summary::new(format!("{n_trees} trees as the kernel of a GP of {n_active} rows"))
             .count("trees", "Trees", forest.trees().len())
             .value("nodes", forest.n_nodes() as u64)
             .count("active_rows", "Active rows", self.n_active())
             .details(format!("{} nodes", count(forest.n_nodes() as u64)))
             .blend(self.blend().map(|blend| [blend.forest, blend.gp]))
-            .kernel(kernel);
+            .kernel(kernel.into_iter().collect());
         summary.details.push_str(alone);
         summary.importances = Some(forest.impurity_importances());
         summary

@@ -112,11 +112,7 @@ impl ForestKernelRun {
     fn calibration_state(&self) -> JobState {
         let ForestState::Growing(run) = &self.forest else { return JobState::Done };
         let is_grown = run.jobs().iter().all(|job| job.state == JobState::Done);
-        match (self.is_closed[CALIBRATION], is_grown, run.has_model()) {
-            (true, ..) | (_, true, false) => JobState::Done,
-            (_, true, true) => JobState::Ready,
-            _ => JobState::Waiting,
-        }
+        JobState::new(self.is_closed[CALIBRATION] || (is_grown && !run.has_model()), is_grown)
     }
 
     fn gp_state(&self) -> JobState {

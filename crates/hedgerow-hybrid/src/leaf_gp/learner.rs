@@ -86,21 +86,19 @@ fn each_class(y: &Array2<f64>, one: &dyn Fn(&[f64]) -> Result<OneClass>) -> Resu
     let mut weights = Array2::zeros((n, n_classes));
     let mut offsets = Array1::<f64>::zeros(n_classes);
     let mut without_each = Array2::zeros((n, n_classes));
-    for class in 0..n_classes {
-        if class == 1 && n_classes == 2 {
-            let turned = |table: &mut Array2<f64>| {
-                let first = table.column(0).mapv(|v| -v);
-                table.column_mut(1).assign(&first);
-            };
-            turned(&mut weights);
-            turned(&mut without_each);
-            offsets[1] = -offsets[0];
-            break;
-        }
+    let n_trained = if n_classes == 2 { 1 } else { n_classes };
+    for class in 0..n_trained {
         let (of_class, offset, without) = one(&y.column(class).to_vec())?;
         weights.column_mut(class).assign(&of_class);
         without_each.column_mut(class).assign(&without);
         offsets[class] = offset;
+    }
+    if n_classes == 2 {
+        for table in [&mut weights, &mut without_each] {
+            let turned = table.column(0).mapv(|v: f64| -v);
+            table.column_mut(1).assign(&turned);
+        }
+        offsets[1] = -offsets[0];
     }
     Ok(Learnt { weights, offsets, without_each })
 }
