@@ -41,7 +41,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Demo(args) => commands::demo::run(&args),
     };
     match result {
-        Ok(outcome) => outcome.exit_code(),
+        Ok(outcome) => outcome as u8,
         Err(error) if output::is_broken_pipe(&error) => 0,
         Err(error) => {
             output::error(&error);

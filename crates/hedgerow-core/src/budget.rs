@@ -85,9 +85,4 @@ impl Budget {
         }
         self.deadline.filter(|&end| Instant::now() >= end).map(|_| StopReason::Time)
     }
-
-    /// Whether there is a time limit; if not, inner loops need not check the clock.
-    pub fn is_limited_in_time(&self) -> bool {
-        self.deadline.is_some()
-    }
 }

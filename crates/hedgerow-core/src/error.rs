@@ -183,3 +183,11 @@ impl From<DataProblem> for Error {
         DataError::from(problem).into()
     }
 }
+
+/// Fails at the first of some sizes that is not as expected; each is what is counted, how many are expected, and how many there are.
+pub fn check_shapes<const N: usize>(shapes: [(&'static str, usize, usize); N]) -> Result<()> {
+    match shapes.into_iter().find(|(_, expected, got)| expected != got) {
+        Some((what, expected, got)) => Err(Error::Shape { what, expected, got }),
+        None => Ok(()),
+    }
+}

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::data::{ClassId, Schema, TargetSlice, check_rows};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_shapes};
 use crate::par::Par;
 use crate::traits::{Normals, Observer};
 
@@ -71,17 +71,12 @@ impl<'a> Rows<'a> {
     /// Fails unless a model of so many columns and classes can learn the rows, whose schema may have grown by classes since.
     pub fn check(self, schema: &Schema, n_features: usize, n_classes: usize) -> Result<()> {
         let n = self.x.nrows();
-        let shapes = [
+        check_shapes([
             ("feature columns", n_features, self.x.ncols()),
             ("feature columns of the schema", n_features, schema.n_features()),
             ("targets", n, self.targets.len()),
             ("weights", n, self.weights.map_or(n, <[f32]>::len)),
-        ];
-        for (what, expected, got) in shapes {
-            if expected != got {
-                return Err(Error::Shape { what, expected, got });
-            }
-        }
+        ])?;
         if schema.n_classes() < n_classes {
             let (expected, got) = (n_classes, schema.n_classes());
             return Err(Error::Shape { what: "classes (at least)", expected, got });

@@ -1,16 +1,12 @@
-//! Numbers as people read them.
+//! Numbers and names as people read them.
+
+use std::borrow::Borrow;
 
 /// A whole number with commas: 1,234,567.
 pub fn count(n: u64) -> String {
     let digits = n.to_string();
-    let mut out = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            out.push(',');
-        }
-        out.push(digit);
-    }
-    out
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 /// A number with three digits that matter.
@@ -21,6 +17,15 @@ pub fn significant(value: f64) -> String {
     let decimals = (2.0 - value.abs().max(1e-3).log10().floor()).clamp(0.0, 5.0) as usize;
     let text = format!("{value:.decimals$}");
     if decimals == 0 { text } else { text.trim_end_matches('0').trim_end_matches('.').to_string() }
+}
+
+/// The first `most` of some names, and how many more there are.
+pub fn list<N: Borrow<str>>(names: &[N], most: usize) -> String {
+    let shown = names[..most.min(names.len())].join(", ");
+    match names.len().saturating_sub(most) {
+        0 => shown,
+        more => format!("{shown} and {more} more"),
+    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 
 use crate::data::ClassId;
-use crate::error::{Error, Result};
+use crate::error::{Result, check_shapes};
 use crate::par::Par;
 
 /// A model that predicts a probability for every class.
@@ -24,16 +24,11 @@ pub trait Classifier: Send + Sync {
         par: &Par,
         out: ArrayViewMut2<'_, f64>,
     ) -> Result<()> {
-        let shapes = [
+        check_shapes([
             ("feature columns", self.n_features(), x.ncols()),
             ("rows of the predictions", x.nrows(), out.nrows()),
             ("columns of the predictions", self.n_classes(), out.ncols()),
-        ];
-        for (what, expected, got) in shapes {
-            if expected != got {
-                return Err(Error::Shape { what, expected, got });
-            }
-        }
+        ])?;
         self.predict_proba_impl(x, par, out);
         Ok(())
     }
@@ -70,10 +65,7 @@ pub trait Regressor: Send + Sync {
 
     /// A number and its variance for every row.
     fn predict_values(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Normals> {
-        let (expected, got) = (self.n_features(), x.ncols());
-        if expected != got {
-            return Err(Error::Shape { what: "feature columns", expected, got });
-        }
+        check_shapes([("feature columns", self.n_features(), x.ncols())])?;
         Ok(self.predict_values_impl(x, par))
     }
 }

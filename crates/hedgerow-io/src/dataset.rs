@@ -29,7 +29,7 @@ pub fn read_dataset(path: &Path, options: &ReadOptions, max_bytes: Option<u64>) 
         }
         if max_bytes.is_some_and(|limit| used_bytes(&features) > limit) {
             let limit = shown_bytes(max_bytes.unwrap_or_default());
-            return Err(Error::from(DataProblem::OverMemory { limit }).in_file(&shown));
+            return Err(Error::from(DataProblem::OverMemory(limit)).in_file(&shown));
         }
     }
     features.shrink_to_fit();

@@ -308,9 +308,7 @@ impl Codes {
                 expected: format!("one of the {} values declared", categories.len()),
                 got: format!("{text:?}"),
             }),
-            Growth::Add if categories.len() >= MAX_CATEGORIES => {
-                Err(DataProblem::TooManyCategories { limit: MAX_CATEGORIES })
-            }
+            Growth::Add if categories.len() >= MAX_CATEGORIES => Err(DataProblem::TooManyCategories),
             Growth::Add => {
                 let code = categories.len() as u32;
                 self.of_name.insert(name.to_string(), code);
@@ -326,7 +324,7 @@ fn value_of(cell: Cell<'_>) -> Result<f64, DataProblem> {
     let value = match cell {
         Cell::Text(field, decimal) => match parse_as(field, decimal) {
             Parsed::Missing => f64::NAN,
-            Parsed::Text => return Err(DataProblem::NotAValue { text: utf8(field)?.to_string() }),
+            Parsed::Text => return Err(DataProblem::NotAValue(utf8(field)?.to_string())),
             Parsed::Number(narrow) => utf8(&with_point(field, decimal))?.parse().unwrap_or(f64::from(narrow)),
         },
         Cell::Int(value) => value as f64,
@@ -340,7 +338,7 @@ fn value_of(cell: Cell<'_>) -> Result<f64, DataProblem> {
 }
 
 fn weight_of(cell: Cell<'_>) -> Result<f32, DataProblem> {
-    let bad = |got: String| DataProblem::BadWeight { got };
+    let bad = |got: String| DataProblem::BadWeight(got);
     let value = match cell {
         Cell::Text(field, decimal) => match parse_as(field, decimal) {
             Parsed::Number(value) => value,

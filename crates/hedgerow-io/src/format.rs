@@ -83,7 +83,7 @@ impl Format {
 
     /// The problem of a name that tells no format.
     pub(crate) fn unknown() -> DataProblem {
-        DataProblem::UnknownFormat { known: Self::known() }
+        DataProblem::UnknownFormat(Self::known())
     }
 
     fn known() -> String {

@@ -101,7 +101,7 @@ fn infer_text(cells: &TextCells, sample: &Block, column: usize) -> Result<Column
         return Ok(ColumnKind::Categorical { categories: Vec::new() });
     }
     let text = utf8(cells.field(row, column));
-    let problem = text.map_or_else(|e| e, |text| DataProblem::NotANumber { text: text.to_string() });
+    let problem = text.map_or_else(|e| e, |text| DataProblem::NotANumber(text.to_string()));
     Err(in_cell(problem.into(), sample, row, None))
 }
 

@@ -17,11 +17,6 @@ pub(crate) enum Parsed {
     Text,
 }
 
-/// The field without blanks around it.
-pub(crate) fn trim(field: &[u8]) -> &[u8] {
-    field.trim_ascii()
-}
-
 /// Whether a trimmed field means "no value", in a column of any kind.
 pub(crate) fn is_missing(field: &[u8]) -> bool {
     match field {
@@ -71,7 +66,7 @@ pub(crate) fn finite(field: &[u8], decimal: Decimal) -> Result<f32, DataProblem>
         Parsed::Number(value) if value.is_finite() => Ok(value),
         Parsed::Number(_) => Err(DataProblem::Infinite { text: utf8(field)?.to_string() }),
         Parsed::Missing => Ok(f32::NAN),
-        Parsed::Text => Err(DataProblem::NotANumber { text: utf8(field)?.to_string() }),
+        Parsed::Text => Err(DataProblem::NotANumber(utf8(field)?.to_string())),
     }
 }
 
@@ -82,13 +77,13 @@ pub(crate) fn utf8(field: &[u8]) -> Result<&str, DataProblem> {
 
 /// Whether a field is a number.
 pub(crate) fn is_number(field: &[u8], decimal: Decimal) -> bool {
-    matches!(parse_as(trim(field), decimal), Parsed::Number(_))
+    matches!(parse_as(field.trim_ascii(), decimal), Parsed::Number(_))
 }
 
 /// A label or category that is a number with that decimal mark, with a point; any other text as it is.
 pub(crate) fn with_point(field: &[u8], decimal: Decimal) -> Cow<'_, [u8]> {
     match decimal {
-        Decimal::Comma => comma_number(trim(field)).map_or(Cow::Borrowed(field), Cow::Owned),
+        Decimal::Comma => comma_number(field.trim_ascii()).map_or(Cow::Borrowed(field), Cow::Owned),
         Decimal::Point => Cow::Borrowed(field),
     }
 }

@@ -141,7 +141,7 @@ pub(crate) fn damaged(error: io::Error) -> io::Error {
 /// The data problem behind an I/O error, or the error itself where the system is to blame.
 pub(crate) fn io_error(error: io::Error) -> Result<DataError, io::Error> {
     if error.kind() == io::ErrorKind::InvalidData {
-        return Ok(DataProblem::Compressed { reason: error.to_string() }.into());
+        return Ok(DataProblem::Compressed(error.to_string()).into());
     }
     Err(error)
 }

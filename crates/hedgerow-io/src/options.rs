@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use hedgerow_core::error::nearest;
+use hedgerow_core::text::list;
 use hedgerow_core::{DataError, DataProblem, Result, Task};
 
 use crate::block::SourceColumn;
@@ -96,10 +97,6 @@ pub struct ReadOptions {
 
 /// The first names of the columns, and how many more there are.
 pub(crate) fn column_names(columns: &[SourceColumn]) -> String {
-    const SHOWN: usize = 12;
-    let text = columns.iter().take(SHOWN).map(|c| c.name.as_str()).collect::<Vec<_>>().join(", ");
-    match columns.len().checked_sub(SHOWN) {
-        None | Some(0) => text,
-        Some(more) => format!("{text} and {more} more"),
-    }
+    let names: Vec<&str> = columns.iter().map(|c| c.name.as_str()).collect();
+    list(&names, 12)
 }

@@ -112,7 +112,7 @@ impl Plan {
         }
         for (k, wanted) in model.columns.iter().enumerate() {
             let Some(&i) = place_of.get(wanted.name.as_str()) else {
-                let problem = DataProblem::MissingColumn { available: column_names(columns) };
+                let problem = DataProblem::MissingColumn(column_names(columns));
                 return Err(DataError::from(problem).in_column(wanted.name.clone()).into());
             };
             self.roles[i] = Role::Feature(k);
@@ -132,7 +132,7 @@ impl Plan {
             return Err(DataProblem::ColumnCount { expected: self.n_features, got: n_free }.into());
         }
         if n_free > MAX_FEATURES {
-            return Err(DataProblem::TooManyColumns { limit: MAX_FEATURES, got: n_free }.into());
+            return Err(DataProblem::TooManyColumns { got: n_free }.into());
         }
         if n_free == 0 {
             return Err(DataProblem::NoFeatures.into());

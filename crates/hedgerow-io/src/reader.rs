@@ -115,7 +115,7 @@ impl RowReader {
             let problem = if self.source.wants_label_file {
                 DataProblem::NoLabelFile
             } else {
-                DataProblem::NoTarget { available: column_names(&self.source.columns) }
+                DataProblem::NoTarget(column_names(&self.source.columns))
             };
             return Err(with_split_hint(problem.into(), &self.source).in_file(&self.shown));
         }

@@ -7,7 +7,7 @@
 use csv::{ByteRecord, ReaderBuilder};
 
 use crate::delimiter::{Decimal, Delimiter};
-use crate::number::{comma_number, is_number, trim};
+use crate::number::{comma_number, is_number};
 use crate::source::split_blanks;
 
 /// Records that are compared. Decimal marks are looked for in all of the sample.
@@ -39,7 +39,7 @@ impl Sample {
     pub(crate) fn decimal(&self, delimiter: Delimiter) -> Decimal {
         let mut decimal = Decimal::Point;
         for field in self.records(delimiter, usize::MAX).iter().flat_map(ByteRecord::iter) {
-            let field = trim(field);
+            let field = field.trim_ascii();
             if comma_number(field).is_some() {
                 decimal = Decimal::Comma;
             } else if is_grouped(field) || (field.contains(&b'.') && is_any_number(field)) {
@@ -60,7 +60,7 @@ impl Sample {
             let mut builder = ReaderBuilder::new();
             let builder = builder.has_headers(false).flexible(true).delimiter(delimiter.byte());
             let records = builder.from_reader(&*self.bytes).into_byte_records().map_while(Result::ok);
-            let is_blank = |record: &ByteRecord| record.iter().all(|field| trim(field).is_empty());
+            let is_blank = |record: &ByteRecord| record.iter().all(|field| field.trim_ascii().is_empty());
             records.filter(|record| !is_blank(record)).take(wanted).collect()
         };
         if records.len() > most || (self.is_cut && records.len() > 1) {

@@ -110,7 +110,7 @@ fn with_names(schema: &Schema, grown: &[Grown]) -> Result<Schema> {
             }
             Some(_) => {
                 let detail = format!("category {name:?} of a column that has none");
-                return Err(Error::store(StoreProblem::Damaged { detail }));
+                return Err(Error::store(StoreProblem::Damaged(detail)));
             }
         }
     }

@@ -2,22 +2,26 @@
 
 use hedgerow_core::{ClassId, Schema};
 use ndarray::ArrayView2;
+use serde::Serialize;
 
 /// Rows at the beginning of an input by which it is known again.
 pub const HEAD_ROWS: usize = 16;
 
 /// An input: a file, say, of which some rows are in the store.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Input {
     /// What is known of its beginning; see [`fingerprint`].
+    #[serde(skip)]
     pub fingerprint: String,
     /// Rows at the beginning that the fingerprint is of.
+    #[serde(skip)]
     pub head_rows: u64,
     /// What it is called, for messages.
     pub name: String,
     /// Rows of it that are in the store: those to skip when it is read again.
     pub rows: u64,
     /// Whether its end was reached.
+    #[serde(rename = "done")]
     pub is_done: bool,
 }
 

@@ -7,6 +7,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use hedgerow_core::data::check_rows;
+use hedgerow_core::error::check_shapes;
 use hedgerow_core::{ClassId, Error, Result, Schema, StoreProblem};
 use ndarray::{Array2, ArrayView2};
 use serde::Serialize;
@@ -385,16 +386,11 @@ impl Store {
 /// Fails unless rows fit the schema.
 fn check_new(schema: &Schema, rows: &NewRows<'_>) -> Result<()> {
     let n = rows.x.nrows();
-    let shapes = [
+    check_shapes([
         ("feature columns", schema.n_features(), rows.x.ncols()),
         ("labels", n, rows.labels.map_or(n, <[_]>::len)),
         ("weights", n, rows.weights.map_or(n, <[f32]>::len)),
-    ];
-    for (what, expected, got) in shapes {
-        if expected != got {
-            return Err(Error::Shape { what, expected, got });
-        }
-    }
+    ])?;
     // A row without a label is checked as if it had the first one.
     let labels: Vec<ClassId> = (0..n).map(|i| rows.label(i).unwrap_or(ClassId(0))).collect();
     if schema.n_classes() == 0 && (0..n).all(|i| rows.label(i).is_none()) {

@@ -3,14 +3,15 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
     Budget, ClassId, Column, Dataset, Features, LabelTable, Normals, Observer, Par, Result, Rows, Schema,
-    Silent, TargetSlice, Targets, Task, Training, Update,
+    Silent, TargetSlice, Targets, Training, Update,
 };
 use ndarray::{Array2, ArrayView2};
 
 use crate::kinds::ModelParams;
-use crate::model::{Fitted, Model, check_shapes};
+use crate::model::{Fitted, Model};
 
 /// Fits a forest with the default parameters to rows and their labels (texts, whole numbers, truth values, class numbers), on all cores. The model can go on learning.
 ///
@@ -190,13 +191,9 @@ impl Model {
 
     /// The predictions of rows as a table: a column for each class, or the mean and the variance.
     pub fn predict_table(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
-        match self.task() {
-            Task::Classification => self.predict_proba_par(x, par),
-            Task::Regression => {
-                let Normals { mean, variance } = self.predict_values_par(x, par)?;
-                Ok(Array2::from_shape_fn((mean.len(), 2), |(row, column)| [mean[row], variance[row]][column]))
-            }
-        }
+        let predictor = self.learner.get().predictor();
+        check_shapes([("feature columns", predictor.n_features(), x.ncols())])?;
+        Ok(predictor.predict(x, par))
     }
 
     /// Predicts rows and learns them, one after the other, on all cores: how they are cut into calls changes nothing. Labels that are new become

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 
+use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
     ClassId, Classifier, ColumnKind, DataProblem, Dataset, Error, ModelProblem, OnlineModel, Par, Predictor,
     Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
@@ -153,14 +154,12 @@ impl Model {
 
     /// How many rows it has learnt since it began; none if it cannot go on learning.
     pub fn n_seen(&self) -> Option<u64> {
-        let learner = self.learner.get();
-        learner.can_learn().then(|| learner.n_seen())
+        self.learner.get().online_status().map(|status| status.n_seen)
     }
 
     /// How many rows it retains to learn from; none if it cannot go on learning.
     pub fn n_retained(&self) -> Option<usize> {
-        let learner = self.learner.get();
-        learner.can_learn().then(|| learner.n_retained())
+        self.learner.get().online_status().map(|status| status.n_retained)
     }
 
     /// Brings the model into the order in which it is saved, so that saving needs no copy.
@@ -209,14 +208,6 @@ impl Model {
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         self.learner.get().bytes()
-    }
-}
-
-/// Fails on the first size that is not as expected: of what, expected, got.
-pub(crate) fn check_shapes<const N: usize>(shapes: [(&'static str, usize, usize); N]) -> Result<()> {
-    match shapes.into_iter().find(|(_, expected, got)| expected != got) {
-        Some((what, expected, got)) => Err(Error::Shape { what, expected, got }),
-        None => Ok(()),
     }
 }
 

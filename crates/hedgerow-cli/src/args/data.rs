@@ -47,11 +47,7 @@ pub(crate) struct DataArgs {
 
 impl DataArgs {
     pub(crate) fn options(&self) -> ReadOptions {
-        let header = match (self.header, self.no_header) {
-            (true, _) => Some(true),
-            (_, true) => Some(false),
-            _ => None,
-        };
+        let header = if self.header { Some(true) } else { self.no_header.then_some(false) };
         ReadOptions {
             format: self.format,
             target: self.target.clone(),

@@ -64,7 +64,7 @@ impl Feed<'_> {
         match self {
             Self::File(reader, _) => reader.schema(),
             Self::Memory(rows, _) => &rows.data.schema,
-            Self::Stored(rows) => rows.schema(),
+            Self::Stored(rows) => &rows.schema,
         }
     }
 
@@ -150,5 +150,5 @@ fn no_target(schema: &Schema) -> Error {
         Some(target) => format!("the model's target is {target:?}"),
         None => schema.column_list(),
     };
-    DataProblem::NoTarget { available }.into()
+    DataProblem::NoTarget(available).into()
 }

@@ -39,22 +39,13 @@ pub(crate) use rows::NumberedRows;
 use crate::args::LimitArgs;
 use crate::{output, process};
 
-/// How a command ended.
+/// How a command ended; its number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Outcome {
     /// Done.
-    Done,
+    Done = 0,
     /// Done, with a negative result.
-    Negative,
-}
-
-impl Outcome {
-    pub(crate) fn exit_code(self) -> u8 {
-        match self {
-            Self::Done => 0,
-            Self::Negative => 1,
-        }
-    }
+    Negative = 1,
 }
 
 /// Rows read at once: enough to keep all threads busy, few enough to fit caches and small memories.

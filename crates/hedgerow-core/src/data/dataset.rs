@@ -210,7 +210,7 @@ fn check_counts(
             return Err(DataProblem::LabelCount { rows, labels: weights.len() }.into());
         }
         if let Some(row) = weights.iter().position(|w| !w.is_finite() || *w < 0.0) {
-            let problem = DataProblem::BadWeight { got: weights[row].to_string() };
+            let problem = DataProblem::BadWeight(weights[row].to_string());
             return Err(DataError::from(problem).at_row(row as u64 + 1).into());
         }
     }

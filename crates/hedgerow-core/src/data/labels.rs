@@ -37,11 +37,6 @@ pub struct LabelTable {
 }
 
 impl LabelTable {
-    /// An empty table.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
     /// How many classes there are.
     pub fn len(&self) -> usize {
         self.names.len()
@@ -73,7 +68,7 @@ impl LabelTable {
             return Ok(id);
         }
         if self.names.len() >= MAX_CLASSES {
-            return Err(DataProblem::TooManyClasses { limit: MAX_CLASSES }.into());
+            return Err(DataProblem::TooManyClasses.into());
         }
         let id = ClassId(self.names.len() as u32);
         let name = canonical_label(label).into_owned();
@@ -139,7 +134,7 @@ mod tests {
 
     #[test]
     fn numbers_are_one_label_however_written() {
-        let mut table = LabelTable::new();
+        let mut table = LabelTable::default();
         let six = table.get_or_add("6.0000").unwrap();
         assert_eq!(table.get("6"), Some(six));
         assert_eq!(table.get(" 6.0 "), Some(six));

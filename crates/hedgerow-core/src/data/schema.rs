@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{LabelTable, Task};
 use crate::error::{DataError, DataProblem, Result};
+use crate::text::list;
 
 /// The most feature columns a model can have: a tree's split keeps its column in 16 bits.
 pub const MAX_FEATURES: usize = 65_535;
@@ -109,22 +110,23 @@ impl Schema {
 
     /// The names of the first columns, for messages.
     pub fn column_list(&self) -> String {
-        name_list(self.columns.iter().map(|c| c.name.as_str()))
+        let names: Vec<&str> = self.columns.iter().map(|c| c.name.as_str()).collect();
+        list(&names, 12)
     }
 
     /// Fails if there are more columns, classes or categories than a model can hold.
     pub fn check_sizes(&self) -> Result<()> {
         let (columns, classes) = (self.n_features(), self.n_classes());
         if columns > MAX_FEATURES {
-            return Err(DataProblem::TooManyColumns { limit: MAX_FEATURES, got: columns }.into());
+            return Err(DataProblem::TooManyColumns { got: columns }.into());
         }
         if classes > MAX_CLASSES {
-            return Err(DataProblem::TooManyClasses { limit: MAX_CLASSES }.into());
+            return Err(DataProblem::TooManyClasses.into());
         }
         match self.columns.iter().find(|c| c.kind.n_categories() > MAX_CATEGORIES) {
             Some(column) => {
-                let problem = DataProblem::TooManyCategories { limit: MAX_CATEGORIES };
-                Err(DataError::from(problem).in_column(column.name.clone()).into())
+                let error = DataError::from(DataProblem::TooManyCategories);
+                Err(error.in_column(column.name.clone()).into())
             }
             None => Ok(()),
         }
@@ -153,15 +155,4 @@ impl Schema {
                 a.name == b.name && categories_agree
             })
     }
-}
-
-/// The first names of a list, and how many more there are: `a, b, c and 12 more`.
-pub(crate) fn name_list<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    const SHOWN: usize = 12;
-    let names: Vec<&str> = names.collect();
-    let mut text = names.iter().take(SHOWN).copied().collect::<Vec<_>>().join(", ");
-    if names.len() > SHOWN {
-        text.push_str(&format!(" and {} more", names.len() - SHOWN));
-    }
-    text
 }

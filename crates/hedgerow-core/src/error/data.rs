@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::data::Task;
+use crate::data::{MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Task};
 
 /// A problem with its place. Rows count from 1 as a person counts them, without the header; lines count everything.
 #[derive(Debug, Clone, PartialEq)]
@@ -99,12 +99,9 @@ pub enum DataProblem {
         /// Fields of this row.
         got: usize,
     },
-    /// Text where a number should be.
-    #[error("expected a number, got {text:?} ({})", number_advice(.text))]
-    NotANumber {
-        /// The text.
-        text: String,
-    },
+    /// Text where a number should be: the text.
+    #[error("expected a number, got {0:?} ({advice})", advice = number_advice(.0))]
+    NotANumber(String),
     /// An infinite value, or one too large for 32-bit floats.
     #[error("expected a finite number within 32-bit range, got {text}")]
     Infinite {
@@ -119,12 +116,9 @@ pub enum DataProblem {
         /// The columns there are.
         available: String,
     },
-    /// Labels are needed and none were named.
-    #[error("it has no labels: name the target column with --target (columns: {available})")]
-    NoTarget {
-        /// The columns there are.
-        available: String,
-    },
+    /// Labels are needed and none were named: the columns there are.
+    #[error("it has no labels: name the target column with --target (columns: {0})")]
+    NoTarget(String),
     /// A row to learn from without a label.
     #[error("the label is missing")]
     MissingLabel,
@@ -139,14 +133,11 @@ pub enum DataProblem {
         /// The task that the targets are of.
         got: Task,
     },
-    /// Text where the number of a regression should be.
+    /// Text where the number of a regression should be: the text.
     #[error(
-        "expected a number, the target of a regression, got {text:?} (for classes, give --task classification)"
+        "expected a number, the target of a regression, got {0:?} (for classes, give --task classification)"
     )]
-    NotAValue {
-        /// The text.
-        text: String,
-    },
+    NotAValue(String),
     /// Only one class.
     #[error("all {rows} rows have the same label {label:?}: at least two classes are needed")]
     SingleClass {
@@ -176,35 +167,26 @@ pub enum DataProblem {
         /// The labels known.
         known: String,
     },
-    /// A compressed file that ends early or is damaged.
-    #[error("the compressed data are damaged or cut off: {reason}")]
-    Compressed {
-        /// The decompressor's message.
-        reason: String,
-    },
+    /// A compressed file that ends early or is damaged: the decompressor's message.
+    #[error("the compressed data are damaged or cut off: {0}")]
+    Compressed(String),
     /// Bytes that are not UTF-8.
     #[error("the text is not valid UTF-8")]
     InvalidUtf8,
     /// More columns than a model can hold.
-    #[error("{got} columns, at most {limit} are supported")]
+    #[error("{got} columns, at most {MAX_FEATURES} are supported")]
     TooManyColumns {
-        /// The limit.
-        limit: usize,
         /// How many there are.
         got: usize,
     },
     /// More classes than a model can hold.
-    #[error("more than {limit} different labels: is this column really the target?")]
-    TooManyClasses {
-        /// The limit.
-        limit: usize,
-    },
+    #[error("more than {MAX_CLASSES} different labels: is this column really the target?")]
+    TooManyClasses,
     /// More categories in one column than a model can hold.
-    #[error("more than {limit} categories: is this column a name or a key? Leave it out with --ignore")]
-    TooManyCategories {
-        /// The limit.
-        limit: usize,
-    },
+    #[error(
+        "more than {MAX_CATEGORIES} categories: is this column a name or a key? Leave it out with --ignore"
+    )]
+    TooManyCategories,
     /// Two columns of one name.
     #[error("columns {first} and {second} (counted from 0) have the same name")]
     DuplicateColumn {
@@ -213,12 +195,9 @@ pub enum DataProblem {
         /// The other's.
         second: usize,
     },
-    /// A column the model needs is not in the data.
-    #[error("the column is missing; the model was trained with it (the data have: {available})")]
-    MissingColumn {
-        /// The columns there are.
-        available: String,
-    },
+    /// A column the model needs is not in the data: the columns there are.
+    #[error("the column is missing; the model was trained with it (the data have: {0})")]
+    MissingColumn(String),
     /// A column the model does not know.
     #[error("the column is unknown to the model; leave it out with --ignore, or train again with it")]
     ExtraColumn,
@@ -261,12 +240,9 @@ pub enum DataProblem {
         /// What to do instead.
         instead: String,
     },
-    /// The file's name does not tell its format.
-    #[error("cannot tell the format from the name; give --format (one of {known})")]
-    UnknownFormat {
-        /// The formats there are.
-        known: String,
-    },
+    /// The file's name does not tell its format: the formats there are.
+    #[error("cannot tell the format from the name; give --format (one of {0})")]
+    UnknownFormat(String),
     /// Labels and rows do not match in number.
     #[error("{rows} rows but {labels} labels")]
     LabelCount {
@@ -283,18 +259,12 @@ pub enum DataProblem {
         /// How many categories there are.
         n: usize,
     },
-    /// A sample weight that is no weight.
-    #[error("expected a weight of zero or more, got {got}")]
-    BadWeight {
-        /// What came.
-        got: String,
-    },
-    /// The data do not fit into the memory allowed.
-    #[error("the data take more than {limit}, which --max-memory allows")]
-    OverMemory {
-        /// The limit.
-        limit: String,
-    },
+    /// A sample weight that is no weight: what came.
+    #[error("expected a weight of zero or more, got {0}")]
+    BadWeight(String),
+    /// The data do not fit into the memory allowed: the limit.
+    #[error("the data take more than {0}, which --max-memory allows")]
+    OverMemory(String),
     /// Rows in a format whose labels are in a file of their own, which was not found.
     #[error(
         "no labels were found for it: give the file that holds them with --labels, or a column with --target"

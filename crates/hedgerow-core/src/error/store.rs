@@ -4,18 +4,12 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoreProblem {
-    /// The folder holds something else, or nothing.
-    #[error("not a hedgerow store ({detail})")]
-    NotAStore {
-        /// What gave it away.
-        detail: String,
-    },
-    /// Another process writes to it.
-    #[error("the store is in use by another process{holder}; wait until it is done, or use another folder")]
-    InUse {
-        /// Who holds it, as far as is known: ` (process 123)`, or nothing.
-        holder: String,
-    },
+    /// The folder holds something else, or nothing: what gave it away.
+    #[error("not a hedgerow store ({0})")]
+    NotAStore(String),
+    /// Another process writes to it; who, as far as is known: ` (process 123)`, or nothing.
+    #[error("the store is in use by another process{0}; wait until it is done, or use another folder")]
+    InUse(String),
     /// Written by a newer version.
     #[error(
         "the store has format version {got}, this program reads versions up to {newest}; update hedgerow"
@@ -26,29 +20,20 @@ pub enum StoreProblem {
         /// The newest we read.
         newest: i64,
     },
-    /// The database is cut off or holds nonsense.
+    /// The database is cut off or holds nonsense: the database's message.
     #[error(
-        "the database is damaged ({detail}); restore the folder from a backup, or save what can be read with \
+        "the database is damaged ({0}); restore the folder from a backup, or save what can be read with \
          `sqlite3 store.db .recover` and stream the data into a new folder"
     )]
-    Damaged {
-        /// The database's message.
-        detail: String,
-    },
-    /// Nothing more can be written.
+    Damaged(String),
+    /// Nothing more can be written: the database's message.
     #[error(
-        "no room to write ({detail}); everything acknowledged before is safe: make room and run the same again"
+        "no room to write ({0}); everything acknowledged before is safe: make room and run the same again"
     )]
-    Full {
-        /// The database's message.
-        detail: String,
-    },
-    /// The database could not read or write.
-    #[error("the database could not be read or written ({detail}); everything acknowledged before is safe")]
-    Database {
-        /// The database's message.
-        detail: String,
-    },
+    Full(String),
+    /// The database could not read or write: the database's message.
+    #[error("the database could not be read or written ({0}); everything acknowledged before is safe")]
+    Database(String),
     /// An earlier write failed in a way that leaves open what is on the disk.
     #[error("an earlier write failed, so nothing more is taken; open the store again")]
     Broken,
@@ -76,12 +61,9 @@ pub enum StoreProblem {
         /// Where the log ends.
         end: u64,
     },
-    /// Other data than those the store was being filled with.
-    #[error("{detail}")]
-    Input {
-        /// What was expected, what came, and what to do.
-        detail: String,
-    },
+    /// Other data than those the store was being filled with: what was expected, what came, and what to do.
+    #[error("{0}")]
+    Input(String),
     /// A learner that was begun in another way.
     #[error(
         "the learner {name:?} was begun with other settings ({what} was {expected}, now it is {got}); use the same, or another name with --learner"

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::confidence::{N_BINS, ReliabilityBin, bin_of, ece, normalized_entropy};
 use super::{MOST_CLASSES, Report, auc};
 use crate::data::ClassId;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_shapes};
 use crate::rng::{Purpose, Rng};
 use crate::traits::largest;
 
@@ -70,9 +70,7 @@ impl Mean {
 impl Running {
     /// Of predictions that are all there, each with a weight where there are any.
     pub fn of(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f32]>) -> Result<Self> {
-        if proba.nrows() != truth.len() {
-            return Err(Error::Shape { what: "labels", expected: proba.nrows(), got: truth.len() });
-        }
+        check_shapes([("labels", proba.nrows(), truth.len())])?;
         let expected = truth.iter().map(|class| class.index() + 1).max().unwrap_or(0);
         if expected > proba.ncols() {
             return Err(Error::Shape { what: "classes in the prediction", expected, got: proba.ncols() });

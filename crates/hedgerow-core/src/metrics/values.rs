@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Result, check_shapes};
 use crate::traits::Normals;
 
 /// Half the width, in deviations, of the interval that holds 90 % of a normal distribution.
@@ -26,9 +26,7 @@ pub struct ValueReport {
 impl ValueReport {
     /// Evaluates predictions by the true values.
     pub fn new(predictions: &Normals, truth: &[f64]) -> Result<Self> {
-        if predictions.mean.len() != truth.len() {
-            return Err(Error::Shape { what: "values", expected: predictions.mean.len(), got: truth.len() });
-        }
+        check_shapes([("values", predictions.mean.len(), truth.len())])?;
         let n = truth.len().max(1) as f64;
         let mean_of = |of: &dyn Fn(usize) -> f64| (0..truth.len()).map(of).sum::<f64>() / n;
         let error = |i: usize| truth[i] - predictions.mean[i];

@@ -14,11 +14,6 @@ pub struct Changes {
 }
 
 impl Changes {
-    /// No changes.
-    pub fn never() -> Self {
-        Self::default()
-    }
-
     /// A change after every `n_rows` rows, without end.
     pub fn every(n_rows: u64) -> Result<Self> {
         require("every", n_rows, n_rows > 0, "1 row or more")?;
@@ -70,14 +65,14 @@ mod tests {
 
     #[test]
     fn changes_come_where_they_were_asked_for() {
-        assert_eq!(Changes::never().below(1_000_000), [0; 0]);
+        assert_eq!(Changes::default().below(1_000_000), [0; 0]);
         assert_eq!(Changes::every(300).unwrap().below(900), [300, 600]);
         assert_eq!(Changes::every(300).unwrap().below(901), [300, 600, 900]);
         assert_eq!(Changes::at(vec![5, 7]).unwrap().below(7), [5]);
         assert_eq!(Changes::spread(100_000, 3).below(u64::MAX), [25_000, 50_000, 75_000]);
         assert_eq!(Changes::spread(2, 3).below(u64::MAX), [1]);
         assert_eq!(Changes::spread(0, 3).below(u64::MAX), [0; 0]);
-        for changes in [Changes::every(4).unwrap(), Changes::at(vec![3, 4, 9]).unwrap(), Changes::never()] {
+        for changes in [Changes::every(4).unwrap(), Changes::at(vec![3, 4, 9]).unwrap(), Changes::default()] {
             for row in 0..20 {
                 assert_eq!(changes.count(row), changes.below(row + 1).len() as u64, "{changes:?} at {row}");
             }

@@ -6,29 +6,25 @@ use crate::rng::{Purpose, Rng};
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Draw {
     /// Values of the features, and classes where they come first.
-    Features,
+    Features = 100,
     /// Errors in labels and features.
-    Noise,
+    Noise = 101,
     /// Which of two concepts a row follows while they are mixed.
-    Mixing,
+    Mixing = 102,
     /// Slow motion of a concept.
-    Motion,
-    /// The concept of this number.
-    Concept(u64),
+    Motion = 103,
 }
 
 impl Draw {
     /// Its generator under a user's seed.
     pub(super) fn rng(self, seed: u64) -> Rng {
-        let index = match self {
-            Self::Features => 100,
-            Self::Noise => 101,
-            Self::Mixing => 102,
-            Self::Motion => 103,
-            Self::Concept(number) => number.wrapping_add(1_000),
-        };
-        Rng::new(seed, Purpose::Data, index)
+        Rng::new(seed, Purpose::Data, self as u64)
     }
+}
+
+/// The generator of the concept of this number.
+pub(super) fn concept_rng(seed: u64, number: u64) -> Rng {
+    Rng::new(seed, Purpose::Data, number.wrapping_add(1_000))
 }
 
 /// A number from 0 up to but not including 1 that is the same in 32 bits: labels are made from what the row holds.

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::draw::{Draw, chance, unit_f32};
+use super::draw::{Draw, chance, concept_rng, unit_f32};
 use super::generator::{Draws, Source, numeric_columns, schema};
 use super::recent::Recent;
 use super::{Generator, Schedule};
@@ -86,7 +86,7 @@ impl Source for Hyperplane {
     fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId {
         let HyperplaneParams { n_features, seed, noise, reversal, .. } = self.params;
         let plane = self.planes.get(concept, || {
-            let mut rng = Draw::Concept(concept).rng(seed);
+            let mut rng = concept_rng(seed, concept);
             (0..n_features).map(|_| rng.unit()).collect()
         });
         row.extend((0..n_features).map(|_| unit_f32(&mut draws.features)));

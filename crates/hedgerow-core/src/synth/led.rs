@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::draw::{Draw, chance};
+use super::draw::{chance, concept_rng};
 use super::generator::{Draws, Source, numeric_columns, schema};
 use super::recent::Recent;
 use super::{Generator, Schedule};
@@ -94,7 +94,7 @@ impl Source for Led {
 fn segment_places(concept: u64, params: &LedParams) -> [usize; N_SEGMENTS] {
     let mut places = [0, 1, 2, 3, 4, 5, 6];
     if concept > 0 {
-        let mut rng = Draw::Concept(concept).rng(params.seed);
+        let mut rng = concept_rng(params.seed, concept);
         let mut moving = places;
         let mut free: Vec<usize> = (N_SEGMENTS..N_SEGMENTS + params.n_irrelevant).collect();
         rng.shuffle(&mut moving);

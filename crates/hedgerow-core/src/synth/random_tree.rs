@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::draw::{Draw, chance, unit_f32};
+use super::draw::{chance, concept_rng, unit_f32};
 use super::generator::{Draws, Source, numeric_columns, schema};
 use super::recent::Recent;
 use super::tree::{Tree, expected_nodes};
@@ -97,7 +97,7 @@ struct RandomTree {
 impl Source for RandomTree {
     fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId {
         let params = &self.params;
-        let grow = || Tree::grow(params, &mut Draw::Concept(concept).rng(params.seed));
+        let grow = || Tree::grow(params, &mut concept_rng(params.seed, concept));
         let tree = self.trees.get(concept, grow);
         row.extend((0..params.n_numeric).map(|_| unit_f32(&mut draws.features)));
         row.extend((0..params.n_categorical).map(|_| draws.features.index(params.n_categories) as f32));

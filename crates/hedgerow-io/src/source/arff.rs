@@ -5,7 +5,7 @@ use hedgerow_core::data::MAX_CATEGORIES;
 use hedgerow_core::{DataProblem, Error, Result};
 
 use super::Source;
-use super::lines::{Lines, malformed, shown};
+use super::lines::{Lines, malformed, shown, unsupported};
 use super::table::{Records, Table};
 use crate::block::{Declared, SourceColumn};
 use crate::located::located;
@@ -138,11 +138,11 @@ fn parse_attribute(text: &[u8]) -> Result<SourceColumn> {
             // Whether text stands among the numbers shows in the rows.
             b"numeric" | b"real" | b"integer" => Declared::Numeric,
             b"string" => Declared::Text,
-            b"date" | b"relational" => Declared::Unsupported(DataProblem::Unsupported {
-                format: FORMAT,
-                what: format!("a column of type {}", String::from_utf8_lossy(&word)),
-                instead: "make it a number, or leave it out with --ignore".into(),
-            }),
+            b"date" | b"relational" => {
+                let what = format!("a column of type {}", String::from_utf8_lossy(&word));
+                let instead = "make it a number, or leave it out with --ignore";
+                Declared::Unsupported(unsupported(FORMAT, what, instead))
+            }
             _ => return Err(bad()),
         }
     };
@@ -159,7 +159,7 @@ fn parse_names(list: &[u8]) -> Result<Vec<String>> {
         rest = after;
     }
     if names.len() > MAX_CATEGORIES {
-        return Err(DataProblem::TooManyCategories { limit: MAX_CATEGORIES }.into());
+        return Err(DataProblem::TooManyCategories.into());
     }
     Ok(names)
 }

@@ -6,12 +6,12 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::ArrowError;
 use hedgerow_core::{DataProblem, Error, Result};
 
-use super::lines::malformed;
+use super::lines::{malformed, unsupported};
 use super::record::{self, Batches};
 use super::{Source, guarded, ipc_sizes};
 use crate::open::Place;
 
-const FORMAT: &str = "arrow";
+pub(super) const FORMAT: &str = "arrow";
 
 /// Opens an IPC file or stream, told apart by the first bytes.
 pub(crate) fn open(place: &Place) -> Result<Source> {
@@ -23,12 +23,7 @@ pub(crate) fn open(place: &Place) -> Result<Source> {
         return Err(DataProblem::Empty.into());
     }
     if start.starts_with(b"FEA1") {
-        return Err(DataProblem::Unsupported {
-            format: FORMAT,
-            what: "Feather version 1".into(),
-            instead: "save it as version 2".into(),
-        }
-        .into());
+        return Err(unsupported(FORMAT, "Feather version 1", "save it as version 2").into());
     }
     let is_stream = start != *b"ARROW1";
     if !ipc_sizes::are_possible(&mut file, is_stream).map_err(|e| place.error(e))? {
@@ -44,5 +39,5 @@ pub(crate) fn open(place: &Place) -> Result<Source> {
         let reader = guarded(FORMAT, || FileReader::try_new(input, None))?.map_err(bad)?;
         (reader.schema(), Box::new(reader))
     };
-    record::open(FORMAT, &schema, batches)
+    record::open(&schema, batches)
 }

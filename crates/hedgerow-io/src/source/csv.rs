@@ -8,7 +8,6 @@ use hedgerow_core::{Error, Result};
 use super::lines::{MAX_LINE, malformed, place_io_error};
 use super::table::Records;
 use crate::delimiter::Delimiter;
-use crate::number::trim;
 use crate::open::{Input, Place};
 
 /// Records of a CSV or TSV file, or one like them.
@@ -49,7 +48,7 @@ impl Records for CsvRecords {
             let more = self.reader.read_byte_record(record).map_err(|e| self.error(e, row))?;
             self.reader.get_mut().n_open_bytes = 0;
             let n_fields = *self.n_fields.get_or_insert(record.len());
-            if !more || record.len() != 1 || n_fields == 1 || !trim(&record[0]).is_empty() {
+            if !more || record.len() != 1 || n_fields == 1 || !record[0].trim_ascii().is_empty() {
                 return Ok(more);
             }
         }

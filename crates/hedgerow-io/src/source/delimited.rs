@@ -10,7 +10,7 @@ use super::table::{Records, Table};
 use crate::block::{Declared, SourceColumn, line_of};
 use crate::delimiter::{Decimal, Delimiter};
 use crate::format::Format;
-use crate::number::{is_number, trim};
+use crate::number::is_number;
 use crate::open::{Place, read_ahead};
 use crate::options::ReadOptions;
 
@@ -78,7 +78,7 @@ fn is_header(first: &ByteRecord, second: &ByteRecord, decimal: Decimal) -> bool 
 /// The columns that a header line names. A column without a name goes by its number.
 fn header_columns(record: &ByteRecord) -> Result<Vec<SourceColumn>> {
     let column = |(i, field): (usize, &[u8])| {
-        let name = std::str::from_utf8(trim(field)).map_err(|_| {
+        let name = std::str::from_utf8(field.trim_ascii()).map_err(|_| {
             let error = DataError::from(DataProblem::InvalidUtf8);
             error.at_line(line_of(record)).in_column(i.to_string())
         })?;

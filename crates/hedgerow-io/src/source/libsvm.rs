@@ -8,7 +8,7 @@ use std::io::{BufReader, Seek as _, SeekFrom};
 
 use hedgerow_core::{DataError, DataProblem, Error, Result, Schema};
 
-use super::lines::{Lines, malformed, shown, split_blanks};
+use super::lines::{Lines, malformed, shown, split_blanks, unsupported};
 use super::{MAX_COLUMNS, Rows, Source, too_many};
 use crate::block::{BLOCK_BYTES, Block, Cells, ColumnCells, Declared, SourceColumn, TextCells};
 use crate::delimiter::Decimal;
@@ -17,6 +17,7 @@ use crate::number::{finite, is_number};
 use crate::open::{Place, spool};
 
 const FORMAT: &str = "libsvm";
+const INSTEAD: &str = "give each row one label and index:value pairs";
 
 /// Opens a LIBSVM file.
 pub(crate) fn open(place: &Place, model: Option<&Schema>) -> Result<Source> {
@@ -98,7 +99,7 @@ impl LibsvmRows {
         // Rows to be predicted may have no label.
         let label = tokens.next_if(|token| !token.contains(&b':')).unwrap_or(b"");
         if label.contains(&b',') {
-            return Err(unsupported("several labels in one row"));
+            return Err(unsupported(FORMAT, "several labels in one row", INSTEAD).into());
         }
         if let Some(header) = self.header
             && !label.is_empty()
@@ -209,7 +210,7 @@ fn split_pair(token: &[u8]) -> Result<(u64, &[u8])> {
     let colon = token.iter().position(|&b| b == b':').ok_or_else(bad)?;
     let (index, value) = (&token[..colon], &token[colon + 1..]);
     if index == b"qid" {
-        return Err(unsupported("a query id (qid)"));
+        return Err(unsupported(FORMAT, "a query id (qid)", INSTEAD).into());
     }
     let index = std::str::from_utf8(index).ok().and_then(|t| t.parse().ok()).ok_or_else(bad)?;
     Ok((index, value))
@@ -222,13 +223,4 @@ fn parse_header(line: &[u8]) -> Option<Header> {
         [n_rows, n_features, n_classes, base] => Some(Header { n_rows, n_features, n_classes, base }),
         _ => None,
     }
-}
-
-fn unsupported(what: &str) -> Error {
-    DataProblem::Unsupported {
-        format: FORMAT,
-        what: what.into(),
-        instead: "give each row one label and index:value pairs".into(),
-    }
-    .into()
 }

@@ -103,6 +103,15 @@ pub(crate) fn malformed(format: &'static str, expected: &str, got: impl Into<Str
     DataProblem::Malformed { format, expected: expected.into(), got: got.into() }.into()
 }
 
+/// Something that a format has and we do not read, and what to do instead.
+pub(crate) fn unsupported(
+    format: &'static str,
+    what: impl Into<String>,
+    instead: impl Into<String>,
+) -> DataProblem {
+    DataProblem::Unsupported { format, what: what.into(), instead: instead.into() }
+}
+
 /// An I/O error while a row was read, with the row where the data are to blame.
 pub(crate) fn place_io_error(place: &Place, error: std::io::Error, row: u64) -> Error {
     match io_error(error) {

@@ -29,7 +29,7 @@ use crate::labels::LabelStream;
 use crate::open::Place;
 use crate::options::ReadOptions;
 
-pub(crate) use self::lines::{malformed, split_blanks};
+pub(crate) use self::lines::{malformed, split_blanks, unsupported};
 pub(crate) use self::raw::RawArray;
 
 /// The most columns a source may have; more cannot all be features, and a header must not make us name billions.
@@ -113,38 +113,25 @@ pub(crate) fn open_labels(place: &Place, format: Format) -> Result<RawArray> {
     match format {
         Format::Idx => idx::read_header(place),
         Format::Npy => npy::read_header(place, place.open()?),
-        other => Err(DataProblem::Unsupported {
-            format: other.name(),
-            what: "a file of labels".into(),
-            instead: "give the labels as NPY or IDX".into(),
-        }
-        .into()),
+        other => Err(unsupported(other.name(), "a file of labels", "give the labels as NPY or IDX").into()),
     }
 }
 
 #[cfg(not(all(feature = "arrow", feature = "parquet")))]
 fn not_built(feature: &'static str) -> hedgerow_core::Error {
-    DataProblem::Unsupported {
-        format: feature,
-        what: "reading".into(),
-        instead: format!("build with the feature {feature:?} to read it"),
-    }
-    .into()
+    unsupported(feature, "reading", format!("build with the feature {feature:?} to read it")).into()
 }
 
 /// The error for too many columns.
 pub(crate) fn too_many(got: usize) -> hedgerow_core::Error {
-    DataProblem::TooManyColumns { limit: hedgerow_core::data::MAX_FEATURES, got }.into()
+    DataProblem::TooManyColumns { got }.into()
 }
 
 /// The problem with a column whose type is no number, flag or text.
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 fn unsupported_column(format: &'static str, what: &str) -> DataProblem {
-    DataProblem::Unsupported {
-        format,
-        what: format!("a column of type {what}"),
-        instead: "make it numbers or text, or leave it out with --ignore".into(),
-    }
+    let instead = "make it numbers or text, or leave it out with --ignore";
+    unsupported(format, format!("a column of type {what}"), instead)
 }
 
 /// Rows of one read from a format of columns, so that a block stays small however many columns there are.

@@ -2,10 +2,10 @@
 
 use std::io::Read as _;
 
-use hedgerow_core::{DataProblem, Result};
+use hedgerow_core::Result;
 
 use super::RawArray;
-use super::lines::{malformed, shown};
+use super::lines::{malformed, shown, unsupported};
 use super::raw::Element;
 use crate::open::{Input, Place};
 
@@ -52,13 +52,9 @@ pub(crate) fn read_header(place: &Place, mut input: Input) -> Result<RawArray> {
 
 /// The element type behind `'<f4', …`.
 fn parse_descr(text: &str) -> Result<(Element, bool)> {
-    let unsupported = |what: String| DataProblem::Unsupported {
-        format: "npy",
-        what,
-        instead: "convert the array to numbers first".into(),
-    };
+    let unsupported = |what: &str| unsupported("npy", what, "convert the array to numbers first");
     let Some(code) = text.strip_prefix('\'').and_then(|t| t.split_once('\'')).map(|(code, _)| code) else {
-        return Err(unsupported("an array of records".into()).into());
+        return Err(unsupported("an array of records").into());
     };
     let big_endian = code.starts_with('>') || (code.starts_with('=') && cfg!(target_endian = "big"));
     let code = code.trim_start_matches(['<', '>', '|', '=']);
@@ -72,8 +68,8 @@ fn parse_descr(text: &str) -> Result<(Element, bool)> {
         (Some('f'), Some(n @ (2 | 4 | 8))) => Element::Float(n),
         (Some('U'), Some(n @ 1..=1_000_000)) => Element::Unicode(n),
         (Some('S' | 'a'), Some(n @ 1..=1_000_000)) => Element::Ascii(n),
-        (Some('O'), _) => return Err(unsupported("an array of Python objects (pickle)".into()).into()),
-        _ => return Err(unsupported(format!("the element type {code:?}")).into()),
+        (Some('O'), _) => return Err(unsupported("an array of Python objects (pickle)").into()),
+        _ => return Err(unsupported(&format!("the element type {code:?}")).into()),
     };
     Ok((element, big_endian))
 }

@@ -11,7 +11,7 @@ use hedgerow_core::{DataProblem, Result};
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-use super::lines::malformed;
+use super::lines::{malformed, unsupported};
 use super::npy::read_header;
 use super::{RawArray, Source, matrix};
 use crate::labels::LabelStream;
@@ -85,12 +85,9 @@ fn unpack(archive: &mut ZipArchive<File>, place: &Place, i: usize) -> Result<Raw
 fn archive_error(place: &Place, error: ZipError) -> hedgerow_core::Error {
     match error {
         ZipError::Io(e) if e.kind() != std::io::ErrorKind::UnexpectedEof => place.error(e),
-        ZipError::UnsupportedArchive(what) => DataProblem::Unsupported {
-            format: "npz",
-            what: what.to_string(),
-            instead: "save it with numpy.savez or numpy.savez_compressed".into(),
+        ZipError::UnsupportedArchive(what) => {
+            unsupported("npz", what, "save it with numpy.savez or numpy.savez_compressed").into()
         }
-        .into(),
         other => malformed("npz", "a zip archive", other.to_string()).into(),
     }
 }

@@ -2,11 +2,11 @@
 
 use std::io::Read;
 
-use hedgerow_core::{DataProblem, Result};
+use hedgerow_core::Result;
 use ndarray::{ArrayViewD, Axis, ShapeBuilder as _};
 
 use super::Rows;
-use super::lines::{malformed, place_io_error};
+use super::lines::{malformed, place_io_error, unsupported};
 use crate::block::{BLOCK_BYTES, Block, Cells, ColumnCells, TextCells};
 use crate::open::{Input, Place};
 
@@ -130,12 +130,9 @@ impl RawArray {
     fn turned(&mut self, n_rows: usize, row_bytes: usize) -> Result<Vec<u8>> {
         let total = self.n_rows().saturating_mul(row_bytes as u64);
         if total > MAX_FORTRAN {
-            return Err(DataProblem::Unsupported {
-                format: self.format,
-                what: "an array of more than 1 GiB in Fortran order".into(),
-                instead: "save it with numpy.ascontiguousarray first".into(),
-            }
-            .into());
+            let what = "an array of more than 1 GiB in Fortran order";
+            let instead = "save it with numpy.ascontiguousarray first";
+            return Err(unsupported(self.format, what, instead).into());
         }
         let whole = match self.whole.take() {
             Some(whole) => whole,

@@ -9,6 +9,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType, Schema};
 use hedgerow_core::{Error, Result};
 
+use super::arrow::FORMAT;
 use super::lines::malformed;
 use super::{MAX_COLUMNS, Rows, Source, guarded, rows_of_block, too_many, unsupported_column};
 use crate::block::{Block, Cells, ColumnCells, Declared, SourceColumn, TextCells};
@@ -17,22 +18,21 @@ use crate::block::{Block, Cells, ColumnCells, Declared, SourceColumn, TextCells}
 pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
 /// Opens record batches as a source.
-pub(crate) fn open(format: &'static str, schema: &Schema, batches: Batches) -> Result<Source> {
+pub(super) fn open(schema: &Schema, batches: Batches) -> Result<Source> {
     if schema.fields().len() > MAX_COLUMNS {
         return Err(too_many(schema.fields().len()));
     }
-    let columns = schema.fields().iter().map(|field| SourceColumn {
-        name: field.name().clone(),
-        declared: declared(format, field.data_type()),
-    });
+    let columns = schema
+        .fields()
+        .iter()
+        .map(|field| SourceColumn { name: field.name().clone(), declared: declared(field.data_type()) });
     let columns: Vec<SourceColumn> = columns.collect();
-    let rows = RecordRows { format, columns: columns.clone(), batches, current: None, n_read: 0 };
+    let rows = RecordRows { columns: columns.clone(), batches, current: None, n_read: 0 };
     Ok(Source { is_named: true, ..Source::new(columns, rows) })
 }
 
 /// Rows out of record batches.
 struct RecordRows {
-    format: &'static str,
     columns: Vec<SourceColumn>,
     batches: Batches,
     current: Option<RecordBatch>,
@@ -43,7 +43,7 @@ impl RecordRows {
     fn cells(&self, i: usize, array: &ArrayRef) -> Result<ColumnCells> {
         let problem = || {
             let got = array.data_type().to_string();
-            let error = malformed(self.format, "a column of the type that its schema tells", got);
+            let error = malformed(FORMAT, "a column of the type that its schema tells", got);
             Error::from(error.in_column(self.columns[i].name.clone()))
         };
         Ok(match self.columns[i].declared {
@@ -64,10 +64,10 @@ impl RecordRows {
         loop {
             let batch = match self.current.take() {
                 Some(batch) => batch,
-                None => match guarded(self.format, || self.batches.next())? {
+                None => match guarded(FORMAT, || self.batches.next())? {
                     Some(Ok(batch)) => batch,
                     Some(Err(e)) => {
-                        let error = malformed(self.format, "a batch of rows", e.to_string());
+                        let error = malformed(FORMAT, "a batch of rows", e.to_string());
                         return Err(error.at_row(self.n_read + 1).into());
                     }
                     None => return Ok(None),
@@ -75,7 +75,7 @@ impl RecordRows {
             };
             if batch.num_columns() != self.columns.len() {
                 let expected = format!("{} columns, as in its schema", self.columns.len());
-                return Err(malformed(self.format, &expected, batch.num_columns().to_string()).into());
+                return Err(malformed(FORMAT, &expected, batch.num_columns().to_string()).into());
             }
             let n = batch.num_rows().min(max_rows).min(rows_of_block(self.columns.len()));
             if n < batch.num_rows() {
@@ -95,7 +95,7 @@ impl Rows for RecordRows {
             let convert = || -> Result<Vec<ColumnCells>> {
                 batch.columns().iter().enumerate().map(|(i, array)| self.cells(i, array)).collect()
             };
-            block.set(batch.num_rows(), Cells::Columns(guarded(self.format, convert)??));
+            block.set(batch.num_rows(), Cells::Columns(guarded(FORMAT, convert)??));
             self.n_read += batch.num_rows() as u64;
         }
         Ok(())
@@ -154,13 +154,13 @@ fn keys(array: &dyn Array) -> impl Iterator<Item = Option<usize>> {
 }
 
 /// What a column's type means for us.
-fn declared(format: &'static str, data_type: &DataType) -> Declared {
+fn declared(data_type: &DataType) -> Declared {
     match data_type {
         DataType::Boolean => Declared::Boolean,
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => Declared::Text,
-        DataType::Dictionary(_, values) => declared(format, values),
+        DataType::Dictionary(_, values) => declared(values),
         DataType::Null => Declared::Numeric,
         kind if kind.is_integer() || kind.is_floating() => Declared::Numeric,
-        other => Declared::Unsupported(unsupported_column(format, &other.to_string())),
+        other => Declared::Unsupported(unsupported_column(FORMAT, &other.to_string())),
     }
 }

@@ -18,26 +18,26 @@ fn problem(error: &SqlError) -> StoreProblem {
     let detail = error.to_string();
     match error {
         SqlError::SqliteFailure(failure, _) => match failure.code {
-            ErrorCode::DiskFull => StoreProblem::Full { detail },
-            ErrorCode::DatabaseCorrupt => StoreProblem::Damaged { detail },
-            ErrorCode::NotADatabase => StoreProblem::NotAStore { detail },
+            ErrorCode::DiskFull => StoreProblem::Full(detail),
+            ErrorCode::DatabaseCorrupt => StoreProblem::Damaged(detail),
+            ErrorCode::NotADatabase => StoreProblem::NotAStore(detail),
             // Writing past a limit on the size of files, or to a disk that fails.
-            ErrorCode::SystemIoFailure => StoreProblem::Database {
-                detail: format!("{detail}: is the disk full, a quota reached, or the disk failing?"),
-            },
-            _ => StoreProblem::Database { detail },
+            ErrorCode::SystemIoFailure => StoreProblem::Database(format!(
+                "{detail}: is the disk full, a quota reached, or the disk failing?"
+            )),
+            _ => StoreProblem::Database(detail),
         },
         // What is in the tables is not what we write.
         SqlError::FromSqlConversionFailure(..)
         | SqlError::IntegralValueOutOfRange(..)
         | SqlError::InvalidColumnType(..)
         | SqlError::Utf8Error(..)
-        | SqlError::QueryReturnedNoRows => StoreProblem::Damaged { detail },
-        _ => StoreProblem::Database { detail },
+        | SqlError::QueryReturnedNoRows => StoreProblem::Damaged(detail),
+        _ => StoreProblem::Database(detail),
     }
 }
 
 /// Tables that contradict each other.
 pub(super) fn damaged(detail: impl Into<String>) -> Error {
-    Error::store(StoreProblem::Damaged { detail: detail.into() })
+    Error::store(StoreProblem::Damaged(detail.into()))
 }

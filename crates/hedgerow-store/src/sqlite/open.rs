@@ -43,7 +43,7 @@ pub(crate) fn create(dir: &Path, schema: &Schema, options: &Options) -> Result<(
     let lock = take_lock(dir)?;
     if is_there(dir) {
         let detail = "there is a store already where a new one is to be made".to_string();
-        return Err(Error::store(StoreProblem::Input { detail }));
+        return Err(Error::store(StoreProblem::Input(detail)));
     }
     // Under another name until it is whole: a crash leaves no half of a store.
     let unfinished = dir.join(UNFINISHED);
@@ -83,7 +83,7 @@ fn check_there(dir: &Path) -> Result<()> {
         return Ok(());
     }
     let detail = if dir.is_dir() { format!("there is no {DATABASE} in it") } else { "no such folder".into() };
-    Err(Error::store(StoreProblem::NotAStore { detail }))
+    Err(Error::store(StoreProblem::NotAStore(detail)))
 }
 
 /// The tables, and what is known from the start.
@@ -142,7 +142,7 @@ fn pragma(connection: &Connection, name: &str) -> Result<i64> {
 fn check_version(connection: &Connection) -> Result<()> {
     if pragma(connection, "application_id")? != APPLICATION_ID {
         let detail = format!("{DATABASE} is another database");
-        return Err(Error::store(StoreProblem::NotAStore { detail }));
+        return Err(Error::store(StoreProblem::NotAStore(detail)));
     }
     match pragma(connection, "user_version")? {
         1..=FORMAT_VERSION => Ok(()),
@@ -178,7 +178,7 @@ fn prepare(connection: &Connection, options: &Options, is_writer: bool) -> Resul
         connection.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)).or_fail()?;
     if !mode.eq_ignore_ascii_case("wal") {
         let detail = format!("it needs a write-ahead log, and the file system gives {mode:?}");
-        return Err(Error::store(StoreProblem::Database { detail }));
+        return Err(Error::store(StoreProblem::Database(detail)));
     }
     connection.pragma_update(None, "synchronous", "FULL").or_fail()?;
     set("fullfsync", 1)?;
@@ -238,7 +238,7 @@ fn take_lock(dir: &Path) -> Result<File> {
             let mut text = String::new();
             let _ = file.read_to_string(&mut text);
             let holder = text.trim().parse::<u32>().map_or(String::new(), |id| format!(" (process {id})"));
-            return Err(Error::store(StoreProblem::InUse { holder }));
+            return Err(Error::store(StoreProblem::InUse(holder)));
         }
         Err(TryLockError::Error(source)) => return Err(failed(source)),
     }

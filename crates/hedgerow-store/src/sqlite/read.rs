@@ -23,7 +23,7 @@ pub(super) fn read(store: &Sqlite, seq: u64, most: usize, out: &mut Raw) -> Resu
         return Err(damaged(format!("event {seq} is missing")));
     };
     let n = (end - seq).min(most as u64);
-    out.x.reserve_exact(n as usize * store.layout.n_features());
+    out.x.reserve_exact(n as usize * store.layout.n_features);
     let features = &store.layout.selected;
     if let Some(first_row) = first_row {
         // `first_seq - first_row` is what to add to a row's number to get its event.
@@ -70,7 +70,7 @@ fn add_events(
         out.weights.push(weight.map_or(1.0, |weight| weight as f32));
         out.changes.push(change(new, old));
         if store.layout.is_wide {
-            add_blob(row, store.layout.n_features(), number, &mut out.x)?;
+            add_blob(row, store.layout.n_features, number, &mut out.x)?;
         } else {
             for (column, codes) in store.codes.iter().enumerate() {
                 let value = row.get_ref(FIRST_FEATURE + column).or_fail()?;

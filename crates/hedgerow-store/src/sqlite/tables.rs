@@ -34,7 +34,7 @@ pub(super) struct Layout {
     /// What the columns of the table are called; empty where a row is a blob.
     pub(super) names: Vec<String>,
     pub(super) is_wide: bool,
-    n_features: usize,
+    pub(super) n_features: usize,
     pub(super) insert: String,
     /// The features, as they are asked for after the other columns of a query.
     pub(super) selected: String,
@@ -51,10 +51,6 @@ impl Layout {
         let insert = format!("INSERT INTO rows({}) VALUES ({places})", all.join(", "));
         let selected = columns.iter().map(|name| format!("r.{name}")).collect::<Vec<_>>().join(", ");
         Self { names, is_wide, n_features: schema.n_features(), insert, selected }
-    }
-
-    pub(super) fn n_features(&self) -> usize {
-        self.n_features
     }
 
     /// The statements that make the tables.

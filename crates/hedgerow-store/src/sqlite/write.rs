@@ -78,7 +78,7 @@ fn add_rows(
     rows: &NewRows<'_>,
 ) -> Result<()> {
     let mut insert = connection.prepare_cached(&layout.insert).or_fail()?;
-    let mut blob = Vec::with_capacity(if layout.is_wide { 4 * layout.n_features() } else { 0 });
+    let mut blob = Vec::with_capacity(if layout.is_wide { 4 * layout.n_features } else { 0 });
     for (i, values) in rows.x.rows().into_iter().enumerate() {
         insert.raw_bind_parameter(1, first_row + i as u64).or_fail()?;
         insert.raw_bind_parameter(2, Some(rows.weight(i)).filter(|&weight| weight != 1.0)).or_fail()?;

@@ -32,10 +32,13 @@ pub struct Confusion {
 
 /// A pair of confused classes.
 #[derive(Debug)]
-struct Pair {
-    truth: usize,
-    prediction: usize,
-    count: u64,
+pub struct Pair {
+    /// The class that is true.
+    pub truth: usize,
+    /// The class that was predicted.
+    pub prediction: usize,
+    /// How many rows.
+    pub count: u64,
 }
 
 impl Confusion {
@@ -115,9 +118,10 @@ impl Confusion {
     }
 
     /// All mistakes, the most frequent first.
-    fn worst_pairs(&self) -> Vec<Pair> {
-        let n = self.n_classes();
-        let all = (0..n).flat_map(|truth| (0..n).map(move |prediction| self.pair(truth, prediction)));
+    pub fn worst_pairs(&self) -> Vec<Pair> {
+        let all = self.counts.iter().enumerate().flat_map(|(truth, row)| {
+            row.iter().enumerate().map(move |(prediction, &count)| Pair { truth, prediction, count })
+        });
         let mut wrong: Vec<Pair> = all.filter(|p| p.truth != p.prediction && p.count > 0).collect();
         wrong.sort_by_key(|p| std::cmp::Reverse(p.count));
         wrong

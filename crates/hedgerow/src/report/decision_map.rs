@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use hedgerow_core::error::check_shapes;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{ClassId, Classifier, ColumnKind, Par, Result, Schema};
 use ndarray::{Array2, ArrayView2};
 
 use super::plot::evenly;
-use crate::model::check_shapes;
 
 /// Cells a side.
 const SIDE: usize = 128;

@@ -50,7 +50,7 @@ mod value_curve;
 pub use class_bars::{ClassBars, Example};
 pub use class_table::ClassRow;
 pub use comparison::Comparison;
-pub use confusion::Confusion;
+pub use confusion::{Confusion, Pair};
 pub use curve::{CurvePoint, LearningCurve};
 pub use decision_map::{Cell, DecisionMap, MapRows};
 pub use importances::Importances;

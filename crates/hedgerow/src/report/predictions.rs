@@ -1,5 +1,6 @@
 //! A set of predictions with the truth, from which most of a page can be filled.
 
+use hedgerow_core::error::check_shapes;
 use hedgerow_core::metrics::{self, Running};
 use hedgerow_core::{ClassId, Features, Result, Schema};
 use ndarray::{ArrayView1, ArrayView2};
@@ -12,7 +13,6 @@ use super::picture::{Picture, range};
 use super::reliability::Reliability;
 use super::scores::Scores;
 use super::uncertain::{LeastSure, UncertainRow};
-use crate::model::check_shapes;
 
 /// Predictions for rows whose labels are known.
 #[derive(Debug, Clone)]

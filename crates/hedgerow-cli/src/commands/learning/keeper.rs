@@ -49,7 +49,7 @@ impl Config {
     pub(crate) fn read(text: &str) -> Result<Self> {
         serde_json::from_str(text).map_err(|error| {
             let detail = format!("the settings of a learner: {error}");
-            Error::store(StoreProblem::Damaged { detail })
+            Error::store(StoreProblem::Damaged(detail))
         })
     }
 

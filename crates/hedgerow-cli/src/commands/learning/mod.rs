@@ -215,7 +215,7 @@ impl<'a> StreamRun<'a> {
     }
 
     fn chunk_rows(&self, schema: &Schema) -> usize {
-        let most = if self.plan.budget.is_limited_in_time() { CHUNK_ROWS_IN_HASTE } else { CHUNK_ROWS };
+        let most = if self.plan.budget.deadline.is_some() { CHUNK_ROWS_IN_HASTE } else { CHUNK_ROWS };
         let values = if self.plan.max_memory.is_some() { CHUNK_VALUES_IF_LIMITED } else { CHUNK_VALUES };
         (values / (schema.n_features() + 2 * schema.n_classes()).max(1)).clamp(16, most)
     }

@@ -18,7 +18,7 @@ pub(crate) struct StoredRows {
     store: Store,
     cursor: u64,
     /// The schema of the rows handed out last.
-    schema: Arc<Schema>,
+    pub(crate) schema: Arc<Schema>,
     input: Option<Reading>,
 }
 
@@ -36,10 +36,6 @@ impl StoredRows {
         let schema = if cursor == 0 { Arc::new(store.first_schema()) } else { store.schema_at(cursor)? };
         let input = input.map(Reading::new);
         Ok(Self { store, cursor, schema, input })
-    }
-
-    pub(crate) fn schema(&self) -> &Schema {
-        &self.schema
     }
 
     /// Rows that have no label now.
@@ -139,7 +135,7 @@ impl Reading {
             let (name, rows) = (&known.name, output::count(known.rows));
             let got = output::count(known.rows - self.to_skip);
             let detail = format!("{rows} rows of {name} are in the store, but now it has only {got}");
-            return Err(Error::store(StoreProblem::Input { detail }));
+            return Err(Error::store(StoreProblem::Input(detail)));
         }
         known.is_done = true;
         store.set_input(known)
@@ -171,7 +167,7 @@ impl Reading {
                 "finish that one first, or use another folder with --store"
             };
             let detail = format!("{stopped} than {name} does; {advice}");
-            return Err(Error::store(StoreProblem::Input { detail }));
+            return Err(Error::store(StoreProblem::Input(detail)));
         }
         let head_rows = n_rows.min(HEAD_ROWS);
         let fingerprint = mark(head_rows);

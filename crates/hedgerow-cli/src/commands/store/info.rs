@@ -18,7 +18,7 @@ pub(crate) struct StoreInfo {
     pub(crate) features: usize,
     pub(crate) classes: Vec<String>,
     pub(crate) learners: Vec<LearnerFacts>,
-    pub(crate) inputs: Vec<InputFacts>,
+    pub(crate) inputs: Vec<Input>,
 }
 
 #[derive(Debug, Serialize)]
@@ -28,13 +28,6 @@ pub(crate) struct LearnerFacts {
     /// Events that its newest checkpoint has learnt.
     pub(crate) cursor: Option<u64>,
     pub(crate) model_bytes: u64,
-}
-
-#[derive(Debug, Serialize)]
-pub(crate) struct InputFacts {
-    pub(crate) name: String,
-    pub(crate) rows: u64,
-    pub(crate) done: bool,
 }
 
 pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Outcome> {
@@ -51,14 +44,13 @@ pub(super) fn run(args: &StoreInfoArgs) -> anyhow::Result<Outcome> {
         cursor: learner.cursor,
         model_bytes: learner.model_bytes,
     });
-    let input = |Input { name, rows, is_done, .. }| InputFacts { name, rows, done: is_done };
     let info = StoreInfo {
         dir: args.dir.clone(),
         counts: store.counts()?,
         features: schema.n_features(),
         classes: schema.labels.names().to_vec(),
         learners: learners.collect(),
-        inputs: store.inputs()?.into_iter().map(input).collect(),
+        inputs: store.inputs()?,
     };
     output::show(&info, args.json)
 }

@@ -86,7 +86,7 @@ fn first_model(
     let Some((path, sum)) = &config.from else { return Ok(Model::new(store.first_schema(), params)?) };
     if checksum(Path::new(path)).ok() != Some(*sum) {
         let detail = format!("the learner began with {path}, which is not there any more or has changed");
-        return Err(Error::store(StoreProblem::Input { detail }).into());
+        return Err(Error::store(StoreProblem::Input(detail)).into());
     }
     Ok(Model::load(path)?)
 }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use hedgerow::core::text::list;
 use hedgerow::core::{Column, Summary, Task};
 use hedgerow::forest::Calibration;
 use hedgerow::io::ColumnSummary;
@@ -157,13 +158,4 @@ pub(super) fn write_new_classes(names: &[String], out: &mut dyn Write) -> io::Re
 /// Names in quotation marks.
 pub(super) fn quoted(names: &[String]) -> Vec<String> {
     names.iter().map(|name| format!("{name:?}")).collect()
-}
-
-/// The first names of a list and how many more there are.
-pub(super) fn list(names: &[String], most: usize) -> String {
-    let mut text = names.iter().take(most).cloned().collect::<Vec<_>>().join(", ");
-    if names.len() > most {
-        text.push_str(&format!(" and {} more", names.len() - most));
-    }
-    text
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use hedgerow::core::metrics::{Report, ValueReport};
-use hedgerow::report::Confusion;
+use hedgerow::report::{Confusion, Pair};
 
 use super::super::{count, percent};
 use crate::commands::Metrics;
@@ -70,15 +70,10 @@ fn write_table(report: &Report, classes: &[String], out: &mut dyn Write) -> io::
 }
 
 fn write_worst(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
-    let mut wrong: Vec<(u64, usize, usize)> = Vec::new();
-    for (truth, row) in report.confusion.iter().enumerate() {
-        let cells = row.iter().enumerate().filter(|&(prediction, &n)| prediction != truth && n > 0);
-        wrong.extend(cells.map(|(prediction, &n)| (n, truth, prediction)));
-    }
-    wrong.sort_by(|a, b| b.0.cmp(&a.0).then(a.1.cmp(&b.1)));
-    let words = |&(n, truth, prediction): &(u64, usize, usize)| {
-        format!("{} predicted as {} {n}×", classes[truth], classes[prediction])
+    let words = |&Pair { truth, prediction, count }: &Pair| {
+        format!("{} predicted as {} {count}×", classes[truth], classes[prediction])
     };
-    let worst: Vec<String> = wrong.iter().take(6).map(words).collect();
+    let worst = Confusion::new(report, classes).worst_pairs();
+    let worst: Vec<String> = worst.iter().take(6).map(words).collect();
     if worst.is_empty() { Ok(()) } else { writeln!(out, "  most confused: {}", worst.join(", ")) }
 }

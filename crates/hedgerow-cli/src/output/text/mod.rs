@@ -11,6 +11,7 @@ mod train;
 
 use std::io::{self, Write};
 
+use hedgerow::core::text::list;
 use hedgerow::core::{ParamInfo, StopReason};
 use serde::Serialize;
 
@@ -101,7 +102,7 @@ impl Show for MergeResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         let (model, classes) = (self.about.model, &self.about.classes);
         let (of, parts, n_classes) = (&self.inside.parts, self.parts, classes.len());
-        let names = info::list(classes, 20);
+        let names = list(classes, 20);
         writeln!(out, "{model} of {of} from {parts} models, {n_classes} classes: {names}")?;
         writeln!(out, "saved to {} ({})", self.out.display(), size(self.about.bytes))
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use hedgerow::core::text::list;
 use hedgerow::store::{Counts, Labelled};
 
 use super::super::{Show, count, size};
@@ -17,9 +18,9 @@ impl Show for StoreInfo {
         write!(out, "{dir}: {rows} rows of {features} features, {labelled} labelled, ")?;
         writeln!(out, "{corrections} labels corrected; {bytes} on disk")?;
         let classes = info::quoted(&self.classes);
-        writeln!(out, "  {} classes: {}", classes.len(), info::list(&classes, 20))?;
+        writeln!(out, "  {} classes: {}", classes.len(), list(&classes, 20))?;
         for input in &self.inputs {
-            let end = if input.done { "all of it" } else { "not to its end" };
+            let end = if input.is_done { "all of it" } else { "not to its end" };
             writeln!(out, "  {} rows from {}, {end}", count(input.rows), input.name)?;
         }
         for learner in &self.learners {
