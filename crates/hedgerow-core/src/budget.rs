@@ -71,6 +71,14 @@ impl Budget {
         self
     }
 
+    /// The same with half of the time that is left.
+    #[must_use]
+    pub fn half_of_time(&self) -> Self {
+        let now = Instant::now();
+        let half = |end: Instant| now + end.saturating_duration_since(now) / 2;
+        Self { deadline: self.deadline.map(half), ..self.clone() }
+    }
+
     /// At most this many bytes more than are in use now.
     #[must_use]
     pub fn with_bytes(mut self, limit: u64) -> Self {

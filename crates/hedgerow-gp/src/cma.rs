@@ -34,7 +34,7 @@ pub(crate) fn evolve(
         let mut has_best = false;
         while !population.is_settled() && left > 0 {
             let drawn: Vec<Drawn> = (0..size.min(left)).map(|_| population.draw(rng)).collect();
-            let points: Vec<Vec<f64>> = drawn.iter().map(|drawn| population.point(drawn)).collect();
+            let points: Vec<Vec<f64>> = drawn.iter().map(|drawn| population.within(&drawn.at)).collect();
             let values = values(&points);
             let is_over = values.len() < points.len();
             left -= values.len();
@@ -113,10 +113,6 @@ impl<'a> Population<'a> {
     fn draw(&self, rng: &mut Rng) -> Drawn {
         let normal: Array1<f64> = (0..self.bounds.len()).map(|_| rng.normal()).collect();
         Drawn { at: &self.mean + &(self.lower.dot(&normal) * self.step), normal }
-    }
-
-    fn point(&self, drawn: &Drawn) -> Vec<f64> {
-        self.within(&drawn.at)
     }
 
     fn center(&self) -> Vec<f64> {

@@ -16,9 +16,10 @@ use hedgerow_core::{Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
+use crate::binary::check_signs;
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, dot, mat_mul};
-use crate::regression::{checked_cross, unexplained};
+use crate::regression::{check_rows, checked_cross, unexplained};
 use crate::special::{normal_cdf, normal_quantile};
 
 /// Draws one coordinate after the other.
@@ -35,11 +36,11 @@ pub struct Dsgq {
     kernel: Kernel,
     k0: f64,
     #[serde(with = "array")]
-    x: Array2<f64>,
+    pub(crate) x: Array2<f64>,
     /// Of Σ.
     #[serde(skip)]
     factor: Cholesky,
-    columns: Vec<Draws>,
+    pub(crate) columns: Vec<Draws>,
 }
 
 /// Σ⁻¹ξ for draws of ξ whose signs are those seen.
@@ -66,15 +67,8 @@ impl Dsgq {
         seed: u64,
         par: &Par,
     ) -> Result<Self> {
-        if x.nrows() != y.nrows() {
-            return Err(Error::Shape { what: "labels", expected: x.nrows(), got: y.nrows() });
-        }
-        if x.nrows() == 0 {
-            return Err(Error::NoRows);
-        }
-        if let Some(y) = y.iter().find(|y| y.abs() != 1.0) {
-            return Err(Error::param("labels", "+1 or -1", y));
-        }
+        check_rows(&kernel, x, "labels", y.nrows())?;
+        check_signs(y)?;
         let mut model = Self::from_draws(kernel, k0, x.to_owned(), Vec::new(), par)?;
         let precision = model.factor.inverse(par);
         model.columns = par.map(y.ncols(), |column| {
@@ -110,16 +104,6 @@ impl Dsgq {
         covariance.diag_mut().iter_mut().for_each(|v| *v += 1.0 / (k0 * k0));
         let factor = Cholesky::robust_in_place(covariance, par)?;
         Ok(Self { kernel, k0, x, factor, columns })
-    }
-
-    /// The training rows.
-    pub(crate) fn rows(&self) -> ArrayView2<'_, f64> {
-        self.x.view()
-    }
-
-    /// The draws of each task.
-    pub(crate) fn draws(&self) -> &[Draws] {
-        &self.columns
     }
 
     /// The logarithm of the probability of a column's labels; none where there are too many rows to tell.

@@ -7,7 +7,7 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::saved::require;
-use hedgerow_core::{Dataset, Features, Par, Result, Schema, StopFlag};
+use hedgerow_core::{Dataset, Features, Normals, Par, Result, Schema, StopFlag};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use serde::{Deserialize, Serialize};
 
@@ -47,6 +47,8 @@ const MOST_ROWS: usize = 5_000;
 const FEW_ROWS: usize = 200;
 /// Rows prepared together.
 const BLOCK: usize = 512;
+/// Rows predicted together.
+const PREDICTED: usize = 256;
 
 /// What a column of numbers looks like.
 #[derive(Clone, Copy)]
@@ -70,20 +72,43 @@ impl Spread {
 }
 
 impl Preparation {
-    /// Prepares rows and predicts them in blocks of one size, so that a prediction does not depend on the other rows.
-    pub fn predict_in_blocks(
+    /// Prepares rows and predicts their classes in blocks of one size, so that a prediction does not depend on the other rows.
+    pub fn predict_classes(
         &self,
         x: ArrayView2<'_, f32>,
         par: &Par,
         mut out: ArrayViewMut2<'_, f64>,
-        predict: impl Fn(ArrayView2<'_, f64>) -> Array2<f64> + Sync,
+        predict: impl Fn(Array2<f64>) -> Array2<f64> + Send + Sync,
     ) {
-        const BLOCK: usize = 256;
-        let parts: Vec<_> = x.axis_chunks_iter(Axis(0), BLOCK).collect();
-        let blocks = par.map(parts.len(), |block| predict(self.map(parts[block]).view()));
-        for (predictions, mut out) in blocks.into_iter().zip(out.axis_chunks_iter_mut(Axis(0), BLOCK)) {
+        let blocks = self.predict_blocks(x, par, predict);
+        for (predictions, mut out) in blocks.into_iter().zip(out.axis_chunks_iter_mut(Axis(0), PREDICTED)) {
             out.assign(&predictions);
         }
+    }
+
+    /// The same for numbers.
+    pub fn predict_values(
+        &self,
+        x: ArrayView2<'_, f32>,
+        par: &Par,
+        predict: impl Fn(Array2<f64>) -> Normals + Send + Sync,
+    ) -> Normals {
+        let mut all = Normals::default();
+        for Normals { mean, variance } in self.predict_blocks(x, par, predict) {
+            all.mean.extend(mean);
+            all.variance.extend(variance);
+        }
+        all
+    }
+
+    fn predict_blocks<P: Send>(
+        &self,
+        x: ArrayView2<'_, f32>,
+        par: &Par,
+        predict: impl Fn(Array2<f64>) -> P + Send + Sync,
+    ) -> Vec<P> {
+        let parts: Vec<_> = x.axis_chunks_iter(Axis(0), PREDICTED).collect();
+        par.map(parts.len(), |block| predict(self.map(parts[block])))
     }
 
     /// Looks at the training rows.

@@ -30,10 +30,10 @@ pub struct SoftmaxLaplace {
     #[serde(skip)]
     kernel: Kernel,
     #[serde(with = "array")]
-    x: Array2<f64>,
+    pub(crate) x: Array2<f64>,
     /// y − π at the peak: a row a training row, a column a class.
     #[serde(with = "array")]
-    gradient: Array2<f64>,
+    pub(crate) gradient: Array2<f64>,
     /// Draws from the standard normal distribution, a row each.
     #[serde(skip)]
     draws: Array2<f64>,
@@ -85,16 +85,6 @@ impl SoftmaxLaplace {
         self.draws = draws(n_classes, seed);
         (self.kernel, self.log_evidence) = (kernel.clone(), f64::NAN);
         Ok(())
-    }
-
-    /// y − π at the peak.
-    pub(crate) fn gradient(&self) -> &Array2<f64> {
-        &self.gradient
-    }
-
-    /// The training rows.
-    pub(crate) fn rows(&self) -> ArrayView2<'_, f64> {
-        self.x.view()
     }
 
     /// The logarithm of the probability of the labels, as far as the Gaussian is right.

@@ -1,9 +1,7 @@
 //! The search for length scales: by out-of-fold predictions, or by the evidence.
 
-use std::time::Instant;
-
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Observer, Progress, Training};
+use hedgerow_core::{Observer, Progress, Training};
 use ndarray::{Array2, Axis};
 
 use crate::basis::Basis;
@@ -20,7 +18,7 @@ const ARD_ROUNDS: usize = 3;
 
 /// The best lengths for prepared rows: one for all columns, or one for each. Uses half of the time that is left.
 pub(crate) fn best_lengths<M: FittedModel>(rows: &TrainingRows<'_>, training: &Training<'_>) -> Vec<f64> {
-    let (params, budget) = (rows.params.of_trial(), half_of(training.budget));
+    let (params, budget) = (rows.params.of_trial(), training.budget.half_of_time());
     let rows = TrainingRows { params: &params, budget: &budget, is_trial: true, ..*rows };
     LengthSearch::<M> { rows, observer: training.observer, model: std::marker::PhantomData }.find()
 }
@@ -164,10 +162,8 @@ fn sorted(mut rows: Vec<usize>) -> Vec<usize> {
 
 /// The median distance of two rows that differ; 1 if none do.
 fn median_distance(x: &Array2<f64>, seed: u64) -> f64 {
-    let mut rows: Vec<usize> = (0..x.nrows()).collect();
-    Rng::new(seed, Purpose::Sample, 16).shuffle(&mut rows);
-    rows.truncate(MOST_ROWS);
-    let some = x.select(Axis(0), &rows);
+    let drawn = Rng::new(seed, Purpose::Sample, 16).sample(x.nrows(), MOST_ROWS);
+    let some = drawn.map_or_else(|| x.clone(), |rows| x.select(Axis(0), &rows));
     let mut distances = Vec::new();
     for i in 0..some.nrows() {
         for j in 0..i {
@@ -179,13 +175,4 @@ fn median_distance(x: &Array2<f64>, seed: u64) -> f64 {
     }
     distances.sort_by(f64::total_cmp);
     distances.get(distances.len() / 2).copied().unwrap_or(1.0)
-}
-
-/// A budget of which a search may use half, so that training has the rest.
-fn half_of(budget: &Budget) -> Budget {
-    let half = |end: Instant| {
-        let now = Instant::now();
-        now + end.saturating_duration_since(now) / 2
-    };
-    Budget { deadline: budget.deadline.map(half), ..budget.clone() }
 }

@@ -38,10 +38,6 @@ mod train;
 mod training_log;
 mod training_rows;
 
-use hedgerow_core::{Budget, Error, Result};
-
-use crate::target::Target as _;
-
 pub use binary_rvm::BinaryRvm;
 pub use classifier::{ClassificationModel, RvmClassifier, RvmModel};
 pub use kernels::KernelName;
@@ -52,29 +48,3 @@ pub use rvm::{FittedRvm, Rvm};
 pub use target::Profile;
 pub use train::TracePoint;
 pub use training_log::TrainingLog;
-
-/// Fails if a limit on memory leaves no room for training.
-fn check_memory(
-    n_rows: usize,
-    width: usize,
-    n_classes: usize,
-    params: &RvmParams,
-    budget: &Budget,
-) -> Result<()> {
-    let Some(limit) = budget.bytes else { return Ok(()) };
-    let is_whole = params.trainer == Trainer::Whole
-        || (params.trainer == Trainer::Auto && n_rows <= target::Regression::WHOLE_ROWS);
-    let is_shared = params.multi_class.with(n_rows, n_classes) == MultiClass::Shared;
-    let candidates = match (is_shared, is_whole) {
-        (true, _) => n_rows.min(params.most_relevant(n_rows, n_classes)),
-        (false, true) => n_rows,
-        (false, false) => n_rows.min(1200.max(2 * params.partition_size)),
-    };
-    let of_rows = n_rows * (8 * width + 4 * width + 48 * n_classes);
-    let needed = (of_rows + 8 * 6 * candidates * candidates) as u64;
-    if needed <= limit {
-        return Ok(());
-    }
-    let what = format!("training with {candidates} candidates at a time on {n_rows} rows");
-    Err(Error::too_few_bytes(what, needed, limit))
-}

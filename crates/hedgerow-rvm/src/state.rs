@@ -37,6 +37,11 @@ impl OnlineState {
         (0..self.rows.len()).filter(|&row| self.is_relevant[row]).collect()
     }
 
+    /// The place of the first new row.
+    pub(crate) fn first_new(&self) -> usize {
+        self.rows.len() - self.n_new.min(self.rows.len())
+    }
+
     pub(crate) fn set_relevant(&mut self, rows: &[usize]) {
         self.is_relevant.fill(false);
         rows.iter().for_each(|&row| self.is_relevant[row] = true);
@@ -60,7 +65,7 @@ impl OnlineState {
             return 0;
         }
         let mut rng = Rng::new(seed, Purpose::Sample, 17 + (self.schedule.n_seen << 5));
-        let first_new = n - self.n_new.min(n);
+        let first_new = self.first_new();
         let class = |row: usize| labels.get(row).map_or(0, |label| label.index());
         let n_classes = (0..n).map(class).max().unwrap_or(0) + 1;
         let mut idle: Vec<Vec<usize>> = vec![Vec::new(); n_classes];

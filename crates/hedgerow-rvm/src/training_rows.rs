@@ -40,11 +40,6 @@ impl<'a> TrainingRows<'a> {
         groups.retain(|group| !group.is_empty());
         groups
     }
-
-    /// The classes of the rows.
-    pub(crate) fn labels(&self) -> Vec<ClassId> {
-        labels(self.targets)
-    }
 }
 
 /// Targets as the numbers that are trained on.

@@ -95,10 +95,13 @@ impl BinaryGp {
 
 fn check(kernel: &Kernel, x: ArrayView2<'_, f64>, y: &[f64]) -> Result<()> {
     check_rows(kernel, x, "labels", y.len())?;
-    match y.iter().find(|y| y.abs() != 1.0) {
-        Some(y) => Err(Error::param("labels", "+1 or -1", y)),
-        None => Ok(()),
-    }
+    check_signs(y)
+}
+
+/// Fails unless every label is +1 or −1.
+pub(crate) fn check_signs<'a>(y: impl IntoIterator<Item = &'a f64>) -> Result<()> {
+    let wrong = y.into_iter().find(|y| y.abs() != 1.0);
+    wrong.map_or(Ok(()), |y| Err(Error::param("labels", "+1 or -1", y)))
 }
 
 /// The factor of I + R K R, R being the diagonal matrix of `root`: no eigenvalue is below 1. Only the lower half of K is read.

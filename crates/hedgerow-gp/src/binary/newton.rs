@@ -126,13 +126,8 @@ impl Search<'_> {
     fn start(&self) -> Result<Array1<f64>> {
         let n = self.y.len();
         let mut a = Array1::zeros(n);
-        if n < FEW {
-            return Ok(a);
-        }
-        let mut rows: Vec<usize> = (0..n).collect();
-        Rng::new(0, Purpose::Sample, n as u64).shuffle(&mut rows);
-        rows.truncate(n / 2);
-        rows.sort_unstable();
+        let drawn = Rng::new(0, Purpose::Sample, n as u64).sample(n, n / 2);
+        let Some(rows) = drawn.filter(|_| n >= FEW) else { return Ok(a) };
         let k = lower_part(self.k, &rows, self.par);
         let y: Vec<f64> = rows.iter().map(|&row| self.y[row]).collect();
         let half = Search { k: &k, likelihood: self.likelihood, y: &y, par: self.par };

@@ -64,6 +64,9 @@ impl<M> FittedGp<M> {
     }
 }
 
+/// What predicts, and the log evidence where the method can tell it.
+type Learnt = (Rule, Option<f64>);
+
 /// Rows to learn.
 struct Targets {
     x: Array2<f64>,
@@ -130,8 +133,8 @@ impl GpClassifier {
     /// The training rows, prepared: missing values filled, categories a column each, numbers on one scale.
     pub fn rows(&self) -> ArrayView2<'_, f64> {
         match &self.rule {
-            Rule::Softmax(model) => model.rows(),
-            Rule::Dsgq(model) => model.rows(),
+            Rule::Softmax(model) => model.x.view(),
+            Rule::Dsgq(model) => model.x.view(),
             _ => self.x.view(),
         }
     }
@@ -155,12 +158,7 @@ impl Targets {
     }
 
     /// Learns all rows.
-    fn learn(
-        &self,
-        chosen: &search::Chosen,
-        params: &GpParams,
-        training: &Training<'_>,
-    ) -> Result<(Rule, Option<f64>)> {
+    fn learn(&self, chosen: &search::Chosen, params: &GpParams, training: &Training<'_>) -> Result<Learnt> {
         let par = training.par;
         let (kernel, noise) = (chosen.kernel.clone(), chosen.noise);
         match params.method {
@@ -192,12 +190,7 @@ impl Targets {
     }
 
     /// A one-vs-rest classifier for each class that has rows; of two classes, for the second.
-    fn each_class(
-        &self,
-        kernel: &Kernel,
-        params: &GpParams,
-        training: &Training<'_>,
-    ) -> Result<(Rule, Option<f64>)> {
+    fn each_class(&self, kernel: &Kernel, params: &GpParams, training: &Training<'_>) -> Result<Learnt> {
         let is_laplace = params.method == GpMethod::Laplace;
         let likelihood = if is_laplace { params.likelihood } else { Likelihood::Probit };
         let (x, par) = (self.x.view(), training.par);
@@ -233,11 +226,8 @@ impl Targets {
 
 /// Rows drawn at random, at most so many, in order.
 pub(crate) fn some_rows(n: usize, most: usize, seed: u64) -> Vec<usize> {
-    let mut rows: Vec<usize> = (0..n).collect();
-    Rng::new(seed, Purpose::Sample, 1).shuffle(&mut rows);
-    rows.truncate(most);
-    rows.sort_unstable();
-    rows
+    let drawn = Rng::new(seed, Purpose::Sample, 1).sample(n, most);
+    drawn.unwrap_or_else(|| (0..n).collect())
 }
 
 /// Fails if a limit on memory leaves no room for training; `other` is a model that needs less.
@@ -264,10 +254,9 @@ impl Classifier for GpClassifier {
     }
 
     fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
-        let predict = |prepared: ArrayView2<'_, f64>| {
-            self.rule.predict(&self.kernel, self.x.view(), prepared, self.n_classes)
-        };
-        self.preparation.predict_in_blocks(x, par, out, predict);
+        self.preparation.predict_classes(x, par, out, |x| {
+            self.rule.predict(&self.kernel, self.x.view(), x.view(), self.n_classes)
+        });
     }
 }
 

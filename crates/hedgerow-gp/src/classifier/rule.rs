@@ -2,7 +2,7 @@
 
 use hedgerow_core::calibration::Platt;
 use hedgerow_core::{Par, Result, saved};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array1, Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use crate::binary::BinaryPosterior;
@@ -94,16 +94,15 @@ impl Rule {
             Self::Latent { posteriors, likelihood } => {
                 let cross = kernel.cross(x, rows, &par);
                 let own = kernel.diagonal(x);
-                let mut out = Array2::zeros((x.nrows(), n_classes));
-                for (class, posterior) in posteriors.iter().enumerate() {
+                // Of two classes, the second is enough.
+                let first = usize::from(n_classes == 2);
+                let mut out = Array2::zeros((x.nrows(), n_classes - first));
+                for (posterior, column) in posteriors.iter().skip(first).zip(out.columns_mut()) {
                     let Some(posterior) = posterior else { continue };
                     let mean = cross.dot(&posterior.alpha);
                     let variance = unexplained(&own, &posterior.factor, &cross * &posterior.root, &par);
-                    let pairs = out.column_mut(class).into_iter().zip(mean.iter().zip(&variance));
+                    let pairs = column.into_iter().zip(mean.iter().zip(&variance));
                     pairs.for_each(|(to, (m, v))| *to = likelihood.probability(*m, *v));
-                }
-                if n_classes == 2 {
-                    out = out.column(1).to_owned().insert_axis(Axis(1));
                 }
                 Ok(out)
             }
@@ -121,12 +120,12 @@ impl Rule {
                 posteriors.iter().flatten().map(each).sum()
             }
             Self::Softmax(model) => {
-                let (n, c) = model.gradient().dim();
-                (c + 1) * n * n + n * c + model.rows().len()
+                let (n, c) = model.gradient.dim();
+                (c + 1) * n * n + n * c + model.x.len()
             }
             Self::Dsgq(model) => {
-                let n = model.rows().nrows();
-                n * n + model.rows().len() + model.draws().iter().map(|d| d.solved.len()).sum::<usize>()
+                let n = model.x.nrows();
+                n * n + model.x.len() + model.columns.iter().map(|d| d.solved.len()).sum::<usize>()
             }
         };
         numbers * size_of::<f64>()

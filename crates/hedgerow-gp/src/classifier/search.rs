@@ -1,7 +1,7 @@
 //! Kernel parameters that suit the data.
 
 use hedgerow_core::calibration::Platt;
-use hedgerow_core::{Progress, Result, Training};
+use hedgerow_core::{Par, Progress, Result, Training};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
 use super::Targets;
@@ -35,7 +35,7 @@ impl Chosen {
 
 /// The kernel that the parameters give, with what they leave open found on some of the rows.
 pub(super) fn choose(task: &Targets, params: &GpParams, training: &Training<'_>) -> Result<Chosen> {
-    let search = Search { params, training, typical: typical(task.x.view(), params.seed) };
+    let search = Search::new(task.x.view(), params, training);
     match params.method {
         GpMethod::Labels => search.by_leaving_out(&task.some(2000, params.seed)),
         GpMethod::Cik | GpMethod::Sik => Ok(search.by_variogram(&task.some(1000, params.seed))),
@@ -46,7 +46,7 @@ pub(super) fn choose(task: &Targets, params: &GpParams, training: &Training<'_>)
                 GpMethod::Softmax => Likelihood::Logistic,
                 _ => Likelihood::Probit,
             };
-            let at = |kernel: &Kernel| some.evidence(kernel, likelihood, training).ok();
+            let at = |kernel: &Kernel| some.evidence(kernel, likelihood, training.par).ok();
             Ok(search.by_evidence(some.x.ncols(), &[0.5], (5.0, 0.01), at))
         }
     }
@@ -59,7 +59,7 @@ pub(crate) fn choose_for_values(
     params: &GpParams,
     training: &Training<'_>,
 ) -> Chosen {
-    let search = Search { params, training, typical: typical(x, params.seed) };
+    let search = Search::new(x, params, training);
     let at = |kernel: &Kernel| {
         let model = GpRegression::fit(kernel.clone(), 0.0, x, y, training.par).ok()?;
         Some((model.log_evidence(), model.evidence_gradient(training.par)))
@@ -68,40 +68,38 @@ pub(crate) fn choose_for_values(
     search.by_evidence(x.ncols(), &[0.5, 0.15, 0.05, 2.0], (1.0, 0.1), at)
 }
 
-/// Typical sizes of the data.
-#[derive(Debug, Clone, Copy)]
-struct Typical {
+struct Search<'a> {
+    params: &'a GpParams,
+    training: &'a Training<'a>,
     /// The median distance of two rows.
     distance: f64,
     /// The mean squared length of a row.
     square: f64,
 }
 
-fn typical(x: ArrayView2<'_, f64>, seed: u64) -> Typical {
-    let n = x.nrows();
-    let square = x.iter().map(|v| v * v).sum::<f64>() / n.max(1) as f64;
-    let distance = typical_distance(x, seed);
-    Typical { distance, square: if square > 0.0 && square.is_finite() { square } else { 1.0 } }
+/// A parameter where it is given, and what was found where it is open.
+fn given(value: f64, found: f64) -> f64 {
+    if value > 0.0 { value } else { found }
 }
 
-struct Search<'a> {
-    params: &'a GpParams,
-    training: &'a Training<'a>,
-    typical: Typical,
-}
+impl<'a> Search<'a> {
+    fn new(x: ArrayView2<'_, f64>, params: &'a GpParams, training: &'a Training<'a>) -> Self {
+        let square = x.iter().map(|v| v * v).sum::<f64>() / x.nrows().max(1) as f64;
+        let square = if square > 0.0 && square.is_finite() { square } else { 1.0 };
+        Self { params, training, distance: typical_distance(x, params.seed), square }
+    }
 
-impl Search<'_> {
     /// The kernel for one length, without its variance where that is open.
     fn kernel(&self, lengths: &Metric) -> Kernel {
-        let plain = self.params.plain(lengths.clone(), self.typical.square);
-        if self.params.kernel.shape().is_none() {
-            // Near 1 for a row and itself, as other kernels are.
-            let degree = if let Kernel::Polynomial { degree, .. } = plain { degree } else { 1 };
-            let scale = libm::pow(2.0 * self.typical.square, -f64::from(degree));
-            let given = self.params.signal_variance;
-            return plain.scaled(if given > 0.0 { given } else { scale.clamp(1e-300, 1e300) });
-        }
-        if self.params.signal_variance > 0.0 { plain.scaled(self.params.signal_variance) } else { plain }
+        let plain = self.params.plain(lengths.clone(), self.square);
+        let variance = given(self.params.signal_variance, self.variance_of_products(&plain).unwrap_or(0.0));
+        if variance > 0.0 { plain.scaled(variance) } else { plain }
+    }
+
+    /// The variance with which a kernel of products is near 1 for a row and itself, as other kernels are.
+    fn variance_of_products(&self, plain: &Kernel) -> Option<f64> {
+        let Kernel::Polynomial { degree, .. } = plain else { return None };
+        Some(libm::pow(2.0 * self.square, -f64::from(*degree)).clamp(1e-300, 1e300))
     }
 
     fn lengths(&self, n_columns: usize, length: f64) -> Metric {
@@ -120,9 +118,9 @@ impl Search<'_> {
     /// leave-one-out predictions.
     fn by_leaving_out(&self, task: &Targets) -> Result<Chosen> {
         let params = self.params;
-        let first = if params.length_scale > 0.0 { params.length_scale } else { 0.5 * self.typical.distance };
+        let first = given(params.length_scale, 0.5 * self.distance);
         let mut metric = self.lengths(task.x.ncols(), first);
-        let mut noise = if params.noise_variance > 0.0 { params.noise_variance } else { 0.01 };
+        let mut noise = given(params.noise_variance, 0.01);
         let open = (self.has_open_length(), params.noise_variance == 0.0);
         if params.ard && open.0 {
             metric = self.relevance(&task.some(700, params.seed), &metric, noise);
@@ -184,7 +182,6 @@ impl Search<'_> {
     /// Kriging: a variogram fitted to the classes.
     fn by_variogram(&self, task: &Targets) -> Chosen {
         let params = self.params;
-        let given = |value: f64, found: f64| if value > 0.0 { value } else { found };
         let Some(shape) = params.kernel.shape() else {
             return Chosen {
                 kernel: self.kernel(&Metric::One(1.0)),
@@ -194,13 +191,13 @@ impl Search<'_> {
         let lengths: Vec<f64> = if params.length_scale > 0.0 {
             vec![params.length_scale]
         } else {
-            (0..24).map(|i| self.typical.distance * 0.05 * libm::pow(1.25, f64::from(i))).collect()
+            (0..24).map(|i| self.distance * 0.05 * libm::pow(1.25, f64::from(i))).collect()
         };
         let correlation = |r: f64, length: f64| shape.value((r / length).powi(2));
         let found = Variogram::fit(task.x.view(), &task.classes, &lengths, correlation);
         self.tell(1, Some(1));
         let found = found.filter(|v| v.partial_sill > 0.0).unwrap_or(Variogram {
-            length: given(params.length_scale, 0.5 * self.typical.distance),
+            length: given(params.length_scale, 0.5 * self.distance),
             partial_sill: 0.5,
             nugget: 0.05,
         });
@@ -260,13 +257,9 @@ impl Search<'_> {
     /// Where a search for the highest evidence starts: what the parameters give, and for the rest what the data suggest.
     fn start(&self, n_columns: usize, factor: f64, variances: (f64, f64)) -> Kernel {
         let params = self.params;
-        let given = |value: f64, start: f64| if value > 0.0 { value } else { start };
-        let metric = self.lengths(n_columns, given(params.length_scale, factor * self.typical.distance));
-        let plain = params.plain(metric.clone(), self.typical.square);
-        let variance = match self.kernel(&metric) {
-            Kernel::Scaled { variance, .. } if params.kernel.shape().is_none() => variances.0 * variance,
-            _ => variances.0,
-        };
+        let metric = self.lengths(n_columns, given(params.length_scale, factor * self.distance));
+        let plain = params.plain(metric, self.square);
+        let variance = variances.0 * self.variance_of_products(&plain).unwrap_or(1.0);
         plain.scaled(given(params.signal_variance, variance))
             + Kernel::white(given(params.noise_variance, variances.1))
     }
@@ -322,13 +315,7 @@ impl Targets {
     }
 
     /// The evidence of Laplace's method and its derivatives, summed over classes.
-    fn evidence(
-        &self,
-        kernel: &Kernel,
-        likelihood: Likelihood,
-        training: &Training<'_>,
-    ) -> Result<(f64, Vec<f64>)> {
-        let par = training.par;
+    fn evidence(&self, kernel: &Kernel, likelihood: Likelihood, par: &Par) -> Result<(f64, Vec<f64>)> {
         let k = kernel.matrix(self.x.view(), par);
         let mut weights = Array2::zeros(k.raw_dim());
         let mut sum = 0.0;

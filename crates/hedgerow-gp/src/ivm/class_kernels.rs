@@ -50,7 +50,7 @@ pub(super) fn find(rows: &TrainingRows, shared: [f64; 2], training: &Training<'_
 fn gain(rows: &TrainingRows, one: &OneVsRest, two: &OneVsRest) -> Option<f64> {
     let (all, class) = (rows, one.class);
     let mut is_out = vec![false; all.labels.len()];
-    one.active.iter().chain(&two.active).for_each(|&row| is_out[row] = true);
+    one.sites.active.iter().chain(&two.sites.active).for_each(|&row| is_out[row] = true);
     let rows: Vec<usize> = (0..is_out.len()).filter(|row| !is_out[*row]).collect();
     let (choosing, checking): (Vec<usize>, Vec<usize>) = rows.into_iter().partition(|row| row % 2 == 0);
     if checking.len() < LEAST_ROWS {

@@ -83,8 +83,7 @@ impl Classifier for IvmClassifier {
             let counts = self.online.as_ref().map_or(&[][..], |online| &online.counts);
             return predict_frequencies(counts, out);
         };
-        let predict = |prepared: ArrayView2<'_, f64>| learnt.predict(prepared, self.n_classes);
-        self.preparation.predict_in_blocks(x, par, out, predict);
+        self.preparation.predict_classes(x, par, out, |x| learnt.predict(x.view(), self.n_classes));
     }
 }
 

@@ -1,9 +1,7 @@
 //! The search for length scale and variance of the kernel: kernels that can be tried one by one, in any order, on any thread.
 
-use std::time::Instant;
-
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Par, Result, Training};
+use hedgerow_core::{Par, Result, Training};
 use ndarray::Array2;
 
 use super::one_vs_rest::OneVsRest;
@@ -215,14 +213,14 @@ impl KernelSearch {
 
     /// The log marginal likelihood of an active set under its sites, for each active row.
     fn log_evidence(&self, kernel: [f64; 2], one: &OneVsRest) -> f64 {
-        let (kernel, active) = (self.rows.kernel(kernel), self.rows.wide(&one.active));
+        let (kernel, active) = (self.rows.kernel(kernel), self.rows.wide(&one.sites.active));
         let ivm = one.ivm(kernel, active, &Par::sequential());
-        ivm.map_or(f64::NEG_INFINITY, |ivm| ivm.log_evidence() / one.active.len() as f64)
+        ivm.map_or(f64::NEG_INFINITY, |ivm| ivm.log_evidence() / one.sites.active.len() as f64)
     }
 
     /// Climbs the log marginal likelihood of all active sets, which are held, for a few steps.
     fn climbed(&self, kernel: [f64; 2], found: &[OneVsRest], training: &Training<'_>) -> [f64; 2] {
-        let sets = found.iter().map(|one| (one, self.rows.wide(&one.active)));
+        let sets = found.iter().map(|one| (one, self.rows.wide(&one.sites.active)));
         let sets: Vec<(&OneVsRest, Array2<f64>)> = sets.collect();
         let is_free = [self.rows.params.signal_variance == 0.0, self.rows.params.length_scale == 0.0, false];
         let best = climb_kernel(&self.rows.kernel(kernel), STEPS, training.budget, |kernel| {
@@ -247,12 +245,6 @@ impl KernelSearch {
     pub(super) fn bytes(&self) -> usize {
         4 * (self.rows.x.len() + self.rows.squares.as_ref().map_or(0, Array2::len))
     }
-}
-
-/// A budget that leaves half of the time for what follows.
-pub(super) fn half_of_time(budget: &Budget) -> Budget {
-    let half = |end: Instant| Instant::now() + end.saturating_duration_since(Instant::now()) / 2;
-    Budget { deadline: budget.deadline.map(half), ..budget.clone() }
 }
 
 /// The kernel of the least value.
@@ -283,9 +275,10 @@ fn weighted_error(rows: &TrainingRows, one: &OneVsRest, theta: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{ClassId, Silent};
+    use hedgerow_core::{Budget, ClassId, Silent};
     use ndarray::array;
 
+    use super::super::learnt::Sites;
     use super::*;
     use crate::kernel::Kernel;
 
@@ -351,9 +344,9 @@ mod tests {
         let kernel = Kernel::rbf(0.9).scaled(2.5) + Kernel::white(0.05);
         let (means, precisions) = (array![1.2, 0.8, -0.5, -1.4, -0.9], array![0.5, 0.8, 1.3, 0.4, 0.9]);
         let par = Par::sequential();
-        let at = |kernel: Kernel| {
-            super::super::Ivm::new(kernel, 0.3, x.clone(), means.clone(), precisions.clone(), &par).unwrap()
-        };
+        let sites =
+            Sites { active: Vec::new(), means: means.to_vec(), precisions: precisions.to_vec(), bias: 0.3 };
+        let at = |kernel: Kernel| super::super::Ivm::new(kernel, &sites, x.clone(), &par).unwrap();
         // The density of the site means, by the inverse and the determinant themselves.
         let mut a = kernel.matrix(x.view(), &par);
         a.diag_mut().iter_mut().zip(&precisions).for_each(|(v, precision)| *v += 1.0 / precision);
@@ -405,11 +398,8 @@ mod tests {
         };
         let one = OneVsRest {
             class: 1,
-            active: Vec::new(),
+            sites: Sites { active: Vec::new(), means: Vec::new(), precisions: Vec::new(), bias: 0.5 },
             gains: Vec::new(),
-            means: Vec::new(),
-            precisions: Vec::new(),
-            bias: 0.5,
             mean: vec![1.0, -2.0, 0.3, -1.5],
             variance: vec![0.0, 3.0, 1.0, 0.0],
             log_evidence: 0.0,

@@ -2,7 +2,7 @@
 
 use hedgerow_core::saved::{array, require};
 use hedgerow_core::{Calibration, OutOfSample, Par, Result, Training};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
 use super::Ivm;
@@ -12,7 +12,7 @@ use crate::kernel::Kernel;
 use crate::prepare::Preparation;
 use crate::refit::{Refit, Refitted};
 
-/// One class against the rest: its active rows, as numbers of the union, and their sites.
+/// One class against the rest: its active rows, as numbers of the training rows or of the union, and their sites.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Sites {
     #[serde(with = "array")]
@@ -106,13 +106,9 @@ impl Learnt {
         let mut sites: Vec<Option<Sites>> = vec![None; rows.n_classes];
         let (mut gains, mut ratings) = (vec![0.0_f64; rows.n_rows()], vec![0.0_f64; rows.n_rows()]);
         for one in found.iter().map(AsRef::as_ref) {
-            sites[one.class] = Some(Sites {
-                active: one.active.iter().map(place).collect(),
-                means: one.means.clone(),
-                precisions: one.precisions.clone(),
-                bias: one.bias,
-            });
-            let pairs = one.active.iter().zip(&one.gains);
+            let active = one.sites.active.iter().map(place).collect();
+            sites[one.class] = Some(Sites { active, ..one.sites.clone() });
+            let pairs = one.sites.active.iter().zip(&one.gains);
             pairs.for_each(|(&row, gain)| gains[row] = gains[row].max(*gain));
             let own = one.ratings(&rows.labels);
             ratings.iter_mut().zip(own).for_each(|(most, rating)| *most = most.max(rating));
@@ -157,8 +153,7 @@ impl Learnt {
         let [length, variance] = self.class_kernels.get(class).copied().unwrap_or(self.kernel);
         let kernel = Kernel::rbf(length).scaled(variance) + Kernel::white(noise);
         let rows = self.rows.select(Axis(0), &sites.active).mapv(f64::from);
-        let (means, precisions) = (Array1::from(sites.means.clone()), Array1::from(sites.precisions.clone()));
-        Ivm::new(kernel, sites.bias, rows, means, precisions, par).map(Some)
+        Ivm::new(kernel, sites, rows, par).map(Some)
     }
 
     pub(super) fn bytes(&self) -> usize {

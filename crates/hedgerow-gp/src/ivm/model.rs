@@ -3,6 +3,7 @@
 use hedgerow_core::{Par, Result};
 use ndarray::{Array1, Array2, ArrayView2};
 
+use super::learnt::Sites;
 use crate::kernel::Kernel;
 use crate::linalg::Cholesky;
 use crate::regression::{Known, Normal};
@@ -27,19 +28,13 @@ pub struct Ivm {
 
 impl Ivm {
     /// An IVM from active rows and their sites.
-    pub(super) fn new(
-        kernel: Kernel,
-        bias: f64,
-        x: Array2<f64>,
-        means: Array1<f64>,
-        precisions: Array1<f64>,
-        par: &Par,
-    ) -> Result<Self> {
+    pub(super) fn new(kernel: Kernel, sites: &Sites, x: Array2<f64>, par: &Par) -> Result<Self> {
+        let (means, precisions) = (Array1::from(sites.means.clone()), Array1::from(sites.precisions.clone()));
         let mut covariance = kernel.matrix(x.view(), par);
         covariance.diag_mut().iter_mut().zip(&precisions).for_each(|(v, precision)| *v += 1.0 / precision);
         let factor = Cholesky::robust(&covariance, par)?;
         let alpha = factor.solve(means.view());
-        Ok(Self { kernel, bias, x, means, precisions, factor, alpha })
+        Ok(Self { kernel, bias: sites.bias, x, means, precisions, factor, alpha })
     }
 
     /// The bias.

@@ -4,6 +4,7 @@ use hedgerow_core::{Budget, ClassId, Par, Result, Training};
 use ndarray::{Array1, Array2};
 
 use super::Ivm;
+use super::learnt::Sites;
 use super::rows::TrainingRows;
 use super::search::{Pick, Search, State};
 use super::second::second_pass;
@@ -15,14 +16,10 @@ use crate::kernel::Kernel;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct OneVsRest {
     pub(super) class: usize,
-    /// The active rows, in the order in which they joined.
-    pub(super) active: Vec<usize>,
+    /// The active rows, in the order in which they joined, and their sites.
+    pub(super) sites: Sites,
     /// The information gain of each.
     pub(super) gains: Vec<f64>,
-    /// Means and precisions of their sites.
-    pub(super) means: Vec<f64>,
-    pub(super) precisions: Vec<f64>,
-    pub(super) bias: f64,
     /// Mean, without the bias, and variance of the latent value at each training row.
     pub(super) mean: Vec<f32>,
     pub(super) variance: Vec<f32>,
@@ -40,13 +37,16 @@ impl OneVsRest {
     /// What a search has found so far.
     pub(super) fn of(class: usize, state: &State) -> Self {
         let of_picks = |part: fn(&Pick) -> f64| state.picks.iter().map(part).collect();
-        Self {
-            class,
+        let sites = Sites {
             active: state.picks.iter().map(|pick| pick.row).collect(),
-            gains: of_picks(|pick| pick.site.entropy),
             means: of_picks(|pick| pick.site.mean),
             precisions: of_picks(|pick| pick.site.precision),
             bias: state.bias,
+        };
+        Self {
+            class,
+            sites,
+            gains: of_picks(|pick| pick.site.entropy),
             mean: state.mean.clone(),
             variance: state.variance.clone(),
             log_evidence: state.picks.iter().map(|pick| pick.site.log_z).sum(),
@@ -65,13 +65,15 @@ impl OneVsRest {
             return Ok(self);
         }
         let par = Par::sequential();
-        let labels: Vec<f64> = self.active.iter().map(|&row| y[row]).collect();
-        let covariance = kernel.matrix(rows(&self.active).view(), &par);
-        let start = (Array1::from(self.means), Array1::from(self.precisions));
-        let (means, precisions) = second_pass(kind, &covariance, &labels, self.bias, start)?;
-        (self.means, self.precisions) = (means.to_vec(), precisions.to_vec());
+        let Sites { active, means, precisions, bias } = self.sites;
+        let labels: Vec<f64> = active.iter().map(|&row| y[row]).collect();
+        let covariance = kernel.matrix(rows(&active).view(), &par);
+        let start = (Array1::from(means), Array1::from(precisions));
+        let (means, precisions) = second_pass(kind, &covariance, &labels, bias, start)?;
+        self.sites = Sites { active, means: means.to_vec(), precisions: precisions.to_vec(), bias };
         let all: Vec<usize> = (0..y.len()).collect();
-        let latent = self.ivm(kernel.clone(), rows(&self.active), &par)?.latent(rows(&all).view(), &par)?;
+        let ivm = self.ivm(kernel.clone(), rows(&self.sites.active), &par)?;
+        let latent = ivm.latent(rows(&all).view(), &par)?;
         let noise = kernel_noise(kernel);
         self.mean = latent.mean.iter().map(|v| *v as f32).collect();
         self.variance = latent.variance.iter().map(|v| (*v + noise) as f32).collect();
@@ -80,7 +82,7 @@ impl OneVsRest {
 
     /// (mean + bias)/√(1 + variance) of a training row.
     pub(super) fn score(&self, row: usize) -> f64 {
-        (f64::from(self.mean[row]) + self.bias) / libm::sqrt(1.0 + f64::from(self.variance[row]))
+        (f64::from(self.mean[row]) + self.sites.bias) / libm::sqrt(1.0 + f64::from(self.variance[row]))
     }
 
     /// What the label of each training row is worth, in entropy. For an active row, with site precision β and posterior variance ζ, it is what removing its site
@@ -89,10 +91,10 @@ impl OneVsRest {
         let gain = |(row, label): (usize, &ClassId)| {
             let y = if label.index() == self.class { 1.0 } else { -1.0 };
             let (mean, variance) = (f64::from(self.mean[row]), f64::from(self.variance[row]));
-            Site::new(y, mean, variance, self.bias).map_or(0.0, |site| site.entropy)
+            Site::new(y, mean, variance, self.sites.bias).map_or(0.0, |site| site.entropy)
         };
         let mut ratings: Vec<f64> = labels.iter().enumerate().map(gain).collect();
-        for (&row, precision) in self.active.iter().zip(&self.precisions) {
+        for (&row, precision) in self.sites.active.iter().zip(&self.sites.precisions) {
             let left = 1.0 - precision * f64::from(self.variance[row]);
             ratings[row] = -0.5 * libm::log(left.clamp(1e-12, 1.0));
         }
@@ -103,7 +105,7 @@ impl OneVsRest {
     /// the class is. A side without rows counts ½.
     pub(super) fn accuracy(&self, rows: &TrainingRows) -> f64 {
         let mut is_active = vec![false; rows.n_rows()];
-        self.active.iter().for_each(|&row| is_active[row] = true);
+        self.sites.active.iter().for_each(|&row| is_active[row] = true);
         let (mut right, mut all) = ([0.0_f64; 2], [0.0_f64; 2]);
         for (row, label) in rows.labels.iter().enumerate().filter(|(row, _)| !is_active[*row]) {
             let is_own = label.index() == self.class;
@@ -116,8 +118,7 @@ impl OneVsRest {
 
     /// The classifier for new rows, from the active ones.
     pub(super) fn ivm(&self, kernel: Kernel, active: Array2<f64>, par: &Par) -> Result<Ivm> {
-        let (means, precisions) = (Array1::from(self.means.clone()), Array1::from(self.precisions.clone()));
-        Ivm::new(kernel, self.bias, active, means, precisions, par)
+        Ivm::new(kernel, &self.sites, active, par)
     }
 }
 
@@ -189,7 +190,7 @@ pub(super) fn fold_scores(
     let mut scores = Array2::from_elem((left.len(), rows.n_classes), f64::NEG_INFINITY);
     for one in &found {
         let kernel = small.kernel(kernels[one.class]);
-        let ivm = one.ivm(kernel, small.wide(&one.active), training.par)?;
+        let ivm = one.ivm(kernel, small.wide(&one.sites.active), training.par)?;
         scores.column_mut(one.class).assign(&ivm.scores(x.view(), training.par)?);
     }
     Ok(scores)
@@ -224,7 +225,8 @@ mod tests {
         };
         for one in rows.train_all(&[kernel; 3], &training).unwrap() {
             let mut precisions = vec![0.0; 40];
-            one.active.iter().zip(&one.precisions).for_each(|(&row, precision)| precisions[row] = *precision);
+            let Sites { active, precisions: own, .. } = &one.sites;
+            active.iter().zip(own).for_each(|(&row, precision)| precisions[row] = *precision);
             for (row, rating) in one.ratings(&rows.labels).into_iter().enumerate() {
                 let mut changed = precisions.clone();
                 let expected = if precisions[row] > 0.0 {
@@ -233,7 +235,7 @@ mod tests {
                 } else {
                     let y = if rows.labels[row].index() == one.class { 1.0 } else { -1.0 };
                     let (mean, variance) = (f64::from(one.mean[row]), f64::from(one.variance[row]));
-                    changed[row] = Site::new(y, mean, variance, one.bias).unwrap().precision;
+                    changed[row] = Site::new(y, mean, variance, one.sites.bias).unwrap().precision;
                     entropy(&precisions) - entropy(&changed)
                 };
                 assert!((rating - expected).abs() < 1e-4, "{row}: {rating} {expected}");

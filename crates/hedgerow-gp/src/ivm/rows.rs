@@ -135,7 +135,7 @@ impl TrainingRows {
         let n = self.n_rows();
         let mut is_active = vec![false; n];
         for found in classifiers {
-            found.as_ref().active.iter().for_each(|&row| is_active[row] = true);
+            found.as_ref().sites.active.iter().for_each(|&row| is_active[row] = true);
         }
         let mut rows: Vec<usize> = (0..n).filter(|row| !is_active[*row]).collect();
         if rows.len() < 30.max(n / 5) {
@@ -155,7 +155,7 @@ impl TrainingRows {
 
 /// The rows that are active anywhere, in rising order.
 pub(super) fn union(classifiers: &[impl AsRef<OneVsRest>]) -> Vec<usize> {
-    let all = classifiers.iter().flat_map(|found| found.as_ref().active.iter().copied());
+    let all = classifiers.iter().flat_map(|found| found.as_ref().sites.active.iter().copied());
     let mut union: Vec<usize> = all.collect();
     union.sort_unstable();
     union.dedup();

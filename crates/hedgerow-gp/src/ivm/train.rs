@@ -9,6 +9,7 @@ use super::columns::{Column, Columns};
 use super::one_vs_rest::OneVsRest;
 use super::search::{Ahead, Search};
 use super::{Ivm, IvmParams};
+use crate::binary::check_signs;
 use crate::kernel::Kernel;
 use crate::special::normal_quantile;
 
@@ -60,9 +61,9 @@ pub fn train(
     let rows = |active: &[usize]| x.select(Axis(0), active);
     let shared = Shared { columns: &columns, kernel, rows: &rows, params, par, budget };
     let one = shared.train(&[y.to_vec()])?.pop().ok_or(Error::NoRows)?;
-    let ivm = one.ivm(kernel.clone(), rows(&one.active), &Par::sequential())?;
-    let OneVsRest { active, gains, mean, variance, log_evidence, .. } = one;
-    Ok(Trained { ivm, active, gains, mean, variance, log_evidence })
+    let ivm = one.ivm(kernel.clone(), rows(&one.sites.active), &Par::sequential())?;
+    let OneVsRest { sites, gains, mean, variance, log_evidence, .. } = one;
+    Ok(Trained { ivm, active: sites.active, gains, mean, variance, log_evidence })
 }
 
 /// What several IVMs have in common.
@@ -85,9 +86,7 @@ impl Shared<'_, '_> {
             if y.len() != n {
                 return Err(Error::Shape { what: "labels", expected: n, got: y.len() });
             }
-            if let Some(y) = y.iter().find(|y| y.abs() != 1.0) {
-                return Err(Error::param("labels", "+1 or -1", y));
-            }
+            check_signs(y)?;
         }
         if n == 0 {
             return Err(Error::NoRows);

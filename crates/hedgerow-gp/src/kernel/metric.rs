@@ -2,9 +2,10 @@
 
 use hedgerow_core::Par;
 use ndarray::linalg::general_mat_mul;
-use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis, s};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
+use super::pairs::Same;
 use crate::linalg::{mirror, on_rows};
 
 /// Rows computed together. Fewer would mean that more time goes into laying out the others for the product.
@@ -64,39 +65,31 @@ impl Metric {
     }
 }
 
-/// Squared Euclidean distances between rows of `a` and rows of `b`, each piece of a row handed through `finish`.
+/// Squared Euclidean distances between rows of `a` and rows of `b`, each piece of a row handed through `finish`. Where they are the same
+/// rows, half of them are computed, and the others copied if they are wanted.
 pub(super) fn square_distances(
     a: &Array2<f64>,
     b: &Array2<f64>,
+    same: Same,
     par: &Par,
     finish: impl Fn(&mut [f64]) + Sync,
 ) -> Array2<f64> {
-    let n = b.nrows();
     let (of_a, of_b) = (norms(a), norms(b));
-    let mut out = Array2::zeros((a.nrows(), n));
-    on_rows(&mut out, TILE, par, |first, mut out| {
-        let own = a.slice(s![first..first + out.nrows(), ..]);
-        fill(&mut out, own, b.view(), &of_a[first..], &of_b, &finish);
-    });
-    out
-}
-
-/// The same between rows of one matrix: half of them are computed, the others copied if they are wanted.
-pub(super) fn own_square_distances(
-    x: &Array2<f64>,
-    is_whole: bool,
-    par: &Par,
-    finish: impl Fn(&mut [f64]) + Sync,
-) -> Array2<f64> {
-    let n = x.nrows();
-    let norms = norms(x);
-    let mut out = Array2::zeros((n, n));
+    let mut out = Array2::zeros((a.nrows(), b.nrows()));
     on_rows(&mut out, TILE, par, |first, mut out| {
         let end = first + out.nrows();
-        let (own, others) = (x.slice(s![first..end, ..]), x.slice(s![..end, ..]));
-        fill(&mut out.slice_mut(s![.., ..end]), own, others, &norms[first..], &norms, &finish);
+        let width = if same == Same::No { b.nrows() } else { end };
+        let (own, others) = (a.slice(s![first..end, ..]), b.slice(s![..width, ..]));
+        let mut out = out.slice_mut(s![.., ..width]);
+        general_mat_mul(-2.0, &own, &others.t(), 0.0, &mut out);
+        for (mut row, own) in out.rows_mut().into_iter().zip(&of_a[first..]) {
+            if let Some(row) = row.as_slice_mut() {
+                row.iter_mut().zip(&of_b).for_each(|(v, other)| *v = (own + other + *v).max(0.0));
+                finish(row);
+            }
+        }
     });
-    if is_whole {
+    if same == Same::Whole {
         mirror(&mut out, par);
     }
     out
@@ -104,21 +97,4 @@ pub(super) fn own_square_distances(
 
 fn norms(x: &Array2<f64>) -> Vec<f64> {
     x.rows().into_iter().map(|row| row.dot(&row)).collect()
-}
-
-fn fill(
-    out: &mut ArrayViewMut2<'_, f64>,
-    a: ArrayView2<'_, f64>,
-    b: ArrayView2<'_, f64>,
-    of_a: &[f64],
-    of_b: &[f64],
-    finish: &impl Fn(&mut [f64]),
-) {
-    general_mat_mul(-2.0, &a, &b.t(), 0.0, out);
-    for (mut row, own) in out.rows_mut().into_iter().zip(of_a) {
-        if let Some(row) = row.as_slice_mut() {
-            row.iter_mut().zip(of_b).for_each(|(v, other)| *v = (own + other + *v).max(0.0));
-            finish(row);
-        }
-    }
 }

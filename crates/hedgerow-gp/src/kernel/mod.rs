@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 pub use given::Given;
 pub use matches::matching_shares;
 pub use metric::Metric;
-use metric::own_square_distances;
+use metric::square_distances;
 use pairs::{Pairs, Same};
 pub use shape::Shape;
 
@@ -240,7 +240,7 @@ impl Kernel {
         match self {
             Self::Stationary { shape, metric } => {
                 let mapped = metric.map(x);
-                let r2 = own_square_distances(&mapped, true, par, |_| ());
+                let r2 = square_distances(&mapped, &mapped, Same::Whole, par, |_| ());
                 let mut v = weights.clone();
                 v.zip_mut_with(&r2, |v, &r2| *v *= if r2 > 0.0 { shape.slope(r2) / r2 } else { 0.0 });
                 let mut gradient = metric.gradient(x, &v);

@@ -3,7 +3,7 @@
 use hedgerow_core::Par;
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
-use super::metric::{own_square_distances, square_distances};
+use super::metric::square_distances;
 use super::{Kernel, Metric, Shape, matches};
 use crate::linalg::{mat_mul, on_rows};
 
@@ -78,10 +78,11 @@ impl Pairs<'_> {
         let center = self.b.mean_axis(Axis(0)).unwrap_or_else(|| Array1::zeros(self.b.ncols()));
         let map = |x: ArrayView2<'_, f64>| metric.map((&x - &center).view());
         let finish = |row: &mut [f64]| shape.value_all(row, factor);
+        let a = map(self.a);
         if self.same == Same::No {
-            return square_distances(&map(self.a), &map(self.b), self.par, finish);
+            return square_distances(&a, &map(self.b), self.same, self.par, finish);
         }
-        let mut out = own_square_distances(&map(self.a), self.same == Same::Whole, self.par, finish);
+        let mut out = square_distances(&a, &a, self.same, self.par, finish);
         out.diag_mut().fill(factor);
         out
     }

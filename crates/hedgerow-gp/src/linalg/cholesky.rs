@@ -139,26 +139,31 @@ impl Cholesky {
 
     /// `L⁻¹ b` for every row `b` of a matrix.
     pub fn forward_rows(&self, rows: &mut Array2<f64>, par: &Par) {
-        on_rows(rows, SOLVED, par, |_, mut rows| {
-            for (first, last) in tiles(self.n()) {
-                let (done, mut now) = rows.multi_slice_mut((s![.., ..first], s![.., first..last]));
-                let left = self.lower.slice(s![first..last, ..first]);
-                general_mat_mul(-1.0, &done, &left.t(), 1.0, &mut now);
-                solve_tile(self.lower.slice(s![first..last, first..last]), now);
-            }
-        });
+        on_rows(rows, SOLVED, par, |_, mut rows| self.forward_from(0, &mut rows));
+    }
+
+    /// The same in place, for rows that have nothing before a tile that begins at `from`.
+    fn forward_from(&self, from: usize, rows: &mut ArrayViewMut2<'_, f64>) {
+        for (first, last) in tiles(self.n()).skip(from / TILE) {
+            let (done, mut now) = rows.multi_slice_mut((s![.., from..first], s![.., first..last]));
+            let left = self.lower.slice(s![first..last, from..first]);
+            general_mat_mul(-1.0, &done, &left.t(), 1.0, &mut now);
+            solve_tile(self.lower.slice(s![first..last, first..last]), now);
+        }
     }
 
     /// `L⁻ᵀ b` for every row `b` of a matrix.
     pub fn backward_rows(&self, rows: &mut Array2<f64>, par: &Par) {
-        on_rows(rows, SOLVED, par, |_, mut rows| {
-            for (first, last) in tiles(self.n()).rev() {
-                let (mut now, done) = rows.multi_slice_mut((s![.., first..last], s![.., last..]));
-                let below = self.lower.slice(s![last.., first..last]);
-                general_mat_mul(-1.0, &done, &below, 1.0, &mut now);
-                solve_tile_back(self.lower.slice(s![first..last, first..last]), now);
-            }
-        });
+        on_rows(rows, SOLVED, par, |_, mut rows| self.backward_to(0, &mut rows));
+    }
+
+    /// The same in place, no further than the tile of column `to`.
+    fn backward_to(&self, to: usize, rows: &mut ArrayViewMut2<'_, f64>) {
+        for (first, last) in tiles(self.n()).rev().take_while(|(_, last)| *last > to) {
+            let (mut now, done) = rows.multi_slice_mut((s![.., first..last], s![.., last..]));
+            general_mat_mul(-1.0, &done, &self.lower.slice(s![last.., first..last]), 1.0, &mut now);
+            solve_tile_back(self.lower.slice(s![first..last, first..last]), now);
+        }
     }
 
     /// `A⁻¹`.
@@ -168,11 +173,7 @@ impl Cholesky {
         // Half of it: row i is L⁻ᵀ L⁻¹ e_i, and L⁻¹ e_i has nothing before i.
         on_rows(&mut inverse, SOLVED, par, |first, mut rows| {
             self.units(first, &mut rows);
-            for (a, b) in tiles(n).rev().take_while(|(_, b)| *b > first) {
-                let (mut now, done) = rows.multi_slice_mut((s![.., a..b], s![.., b..]));
-                general_mat_mul(-1.0, &done, &self.lower.slice(s![b.., a..b]), 1.0, &mut now);
-                solve_tile_back(self.lower.slice(s![a..b, a..b]), now);
-            }
+            self.backward_to(first, &mut rows);
         });
         for (a, b) in tiles(n) {
             let (above, mut below) = inverse.multi_slice_mut((s![a..b, b..], s![b.., a..b]));
@@ -199,12 +200,7 @@ impl Cholesky {
     /// Writes `L⁻¹ e_i` for unit vectors from `first` on into rows of zeros.
     fn units(&self, first: usize, rows: &mut ArrayViewMut2<'_, f64>) {
         rows.slice_mut(s![.., first..]).diag_mut().fill(1.0);
-        for (a, b) in tiles(self.n()).skip(first / TILE) {
-            let from = first - first % TILE;
-            let (done, mut now) = rows.multi_slice_mut((s![.., from..a], s![.., a..b]));
-            general_mat_mul(-1.0, &done, &self.lower.slice(s![a..b, from..a]).t(), 1.0, &mut now);
-            solve_tile(self.lower.slice(s![a..b, a..b]), now);
-        }
+        self.forward_from(first - first % TILE, rows);
     }
 }
 

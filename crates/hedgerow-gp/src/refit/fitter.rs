@@ -1,10 +1,11 @@
 //! One regression of all rows on chosen ones, scored without each row's own label.
 
+use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{Budget, Calibration, ClassId, Error, Par, Result, Source};
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::equations::NormalEquations;
-use super::{BLOCK, Refit, nearness, shares};
+use super::{BLOCK, Refit, centered_signs, nearness, shares};
 use crate::kernel::Kernel;
 use crate::linalg::{Cholesky, mat_mul};
 
@@ -85,31 +86,12 @@ impl Fitter<'_> {
         let most = (MOST_NUMBERS / n_chosen.max(1)).clamp(1, MOST_VALIDATION);
         let rows: Vec<usize> = (0..n).step_by(n.div_ceil(most).max(1)).collect();
         let labels = rows.iter().map(|&row| self.labels[row]).collect();
-        Validation { rows, labels, signs: self.centered_signs() }
-    }
-
-    /// Labels as ±1, a column a class, less their means: a class that is rare would otherwise use up most of the regression.
-    fn centered_signs(&self) -> Array2<f64> {
-        let n = self.labels.len();
-        let sign = |(row, class): (usize, usize)| {
-            if self.labels[row].index() == class { 1.0 } else { -1.0 }
-        };
-        let mut signs = Array2::from_shape_fn((n, self.n_classes), sign);
-        for mut column in signs.columns_mut() {
-            let mean = column.sum() / n as f64;
-            column.iter_mut().for_each(|v| *v -= mean);
-        }
-        signs
+        Validation { rows, labels, signs: centered_signs(self.labels, self.n_classes) }
     }
 
     /// The calibrated log-loss of scores of rows with these labels.
     pub(crate) fn loss(&self, scores: &Array2<f64>, labels: &[ClassId]) -> f64 {
         Calibration::fit(scores, labels, self.par).loss(scores, labels)
-    }
-
-    /// Takes the scores of classes that have no rows away.
-    pub(super) fn mask(&self, scores: &mut Array2<f64>) {
-        hedgerow_core::scores::mask_unknown(scores, self.labels);
     }
 
     /// The calibrated log-loss of the scores of some validation rows, by their places.
@@ -237,7 +219,7 @@ impl Fitter<'_> {
             let y = validation.signs.row(row);
             scores.zip_mut_with(&y, |score, y| *score = (*score - h * y) / (1.0 - h));
         }
-        self.mask(&mut scores);
+        mask_unknown(&mut scores, self.labels);
         scores
     }
 }

@@ -8,6 +8,7 @@
 //! The equations of all rows are added up once. What a fold adds to them is taken away again, and the weights of all rows come for free.
 
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{Folds, Result, Source};
 use ndarray::Array2;
 
@@ -68,7 +69,7 @@ impl FoldTrial {
                 let weights = equations.solve(ridges[at], fitter.par)?.1;
                 let found = mat_mul(covariances.view(), weights.view(), fitter.par);
                 places.iter().zip(found.rows()).for_each(|(&at, from)| scores.row_mut(at).assign(&from));
-                fitter.mask(scores);
+                mask_unknown(scores, fitter.labels);
                 Ok(())
             };
             if n > 1 && (self.n_folds == 1 || places.len() >= ENOUGH_ROWS) {
@@ -123,7 +124,7 @@ impl FoldTrial {
 
     /// The regression with the best of the ridges, once all folds are scored.
     pub(super) fn finish(mut self, fitter: &Fitter<'_>, validation: &Validation) -> Result<Trial> {
-        let scored = (self.n_folds < FOLDS).then(|| first_places(fitter, validation));
+        let scored = (self.n_folds < FOLDS).then(|| places(validation, &folds(fitter).cut(0)[1]));
         let all = || (0..validation.rows.len()).collect();
         let places = scored.clone().unwrap_or_else(all);
         let losses: Vec<f64> =
@@ -143,12 +144,6 @@ impl FoldTrial {
 
 fn folds(fitter: &Fitter<'_>) -> Folds {
     Folds::new(fitter.labels.len(), FOLDS, Rng::new(0, Purpose::Validation, 3))
-}
-
-/// The places of the validation rows of the first fold.
-fn first_places(fitter: &Fitter<'_>, validation: &Validation) -> Vec<usize> {
-    let [_, left] = folds(fitter).cut(0);
-    places(validation, &left)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ mod folds;
 mod search;
 
 use hedgerow_core::saved::{array, require};
-use hedgerow_core::{Calibration, Par, Result};
+use hedgerow_core::{Calibration, ClassId, Par, Result};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -44,10 +44,6 @@ pub struct Refit {
     #[serde(with = "array")]
     pub shares: Vec<f64>,
 }
-
-/// A number in a table of rows.
-pub trait Number: Copy + Into<f64> + Send + Sync + 'static {}
-impl<T: Copy + Into<f64> + Send + Sync + 'static> Number for T {}
 
 impl Refit {
     /// Probabilities of all classes for rows with these covariances with the chosen ones. A class that is not known has no score.
@@ -106,6 +102,18 @@ impl Refit {
     }
 }
 
+/// Labels as ±1, a column a class, less their means: a class that is rare would otherwise use up most of a regression, and far from all
+/// rows, class frequencies are predicted.
+pub fn centered_signs(labels: &[ClassId], n_classes: usize) -> Array2<f64> {
+    let sign = |(row, class): (usize, usize)| if labels[row].index() == class { 1.0 } else { -1.0 };
+    let mut signs = Array2::from_shape_fn((labels.len(), n_classes), sign);
+    for mut column in signs.columns_mut() {
+        let mean = column.sum() / labels.len().max(1) as f64;
+        column -= mean;
+    }
+    signs
+}
+
 /// The share of each class among the rows, whose labels are above 0 for their own class.
 fn shares(y: ArrayView2<'_, f64>) -> Vec<f64> {
     let share = |column: ArrayView1<'_, f64>| {
@@ -116,7 +124,7 @@ fn shares(y: ArrayView2<'_, f64>) -> Vec<f64> {
 }
 
 /// The covariance with the nearest active row that 99 of 100 of the given rows exceed.
-pub fn nearness<T: Number>(
+pub fn nearness<T: Copy + Into<f64>>(
     kernel: &Kernel,
     x: ArrayView2<'_, T>,
     rows: ArrayView2<'_, f64>,

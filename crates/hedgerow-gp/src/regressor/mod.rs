@@ -116,18 +116,15 @@ impl Regressor for GpRegressor {
 
     fn predict_values_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Normals {
         let Settings { kernel, noise, center, scale, preparation, .. } = &self.settings;
-        let mut out = Array2::zeros((x.nrows(), 2));
-        preparation.predict_in_blocks(x, par, out.view_mut(), |x| {
+        preparation.predict_values(x, par, |x| {
             // The prior, for rows that no kernel can see.
-            let prior = |_| Normal { mean: Array1::zeros(x.nrows()), variance: kernel.diagonal(x) };
-            let Normal { mean, variance } =
-                self.posterior.predict(x, &Par::sequential()).unwrap_or_else(prior);
-            Array2::from_shape_fn((x.nrows(), 2), |(i, column)| [mean[i], variance[i]][column])
-        });
-        Normals {
-            mean: out.column(0).iter().map(|m| center + scale * m).collect(),
-            variance: out.column(1).iter().map(|v| scale * scale * (v + noise)).collect(),
-        }
+            let prior = |_| Normal { mean: Array1::zeros(x.nrows()), variance: kernel.diagonal(x.view()) };
+            let known = self.posterior.predict(x.view(), &Par::sequential()).unwrap_or_else(prior);
+            Normals {
+                mean: known.mean.iter().map(|m| center + scale * m).collect(),
+                variance: known.variance.iter().map(|v| scale * scale * (v + noise)).collect(),
+            }
+        })
     }
 }
 

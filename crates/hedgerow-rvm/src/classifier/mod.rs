@@ -12,11 +12,11 @@ use hedgerow_core::{
     BoxedRun, Checked, Classifier, KindInfo, ModelKind, Par, Result, RunStart, Schema, Task, TaskModel,
     Training, WholeRun,
 };
-use ndarray::{ArrayView2, ArrayViewMut2, s};
+use ndarray::{ArrayView2, ArrayViewMut2};
 
 use crate::params::RvmParams;
 use crate::regressor::RvmRegressor;
-use crate::rvm::Rvm;
+use crate::rvm::{Fit, Rvm};
 pub use model::ClassificationModel;
 
 /// A Relevance Vector Machine for any number of classes.
@@ -38,19 +38,15 @@ impl Classifier for Rvm<ClassificationModel> {
         self.n_classes
     }
 
-    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, out: ArrayViewMut2<'_, f64>) {
         let Some(fit) = &self.fit else {
             // All that is known are the class frequencies.
             let counts = self.online.as_ref().map_or(&[][..], |online| &online.counts);
             return predict_frequencies(counts, out);
         };
-        let blocks =
-            self.predict_blocks(fit, x, par, |model, basis, x| model.predict(basis, x, self.n_classes));
-        let mut first = 0;
-        for block in blocks {
-            out.slice_mut(s![first..first + block.nrows(), ..]).assign(&block);
-            first += block.nrows();
-        }
+        let Fit { basis, model, .. } = fit;
+        let predict = |x| model.predict(basis, basis.map(x).view(), self.n_classes);
+        self.preparation.predict_classes(x, par, out, predict);
     }
 }
 

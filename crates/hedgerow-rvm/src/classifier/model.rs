@@ -32,7 +32,9 @@ impl ClassificationModel {
     /// The probabilities of rows as the kernel sees them.
     pub(super) fn predict(&self, basis: &Basis, x: ArrayView2<'_, f64>, n_classes: usize) -> Array2<f64> {
         if let Some(shared) = &self.shared {
-            return shared.predict(basis, x, self.centers.view(), n_classes, &self.combination.known);
+            let covariances = basis.kernel.cross(x, self.centers.view(), &Par::sequential());
+            let is_known = |class: usize| self.combination.known.binary_search(&class).is_ok();
+            return shared.scores.predict(&covariances, &shared.calibration, n_classes, is_known);
         }
         let n = self.centers.nrows();
         let mut weights = Array2::zeros((n + 1, self.binaries.len()));
@@ -100,18 +102,12 @@ impl FittedModel for ClassificationModel {
         Ok(Self::of_binaries(rows, basis, binaries))
     }
 
-    fn update(
-        &self,
-        rows: &TrainingRows<'_>,
-        basis: &Basis,
-        relevant: &[usize],
-        first_new: usize,
-    ) -> Result<Outcome<Self>> {
-        let n = rows.x.nrows();
+    fn update(&self, rows: &TrainingRows<'_>, basis: &Basis, online: &OnlineState) -> Result<Outcome<Self>> {
+        let (n, relevant, first_new) = (rows.x.nrows(), online.relevant(), online.first_new());
         if let Some(shared) = &self.shared {
             let most = rows.params.most_relevant(n, self.combination.known.len());
             let new: Vec<usize> = (first_new..n).collect();
-            let (trained, _) = SharedTrainer::new(rows, basis, most).update(relevant, shared, &new)?;
+            let (trained, _) = SharedTrainer::new(rows, basis, most).update(&relevant, shared, &new)?;
             return Ok(Self::of_shared(rows, trained));
         }
         let context = rows.context(&basis.kernel);

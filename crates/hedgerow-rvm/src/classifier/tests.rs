@@ -3,7 +3,7 @@ use hedgerow_core::testing::{
 };
 use hedgerow_core::{Budget, Dataset, LabelTable, OnlineModel as _, Params as _, Rows, Silent, StopReason};
 
-use ndarray::Array2;
+use ndarray::{Array2, s};
 
 use super::*;
 use crate::params::{LengthCriterion, MultiClass};

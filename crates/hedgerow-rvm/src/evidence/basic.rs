@@ -70,7 +70,7 @@ impl Quadratic {
                 || active.is_empty()
                 || rules.budget.spent().is_some();
             if is_over {
-                let found = Solution {
+                return Ok(Solution {
                     active,
                     at,
                     weights,
@@ -79,8 +79,7 @@ impl Quadratic {
                     n_iterations,
                     is_converged,
                     jitter,
-                };
-                return Ok(found);
+                });
             }
             n_iterations += 1;
             let variances = factor.inverse_diagonal(par);

@@ -7,7 +7,7 @@ mod tests;
 use hedgerow_core::{Budget, Normals, Par, Regressor, Result, Silent, Training};
 use ndarray::ArrayView2;
 
-use crate::rvm::{FittedModel as _, Rvm};
+use crate::rvm::{Fit, FittedModel as _, Rvm};
 use crate::target::mean_and_variance;
 use crate::train::gains;
 pub use model::RegressionModel;
@@ -47,11 +47,7 @@ impl Regressor for Rvm<RegressionModel> {
             let variance = if targets.len() > 1 { variance.max(1e-12) } else { 1.0 };
             return Normals { mean: vec![mean; n], variance: vec![variance; n] };
         };
-        let mut predictions = Normals::default();
-        for block in self.predict_blocks(fit, x, par, RegressionModel::predict) {
-            predictions.mean.extend(block.mean);
-            predictions.variance.extend(block.variance);
-        }
-        predictions
+        let Fit { basis, model, .. } = fit;
+        self.preparation.predict_values(x, par, |x| model.predict(basis, basis.map(x).view()))
     }
 }

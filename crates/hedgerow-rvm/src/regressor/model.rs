@@ -9,6 +9,7 @@ use crate::basis::Basis;
 use crate::design::Centers;
 use crate::params::Variance;
 use crate::rvm::{FittedModel, Outcome, Rvm, are_moderate, is_positive};
+use crate::state::OnlineState;
 use crate::target::{Regression, SparseFit, mean_and_variance, sample};
 use crate::train::{Trained, train_or_update, update};
 use crate::training_log::TrainingLog;
@@ -39,15 +40,20 @@ pub struct RegressionModel {
 }
 
 impl RegressionModel {
-    fn new(rows: &TrainingRows<'_>, target: &Regression<'_>, fit: &SparseFit) -> Self {
-        let n = target.targets.len();
+    fn outcome(
+        rows: &TrainingRows<'_>,
+        basis: &Basis,
+        target: &Regression<'_>,
+        trained: Trained,
+    ) -> Outcome<Self> {
+        let (n, fit) = (target.targets.len(), &trained.fit);
         let sampled = if rows.params.variance == Variance::Healed {
             rows.x.select(Axis(0), &sample(n, MOST_SAMPLED, rows.params.seed))
         } else {
             Array2::zeros((0, rows.x.ncols()))
         };
         let SparseFit { alpha, mean, covariance, .. } = fit.clone();
-        Self {
+        let model = Self {
             centers: target.context.design.centers(&fit.columns),
             alpha,
             mean,
@@ -57,21 +63,12 @@ impl RegressionModel {
             spread: target.variance(),
             weight: n as f64 / sampled.nrows().max(1) as f64,
             sampled,
-        }
-    }
-
-    fn outcome(
-        rows: &TrainingRows<'_>,
-        basis: &Basis,
-        target: &Regression<'_>,
-        trained: Trained,
-    ) -> Outcome<Self> {
-        let n = target.targets.len();
+        };
         Outcome {
-            model: Self::new(rows, target, &trained.fit),
+            model,
             basis: basis.clone(),
-            relevant: trained.fit.columns.iter().copied().filter(|&c| c < n).collect(),
-            log_evidence: trained.fit.log_evidence,
+            relevant: fit.columns.iter().copied().filter(|&c| c < n).collect(),
+            log_evidence: fit.log_evidence,
             stop: trained.stop,
             log: TrainingLog::new(&[trained], n),
         }
@@ -162,15 +159,9 @@ impl FittedModel for RegressionModel {
         Ok(Self::outcome(rows, basis, &target, trained))
     }
 
-    fn update(
-        &self,
-        rows: &TrainingRows<'_>,
-        basis: &Basis,
-        relevant: &[usize],
-        first_new: usize,
-    ) -> Result<Outcome<Self>> {
-        let (target, from) = self.start(rows, basis, relevant);
-        let trained = update(&target, &from, first_new)?;
+    fn update(&self, rows: &TrainingRows<'_>, basis: &Basis, online: &OnlineState) -> Result<Outcome<Self>> {
+        let (target, from) = self.start(rows, basis, &online.relevant());
+        let trained = update(&target, &from, online.first_new())?;
         Ok(Self::outcome(rows, basis, &target, trained))
     }
 

@@ -91,15 +91,13 @@ impl<M: FittedModel> Rvm<M> {
         // Columns are prepared and lengths searched for again whenever twice as many rows were learnt, until no more are retained.
         let has_grown = online.schedule.has_doubled() && online.rows.len() < most;
         let is_stale = self.fit.as_ref().is_none_or(|fit| fit.model.must_refit(online, &self.params));
-        let first_new = online.rows.len() - online.n_new;
+        let first_new = online.first_new();
         let features = &online.rows.features;
         let preparation = (is_stale || has_grown || has_lost).then(|| Preparation::of(schema, features));
         let outcome = if let Some(preparation) = &preparation {
             self.train(preparation, features, &numbers(online.rows.targets.view()), training)?
         } else {
-            self.with_retained(online, training, |fit, rows| {
-                fit.model.update(rows, &fit.basis, &online.relevant(), first_new)
-            })?
+            self.with_retained(online, training, |fit, rows| fit.model.update(rows, &fit.basis, online))?
         };
         // Cut short, the model before is better, and new rows become candidates next time.
         if training.budget.spent().is_some() && self.fit.is_some() {

@@ -5,25 +5,25 @@ mod saved;
 
 use hedgerow_core::saved::array;
 use hedgerow_core::{
-    Candidate, Checked, Dataset, Error, Features, Par, Predictor, Result, RetainedRows, Schema, StopReason,
-    Task, Training,
+    Budget, Candidate, Checked, Dataset, Error, Features, Predictor, Result, RetainedRows, Schema,
+    StopReason, Task, Training,
 };
 use hedgerow_gp::prepare::Preparation;
-use ndarray::{Array2, ArrayView2, s};
+use ndarray::{Array2, ArrayView2};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::basis::Basis;
 use crate::lengths::best_lengths;
-use crate::params::RvmParams;
+use crate::options::Trainer;
+use crate::params::{MultiClass, RvmParams};
 use crate::state::OnlineState;
+use crate::target::{Regression, Target as _};
 use crate::training_log::TrainingLog;
 use crate::training_rows::{TrainingRows, numbers};
 
 pub(crate) use saved::{are_moderate, is_positive};
 
-/// Rows that are predicted together.
-const BLOCK: usize = 256;
 /// Rows that a model is fitted to when training was interrupted, at most.
 const FEW_ROWS: usize = 150;
 
@@ -112,14 +112,8 @@ pub trait FittedModel: Clone + Send + Sync + Serialize + DeserializeOwned + 'sta
     /// Fits rows as the kernel sees them.
     fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>>;
 
-    /// Fits retained rows again, of which those that were relevant and those from `first_new` on are candidates.
-    fn update(
-        &self,
-        rows: &TrainingRows<'_>,
-        basis: &Basis,
-        relevant: &[usize],
-        first_new: usize,
-    ) -> Result<Outcome<Self>>;
+    /// Fits retained rows again, of which those that were relevant and the new ones are candidates.
+    fn update(&self, rows: &TrainingRows<'_>, basis: &Basis, online: &OnlineState) -> Result<Outcome<Self>>;
 
     /// Whether rows have come that an update cannot take in.
     fn must_refit(&self, _online: &OnlineState, _params: &RvmParams) -> bool {
@@ -180,12 +174,10 @@ impl<M: FittedModel> Rvm<M> {
         let targets = numbers(data.targets.view());
         let preparation = Preparation::until(&training.budget.stop, schema, features);
         let mut rvm = Self { preparation, online: None, ..Self::new(schema, params)? };
-        let (params, n_classes) = (&rvm.params, rvm.n_classes);
-        let width = rvm.preparation.width();
-        crate::check_memory(targets.len(), width, n_classes.max(1), params, training.budget)?;
+        rvm.check_memory(targets.len(), training.budget)?;
         let outcome = rvm.train(&rvm.preparation, features, &targets, training)?;
         let mut online = OnlineState::new(RetainedRows::unweighted(data), &outcome.relevant);
-        online.forget(params.max_rows, params.seed);
+        online.forget(rvm.params.max_rows, rvm.params.seed);
         rvm.online = Some(online);
         let stop = training.budget.spent().unwrap_or(outcome.stop);
         let log_evidence = outcome.log_evidence;
@@ -194,6 +186,27 @@ impl<M: FittedModel> Rvm<M> {
     }
 
     /// Takes over the outcome of a fit to rows.
+    /// Fails if a limit on memory leaves no room for training.
+    fn check_memory(&self, n_rows: usize, budget: &Budget) -> Result<()> {
+        let Some(limit) = budget.bytes else { return Ok(()) };
+        let (params, n_classes, width) = (&self.params, self.n_classes.max(1), self.preparation.width());
+        let is_whole = params.trainer == Trainer::Whole
+            || (params.trainer == Trainer::Auto && n_rows <= Regression::WHOLE_ROWS);
+        let is_shared = params.multi_class.with(n_rows, n_classes) == MultiClass::Shared;
+        let candidates = match (is_shared, is_whole) {
+            (true, _) => n_rows.min(params.most_relevant(n_rows, n_classes)),
+            (false, true) => n_rows,
+            (false, false) => n_rows.min(1200.max(2 * params.partition_size)),
+        };
+        let of_rows = n_rows * (8 * width + 4 * width + 48 * n_classes);
+        let needed = (of_rows + 8 * 6 * candidates * candidates) as u64;
+        if needed <= limit {
+            return Ok(());
+        }
+        let what = format!("training with {candidates} candidates at a time on {n_rows} rows");
+        Err(Error::too_few_bytes(what, needed, limit))
+    }
+
     fn set_fit(&mut self, outcome: Outcome<M>, features: &Features) -> TrainingLog {
         let Outcome { model, basis, relevant, log_evidence, log, .. } = outcome;
         let raw = features.select(&relevant).to_array(0..relevant.len());
@@ -268,24 +281,5 @@ impl<M: FittedModel> Rvm<M> {
         let targets = numbers(online.rows.targets.view());
         let targets: Vec<f64> = targets.iter().map(|t| t / scale).collect();
         with(fit, &self.training_rows(&x, &targets, scale, training))
-    }
-
-    /// Predicts rows in blocks of one size, so that a prediction does not depend on the other rows.
-    pub(crate) fn predict_blocks<R: Send>(
-        &self,
-        fit: &Fit<M>,
-        x: ArrayView2<'_, f32>,
-        par: &Par,
-        predict: impl Fn(&M, &Basis, ArrayView2<'_, f64>) -> R + Send + Sync,
-    ) -> Vec<R>
-    where
-        M: Sync,
-    {
-        let n = x.nrows();
-        par.map(n.div_ceil(BLOCK), |block| {
-            let rows = s![block * BLOCK..((block + 1) * BLOCK).min(n), ..];
-            let prepared = fit.basis.map(self.preparation.map(x.slice(rows)));
-            predict(&fit.model, &fit.basis, prepared.view())
-        })
     }
 }

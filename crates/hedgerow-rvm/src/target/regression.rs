@@ -41,13 +41,8 @@ pub(crate) fn mean_and_variance(numbers: &[f64]) -> (f64, f64) {
 
 /// Rows drawn at random, in order.
 pub(crate) fn sample(n: usize, wanted: usize, seed: u64) -> Vec<usize> {
-    let mut rows: Vec<usize> = (0..n).collect();
-    if wanted < n {
-        Rng::new(seed, Purpose::Sample, 11).shuffle(&mut rows);
-        rows.truncate(wanted);
-        rows.sort_unstable();
-    }
-    rows
+    let drawn = Rng::new(seed, Purpose::Sample, 11).sample(n, wanted);
+    drawn.unwrap_or_else(|| (0..n).collect())
 }
 
 impl Target for Regression<'_> {

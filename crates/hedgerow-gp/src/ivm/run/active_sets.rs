@@ -74,7 +74,7 @@ impl IvmRun {
             name,
             state: JobState::new(self.is_set_done[class], is_open),
             accuracy: found.map(|one| one.accuracy(&self.rows)),
-            points: found.map_or(0, |one| one.active.len()),
+            points: found.map_or(0, |one| one.sites.active.len()),
             goal: n_active.min(self.rows.n_rows()),
             bytes: found.map_or(0, |_| bytes_needed(self.rows.n_rows(), n_active)),
             ..JobStatus::default()

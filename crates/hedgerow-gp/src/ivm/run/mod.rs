@@ -24,7 +24,7 @@ use hedgerow_core::{
 
 use super::IvmParams;
 use super::classifier::{IvmClassifier, check_room};
-use super::kernel_search::{KernelSearch, Tried, half_of_time};
+use super::kernel_search::{KernelSearch, Tried};
 use super::learnt::{Learnt, Outcome};
 use super::one_vs_rest::{ActiveSet, OneVsRest};
 use super::rows::TrainingRows;
@@ -133,7 +133,7 @@ impl IvmRun {
             wants_folds: false,
             is_hurried: false,
             lanes,
-            search_end: half_of_time(training.budget).deadline,
+            search_end: training.budget.half_of_time().deadline,
             search,
             tried: Vec::new(),
             has_class_kernels: !params.class_kernels || known.kernel.is_some(),

@@ -7,9 +7,8 @@
 mod train;
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Calibration, Par, Result};
+use hedgerow_core::{Calibration, Result};
 use hedgerow_gp::refit::Refit;
-use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
 use super::combine::Combination;
@@ -38,20 +37,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The probabilities of rows as the kernel sees them.
-    pub(super) fn predict(
-        &self,
-        basis: &Basis,
-        x: ArrayView2<'_, f64>,
-        centers: ArrayView2<'_, f64>,
-        n_classes: usize,
-        known: &[usize],
-    ) -> Array2<f64> {
-        let covariances = basis.kernel.cross(x, centers, &Par::sequential());
-        let is_known = |class: usize| known.binary_search(&class).is_ok();
-        self.scores.predict(&covariances, &self.calibration, n_classes, is_known)
-    }
-
     /// Whether it fits so many relevance vectors and classes. A class that came after the last update has no weights yet.
     pub(super) fn is_valid(&self, n_relevant: usize, n_classes: usize) -> bool {
         let n_known = self.scores.weights.ncols();

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Calibration, ClassId, Error, OutOfSample, Result, Source, StopReason};
-use hedgerow_gp::refit::{Refit, nearness};
+use hedgerow_gp::refit::{Refit, centered_signs, nearness};
 use ndarray::{Array2, ArrayView1, Axis};
 
 use super::Shared;
@@ -17,7 +17,7 @@ use crate::rvm::Outcome;
 use crate::target::{Context, Profile, timed};
 use crate::train::{TracePoint, united};
 use crate::training_log::TrainingLog;
-use crate::training_rows::{TrainingRows, counts};
+use crate::training_rows::{TrainingRows, counts, labels};
 
 /// One row of so many is a validation row.
 const VALIDATION: usize = 5;
@@ -73,7 +73,7 @@ struct Split {
 impl<'a> SharedTrainer<'a> {
     pub(crate) fn new(rows: &'a TrainingRows<'a>, basis: &'a Basis, most: usize) -> Self {
         let counts = counts(rows.targets, rows.n_classes);
-        Self { rows, labels: rows.labels(), counts, basis, most }
+        Self { rows, labels: labels(rows.targets), counts, basis, most }
     }
 
     fn context(&self) -> Context<'_> {
@@ -99,7 +99,7 @@ impl<'a> SharedTrainer<'a> {
 
     fn run(&self, split: &Split, start: Extended, patience: usize) -> Result<SharedTrained> {
         let begun = Instant::now();
-        let targets = self.targets();
+        let targets = centered_signs(&self.labels, self.rows.n_classes);
         let of_fitted = targets.select(Axis(0), &split.fitted);
         let (mut columns, mut start) = start;
         let mut best: Option<Round> = None;
@@ -237,17 +237,6 @@ impl<'a> SharedTrainer<'a> {
         let energy = targets.iter().map(|t| t * t).sum();
         let (n_rows, n_targets) = (targets.nrows() as f64, n_known.max(1) as f64);
         Quadratic { gram, moments, energy, n_rows, n_targets }
-    }
-
-    /// Labels as ±1, a column a class, less their means: far from all rows, class frequencies are predicted.
-    fn targets(&self) -> Array2<f64> {
-        let sign = |(row, class): (usize, usize)| if self.labels[row].index() == class { 1.0 } else { -1.0 };
-        let mut targets = Array2::from_shape_fn((self.labels.len(), self.rows.n_classes), sign);
-        for mut column in targets.columns_mut() {
-            let mean = column.sum() / self.labels.len().max(1) as f64;
-            column -= mean;
-        }
-        targets
     }
 
     /// Splits the rows of each class alike. Columns that there are already do not validate.
