@@ -119,8 +119,8 @@ fn what_does_not_fit_is_refused_and_leaves_nothing() {
         let other = NewRows { x: x.view(), labels: None, weights: None };
         let wrong = store.append(&Schema::unnamed(2), &other).unwrap_err();
         assert!(wrong.to_string().contains("classes"), "{wrong}");
-        let nobody = store.label(&schema, &[(1, B), (3, A)]).unwrap_err();
-        assert!(matches!(nobody, Error::Store { problem: StoreProblem::NoSuchRow { row: 3, rows: 2 }, .. }));
+        let unknown = store.label(&schema, &[(1, B), (3, A)]).unwrap_err();
+        assert!(matches!(unknown, Error::Store { problem: StoreProblem::NoSuchRow { row: 3, rows: 2 }, .. }));
         store.label(&schema, &[(0, A)]).unwrap_err();
         store.label(&schema, &[(1, C)]).unwrap_err();
         assert_eq!((store.n_rows(), store.end()), (2, 2));
@@ -206,7 +206,7 @@ fn one_append_wakes_every_learner() {
                 let (mut learner, told) = (store.subscribe(0), told.clone());
                 thread::spawn(move || {
                     while learner.cursor() < 5 {
-                        assert!(learner.wait(Duration::from_secs(60)), "nobody called");
+                        assert!(learner.wait(Duration::from_secs(60)), "no call came");
                         while let Some(block) = learner.next(2).unwrap() {
                             told.send(block.len()).unwrap();
                         }

@@ -155,7 +155,7 @@ fn a_checkpoint_that_was_cut_off_gives_way_to_the_one_before() {
     drop(store);
     cut(&names[1], 0.5);
     fs::write(folder.path().join("checkpoints/l-250.hedgerow.unfinished"), "half").unwrap();
-    fs::write(folder.path().join("checkpoints/l-250.hedgerow"), "nobody knows it").unwrap();
+    fs::write(folder.path().join("checkpoints/l-250.hedgerow"), "not a model file").unwrap();
     let store = open(folder.path()).unwrap();
     assert_eq!(models(folder.path()), names, "leftovers");
     let restored = store.load_checkpoint("l").unwrap();

@@ -1,4 +1,4 @@
-//! Every order in which threads can meet at the board and at what is published: loom tries them all (with at most two or three switches that nobody asked for).
+//! Every order in which threads can meet at the board and at what is published: loom tries them all (with at most two or three preemptions).
 //!
 //! The sources are those of the crate itself; only the locks are loom's.
 

@@ -157,7 +157,7 @@ fn pause_resume_cancel_and_stop() {
     let (before, jobs) = (total(&trainer), trainer.jobs());
     assert!(jobs.iter().all(|job| job.is_paused && job.worked_seconds > 0.0));
     std::thread::sleep(Duration::from_millis(20));
-    assert_eq!(total(&trainer), before, "nobody works while all are paused");
+    assert_eq!(total(&trainer), before, "no job is worked on while all are paused");
     assert!(trainer.set_paused(1, true) && trainer.cancel(0) && !trainer.cancel(3));
     trainer.resume();
     until(&|| total(&trainer) > before + 20);

@@ -1,7 +1,5 @@
 //! The shares of a budget: half of the time and memory for the forest, the rest for the GP over it.
 
-use std::time::Instant;
-
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Error, Result, Schema};
 
@@ -14,13 +12,7 @@ const LEAST_ROWS: u64 = 100;
 
 /// Half of the time and memory that are left.
 pub(super) fn half(budget: &Budget) -> Budget {
-    let now = Instant::now();
-    let middle = |end: Instant| now + end.saturating_duration_since(now) / 2;
-    Budget {
-        deadline: budget.deadline.map(middle),
-        bytes: budget.bytes.map(|bytes| bytes / 2),
-        ..budget.clone()
-    }
+    Budget { bytes: budget.bytes.map(|bytes| bytes / 2), ..budget.half_of_time() }
 }
 
 /// Bytes that the training of a GP takes: for each row, and beside that.
