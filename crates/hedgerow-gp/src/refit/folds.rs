@@ -16,8 +16,10 @@ use super::equations::NormalEquations;
 use super::fitter::{ENOUGH_ROWS, Fitter, Trial, Validation, least_from_middle, places};
 use crate::linalg::mat_mul;
 
-/// Folds.
+/// Folds that choices are made by.
 const FOLDS: usize = 4;
+/// Folds for scores that another prediction is blended by: a regression without a quarter of its rows and basis rows looks weaker than it is.
+const FINE_FOLDS: usize = 10;
 
 /// A regression that is being scored, fold by fold.
 pub(super) struct FoldTrial {
@@ -30,19 +32,27 @@ pub(super) struct FoldTrial {
     /// The equations of all rows; none before the first fold, and where one fold is enough.
     whole: Option<NormalEquations>,
     n_done: usize,
+    /// Folds that are scored, of so many.
     n_folds: usize,
+    n_cut: usize,
 }
 
 impl FoldTrial {
     pub(super) fn new(chosen: Vec<usize>, length: f64, ridges: &[f64]) -> Self {
         let ridges = ridges.to_vec();
-        Self { chosen, length, ridges, scores: Vec::new(), whole: None, n_done: 0, n_folds: FOLDS }
+        Self { chosen, length, ridges, scores: Vec::new(), whole: None, n_done: 0, n_folds: FOLDS, n_cut: FOLDS }
     }
 
     /// The first fold only: enough to compare length scales.
     #[must_use]
     pub(super) fn first_fold(self) -> Self {
         Self { n_folds: 1, ..self }
+    }
+
+    /// More folds, each without fewer rows.
+    #[must_use]
+    pub(super) fn fine(self) -> Self {
+        Self { n_folds: FINE_FOLDS, n_cut: FINE_FOLDS, ..self }
     }
 
     pub(super) fn is_done(&self) -> bool {
@@ -55,7 +65,7 @@ impl FoldTrial {
             let empty = Array2::zeros((validation.rows.len(), fitter.n_classes));
             self.scores = vec![empty; self.ridges.len()];
         }
-        let [kept, left] = folds(fitter).cut(self.n_done);
+        let [kept, left] = self.folds(fitter).cut(self.n_done);
         let is_kept = |place: &usize| left.binary_search(&self.chosen[*place]).is_err();
         let basis: Vec<usize> = (0..self.chosen.len()).filter(is_kept).collect();
         let places = places(validation, &left);
@@ -124,7 +134,7 @@ impl FoldTrial {
 
     /// The regression with the best of the ridges, once all folds are scored.
     pub(super) fn finish(mut self, fitter: &Fitter<'_>, validation: &Validation) -> Result<Trial> {
-        let scored = (self.n_folds < FOLDS).then(|| places(validation, &folds(fitter).cut(0)[1]));
+        let scored = (self.n_folds < self.n_cut).then(|| places(validation, &self.folds(fitter).cut(0)[1]));
         let all = || (0..validation.rows.len()).collect();
         let places = scored.clone().unwrap_or_else(all);
         let losses: Vec<f64> =
@@ -140,10 +150,10 @@ impl FoldTrial {
         };
         Ok(Trial { chosen, length, ridge, scores, loss, source: Source::OutOfFold, places: scored, weights })
     }
-}
 
-fn folds(fitter: &Fitter<'_>) -> Folds {
-    Folds::new(fitter.labels.len(), FOLDS, Rng::new(0, Purpose::Validation, 3))
+    fn folds(&self, fitter: &Fitter<'_>) -> Folds {
+        Folds::new(fitter.labels.len(), self.n_cut, Rng::new(0, Purpose::Validation, 3))
+    }
 }
 
 #[cfg(test)]

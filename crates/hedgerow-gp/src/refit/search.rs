@@ -179,8 +179,10 @@ impl RegressionSearch {
                 })
             }
             Stage::Folds => {
-                let is_needed = best.places.is_some() || (self.freedom.wants_folds && !is_out_of_fold);
-                is_needed.then(|| Work::Folds(Box::new(FoldTrial::new(chosen, length, &[best.ridge]))))
+                let is_fine = self.freedom.wants_folds;
+                let folds = || FoldTrial::new(chosen, length, &[best.ridge]);
+                let folds = || if is_fine { folds().fine() } else { folds() };
+                (is_fine || best.places.is_some()).then(|| Work::Folds(Box::new(folds())))
             }
         }
     }
