@@ -40,7 +40,16 @@ pub(super) struct FoldTrial {
 impl FoldTrial {
     pub(super) fn new(chosen: Vec<usize>, length: f64, ridges: &[f64]) -> Self {
         let ridges = ridges.to_vec();
-        Self { chosen, length, ridges, scores: Vec::new(), whole: None, n_done: 0, n_folds: FOLDS, n_cut: FOLDS }
+        Self {
+            chosen,
+            length,
+            ridges,
+            scores: Vec::new(),
+            whole: None,
+            n_done: 0,
+            n_folds: FOLDS,
+            n_cut: FOLDS,
+        }
     }
 
     /// The first fold only: enough to compare length scales.

@@ -1,9 +1,6 @@
 //! `--report` of all commands, and `hedgerow demo`.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 
 /// Fails unless a page is whole, needs nothing from elsewhere and has exactly these sections.
 #[track_caller]

@@ -1,11 +1,8 @@
 //! The delimiter and the decimal mark of a table are found, and can be given.
-#![allow(clippy::unwrap_used, clippy::format_push_string)]
-
-mod files;
 
 use std::path::Path;
 
-use files::{Files, assert_same, drain, label_names, message, read_both, row, target};
+use crate::files::{Files, assert_same, drain, label_names, message, read_both, row, target};
 use hedgerow_core::{ColumnKind, Schema, Task};
 use hedgerow_io::{Decimal, ReadOptions, RowReader, read_dataset};
 

@@ -1,10 +1,7 @@
 //! Model files through the program: damage is told apart, old files survive.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
+use crate::program::{Program, holds, refused};
 use hedgerow::core::rng::{Purpose, Rng};
-use program::{Program, holds, refused};
 
 /// Every verb that opens a model.
 const LINES: [&str; 4] = [

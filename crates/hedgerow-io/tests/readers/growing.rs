@@ -1,9 +1,6 @@
 //! Files for models that go on learning.
-#![allow(clippy::unwrap_used)]
 
-mod files;
-
-use files::{Files, drain, target};
+use crate::files::{Files, drain, target};
 use hedgerow_core::{ClassId, ColumnKind, Schema};
 use hedgerow_io::{ReadOptions, RowReader, read_dataset};
 

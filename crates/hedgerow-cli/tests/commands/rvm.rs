@@ -1,9 +1,6 @@
 //! The Relevance Vector Machine on the command line, for classes and for values.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 use serde_json::{Value, json};
 
 const RIPLEY: &str = "{data}/ripley_train.csv.gz --target yc --model rvm";

@@ -1,9 +1,6 @@
 //! Each format gives the rows, labels and schema that its file holds, compressed or not.
-#![allow(clippy::unwrap_used)]
 
-mod files;
-
-use files::{Files, f32_bytes, gzip, idx, label_names, npy, read_both, row, target, zip};
+use crate::files::{Files, f32_bytes, gzip, idx, label_names, npy, read_both, row, target, zip};
 use hedgerow_core::{ColumnKind, Features};
 use hedgerow_io::{ColumnRef, Format, ReadOptions, read_dataset};
 
@@ -126,7 +123,7 @@ fn libsvm_with_the_sizes_in_its_first_line() {
         ("2 3 2 1\n0 1:1\n1 4:1\n", "row 2 (line 3)"),
         ("2 5 1 1\n0 1:1\n1 4:1\n", "1 classes"),
     ] {
-        let message = files::message(&files.write("t.svm", text), &ReadOptions::default());
+        let message = crate::files::message(&files.write("t.svm", text), &ReadOptions::default());
         assert!(message.contains(wanted) && message.contains("t.svm"), "{message}");
     }
 }
@@ -203,7 +200,7 @@ fn npy_target_column_images_and_fortran_order() {
     assert_eq!(row(&by_column, 1), [1.5, 2.0]);
     let turned = f32_bytes(&[0.5, 1.5, 1.0, 2.0, 0.0, 3.0]);
     let fortran = read_both("x.npy", &npy("<f4", true, "(2, 3)", &turned), &target("2"));
-    files::assert_same(&by_column, &fortran);
+    crate::files::assert_same(&by_column, &fortran);
     // Two images of 2 by 2, each axis the other way round.
     let files = Files::new();
     let labels = Some(files.write("y.npy", npy("|u1", false, "(2,)", &[0, 1])));
@@ -255,7 +252,7 @@ fn arff() {
     assert_eq!(row(&data, 2)[..2], [2.0, 0.0]);
     assert_eq!(label_names(&data), ["p", "q", "q"]);
     let bad = text.replace("?,red", "?,green");
-    let message = files::message(&Files::new().write("t.arff", bad), &ReadOptions::default());
+    let message = crate::files::message(&Files::new().write("t.arff", bad), &ReadOptions::default());
     assert!(
         message.contains("row 2") && message.contains("\"color\"") && message.contains("green"),
         "{message}"
@@ -266,7 +263,7 @@ fn arff() {
 fn a_format_given_by_hand_wins_over_the_name() {
     let files = Files::new();
     let path = files.write("zip.train.gz", gzip(b"6.0 1 2 \n5.0 3 4 \n"));
-    let message = files::message(&path, &target("0"));
+    let message = crate::files::message(&path, &target("0"));
     assert!(message.contains("zip.train.gz") && message.contains("csv, tsv, txt"), "{message}");
     let options = ReadOptions { format: Some(Format::Whitespace), ..target("0") };
     assert_eq!(read_dataset(&path, &options, None).unwrap().n_rows(), 2);
@@ -275,6 +272,6 @@ fn a_format_given_by_hand_wins_over_the_name() {
 #[cfg(not(feature = "parquet"))]
 #[test]
 fn parquet_says_that_it_is_not_built_in() {
-    let message = files::message(&Files::new().write("t.parquet", "PAR1"), &target("y"));
+    let message = crate::files::message(&Files::new().write("t.parquet", "PAR1"), &target("y"));
     assert!(message.contains("feature \"parquet\""), "{message}");
 }

@@ -1,9 +1,6 @@
 //! `hedgerow stream`.
-#![allow(clippy::unwrap_used, clippy::format_collect)]
 
-mod program;
-
-use program::{Program, holds, refused};
+use crate::program::{Program, holds, refused};
 use serde_json::Value;
 
 /// A table whose label is told by its first column.

@@ -1,14 +1,11 @@
 //! `hedgerow generate`.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
+use crate::program::{Program, holds};
 use hedgerow::core::Params as _;
 use hedgerow::core::synth::{Changes, Generator, HyperplaneParams, Schedule};
-use program::{Program, holds};
 
 /// The rows of a table as numbers, without the header.
 fn numbers(text: &str) -> Vec<Vec<f32>> {

@@ -1,11 +1,8 @@
 //! No input makes a reader panic.
-#![allow(clippy::unwrap_used)]
-
-mod files;
 
 use std::path::Path;
 
-use files::{Files, f32_bytes, gzip, idx, npy, zip};
+use crate::files::{Files, f32_bytes, gzip, idx, npy, zip};
 use hedgerow_io::{Format, ReadOptions, RowReader, read_dataset, summarize};
 use proptest::prelude::*;
 

@@ -1,9 +1,6 @@
 //! `hedgerow evaluate`.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 
 #[test]
 fn figures_are_those_that_fit_tells_about_the_same_rows() {

@@ -1,11 +1,8 @@
 //! The split into batches does not change what is read, and a summary agrees with it.
-#![allow(clippy::unwrap_used, clippy::format_push_string)]
-
-mod files;
 
 use std::path::{Path, PathBuf};
 
-use files::{Files, drain, gzip, npy, target};
+use crate::files::{Files, drain, gzip, npy, target};
 use hedgerow_io::{Batch, ReadOptions, RowReader, read_dataset, summarize};
 
 fn bundled(name: &str) -> PathBuf {

@@ -1,9 +1,6 @@
 //! The Informative Vector Machine on the command line.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 use serde_json::{Value, json};
 
 const RIPLEY: &str = "{data}/ripley_train.csv.gz --target yc --model ivm --set n_active=28";

@@ -1,11 +1,8 @@
 //! Parquet and Arrow IPC: typed columns, nulls, dictionaries, damaged files.
-#![cfg(all(feature = "arrow", feature = "parquet"))]
-#![allow(clippy::unwrap_used)]
-
-mod files;
 
 use std::sync::Arc;
 
+use crate::files::{Files, drain, gzip, label_names, message, read_both, row, target};
 use arrow_array::types::{ArrowPrimitiveType, Float16Type, Int32Type, Int64Type};
 use arrow_array::{
     Array as _, ArrayRef, BooleanArray, DictionaryArray, Float16Array, Float32Array, Float64Array,
@@ -13,7 +10,6 @@ use arrow_array::{
     StringViewArray, TimestampMillisecondArray, UInt8Array, UInt32Array, UInt64Array,
 };
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
-use files::{Files, drain, gzip, label_names, message, read_both, row, target};
 use hedgerow_core::{ColumnKind, Dataset};
 use hedgerow_io::{Format, ReadOptions, RowReader, read_dataset};
 use parquet::arrow::ArrowWriter;

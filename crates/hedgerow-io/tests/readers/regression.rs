@@ -1,5 +1,4 @@
 //! Targets that are numbers.
-#![allow(clippy::unwrap_used)]
 
 use std::path::{Path, PathBuf};
 

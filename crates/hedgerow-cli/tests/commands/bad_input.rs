@@ -1,9 +1,6 @@
 //! Bad data: exit code 2 and a message that says where, for every verb.
-#![allow(clippy::unwrap_used, clippy::format_collect)]
 
-mod program;
-
-use program::{Program, data_file, holds};
+use crate::program::{Program, data_file, holds};
 
 /// A table of 40 rows in which row 7 is replaced.
 fn table(row_7: &[u8]) -> Vec<u8> {

@@ -1,9 +1,6 @@
 //! `hedgerow update`.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 
 #[test]
 fn a_fitted_model_learns_more() {

@@ -1,9 +1,6 @@
 //! Forests with Gaussian processes in them on the command line.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 use serde_json::{Value, json};
 
 const LEAF: &str =

@@ -1,13 +1,10 @@
 //! `hedgerow merge`.
-#![allow(clippy::unwrap_used, clippy::format_collect)]
-
-mod program;
 
 use std::fmt::Write as _;
 
+use crate::program::{Program, data_file, holds};
 use hedgerow::core::Dataset;
 use hedgerow::io::{ReadOptions, read_dataset};
-use program::{Program, data_file, holds};
 
 /// The digits as a table, some rows of them.
 fn digits(chosen: impl Fn(usize, usize) -> bool) -> String {

@@ -1,9 +1,6 @@
 //! Tables as spreadsheets write them: other delimiters, decimal commas, dates.
-#![allow(clippy::unwrap_used, clippy::format_collect)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 
 /// Rows of two numbers, a color and a class.
 fn table(n_rows: usize) -> String {

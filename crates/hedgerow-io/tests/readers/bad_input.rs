@@ -1,9 +1,6 @@
 //! Every kind of bad input gives an error that says where.
-#![allow(clippy::unwrap_used, clippy::format_push_string, clippy::format_collect)]
 
-mod files;
-
-use files::{Files, gzip, idx, message, npy, target};
+use crate::files::{Files, gzip, idx, message, npy, target};
 use hedgerow_io::{Delimiter, ReadOptions, read_dataset};
 
 /// A table of 40 rows with numbers, in which one row is replaced.
@@ -59,7 +56,7 @@ fn infinite_values() {
         let row = format!("3,{text},0");
         check("t.csv", table(4, row.as_bytes()), &target("y"), &["row 4 (line 5)", "column \"b\"", text]);
     }
-    let content = files::f32_bytes(&[1.0, 0.0, f32::INFINITY, 1.0]);
+    let content = crate::files::f32_bytes(&[1.0, 0.0, f32::INFINITY, 1.0]);
     check("t.npy", npy("<f4", false, "(2, 2)", &content), &target("1"), &["row 2", "column \"0\"", "inf"]);
     check("t.svm", "1 1:2\n0 2:inf\n", &ReadOptions::default(), &["row 2 (line 2)", "column \"2\""]);
 }

@@ -1,9 +1,6 @@
 //! A model's schema is enforced on later files.
-#![allow(clippy::unwrap_used)]
 
-mod files;
-
-use files::{Files, drain, idx, npy, target};
+use crate::files::{Files, drain, idx, npy, target};
 use hedgerow_core::{ClassId, Schema};
 use hedgerow_io::{ReadOptions, RowReader, read_dataset};
 

@@ -1,9 +1,6 @@
 //! `hedgerow info`.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 
 #[test]
 fn a_table_is_described_column_by_column() {

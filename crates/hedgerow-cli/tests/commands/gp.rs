@@ -1,9 +1,6 @@
 //! The exact Gaussian process on the command line.
-#![allow(clippy::unwrap_used)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 use serde_json::json;
 
 const RIPLEY: &str = "{data}/ripley_train.csv.gz --target yc --model gp";

@@ -1,9 +1,6 @@
 //! `hedgerow fit`.
-#![allow(clippy::unwrap_used, clippy::format_collect)]
 
-mod program;
-
-use program::{Program, holds};
+use crate::program::{Program, holds};
 use serde_json::Value;
 
 #[track_caller]

@@ -1,13 +1,10 @@
 //! `hedgerow predict`.
-#![allow(clippy::unwrap_used)]
-
-mod program;
 
 use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader};
 use std::process::Stdio;
 
-use program::{Program, holds};
+use crate::program::{Program, holds};
 
 #[test]
 fn a_row_is_predicted_with_a_label_and_its_probability() {
@@ -50,7 +47,7 @@ fn standard_input_is_a_file_like_any_other() {
     assert_eq!(String::from_utf8(piped.stdout).unwrap(), from_file);
     assert_eq!(from_file.lines().count(), 3);
     let untold = program.command("predict m.hedgerow -").write_stdin(rows).output().unwrap();
-    holds(&program::refused("no format", &untold), &["--format"]);
+    holds(&crate::program::refused("no format", &untold), &["--format"]);
 }
 
 #[test]
