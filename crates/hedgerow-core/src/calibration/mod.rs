@@ -7,11 +7,13 @@
 pub(crate) mod newton;
 mod platt;
 
-use ndarray::{Array2, ArrayView1};
+use ndarray::{Array2, ArrayView1, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::data::ClassId;
+use crate::folds::Folds;
 use crate::par::Par;
+use crate::rng::{Purpose, Rng};
 
 pub use platt::Platt;
 
@@ -21,6 +23,10 @@ const LEAST: f64 = 1e-9;
 const POWERS: [f64; 2] = [0.5, 4.0];
 /// Log odds farther from 0 than this are as good as certain.
 const MOST_ODDS: f64 = 50.0;
+
+/// Rows below which curves are fitted without the rows they are applied to, and folds for that.
+const FEW_ROWS: usize = 2000;
+const FOLDS: usize = 5;
 
 /// How scores become probabilities.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -64,6 +70,28 @@ impl Calibration {
         });
         let best = sharpened.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
         best.map_or(plain, |(_, found)| found)
+    }
+
+    /// Turns scores into probabilities by curves that were fitted without the row where that matters: a few rows would make the probabilities look
+    /// better than those of new rows are.
+    pub fn apply_out_of_fold(&self, scores: &mut Array2<f64>, labels: &[ClassId], par: &Par) {
+        let raw = scores.clone();
+        let n_folds = if labels.len() < FEW_ROWS { FOLDS } else { 0 };
+        let folds = Folds::new(labels.len(), n_folds, Rng::new(0, Purpose::Validation, 6));
+        scores
+            .rows_mut()
+            .into_iter()
+            .for_each(|mut row| row.as_slice_mut().into_iter().for_each(|row| self.apply(row)));
+        for fold in 0..n_folds {
+            let [kept, left] = folds.cut(fold);
+            let of_kept: Vec<ClassId> = kept.iter().map(|&row| labels[row]).collect();
+            let fitted = Self::fit(&raw.select(Axis(0), &kept), &of_kept, par);
+            for row in left {
+                let mut proba = raw.row(row).to_vec();
+                fitted.apply(&mut proba);
+                scores.row_mut(row).assign(&ArrayView1::from(&proba));
+            }
+        }
     }
 
     /// Whether all its numbers are possible ones.
@@ -174,7 +202,6 @@ pub fn softmax(logs: &mut [f64], sharpness: f64, least: f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rng::{Purpose, Rng};
 
     /// Rows whose classes really have the probabilities that a softmax of hidden scores gives.
     fn rows(n: usize, seed: u64) -> (Array2<f64>, Vec<ClassId>) {
@@ -191,6 +218,30 @@ mod tests {
         };
         let labels = scores.rows().into_iter().map(label).collect();
         (scores, labels)
+    }
+
+    #[test]
+    fn few_rows_are_calibrated_without_themselves() {
+        let (scores, labels) = rows(60, 3);
+        let par = Par::sequential();
+        let noise: Vec<ClassId> = labels.iter().map(|label| ClassId((label.0 * 7 + 3) % 4)).collect();
+        let loss = |proba: &Array2<f64>, labels: &[ClassId]| {
+            let of_row = |(row, label): (ArrayView1<'_, f64>, &ClassId)| -libm::log(row[label.index()]);
+            proba.rows().into_iter().zip(labels).map(of_row).sum::<f64>() / labels.len() as f64
+        };
+        for labels in [&labels, &noise] {
+            let calibration = Calibration::fit(&scores, labels, &par);
+            let mut proba = scores.clone();
+            calibration.apply_out_of_fold(&mut proba, labels, &par);
+            assert!(proba.rows().into_iter().all(|row| (row.sum() - 1.0).abs() < 1e-6));
+            let (own, without) = (calibration.loss(&scores, labels), loss(&proba, labels));
+            assert!(without > own && without < own + 0.3, "{own} {without}");
+        }
+        let (scores, labels) = rows(FEW_ROWS, 4);
+        let calibration = Calibration::fit(&scores, &labels, &par);
+        let mut proba = scores.clone();
+        calibration.apply_out_of_fold(&mut proba, &labels, &par);
+        assert!((loss(&proba, &labels) - calibration.loss(&scores, &labels)).abs() < 1e-12, "many rows");
     }
 
     #[test]

@@ -122,9 +122,7 @@ impl Learnt {
             }
         };
         let calibration = Calibration::fit(&validation.values, &validation.labels, training.par);
-        for mut row in validation.values.rows_mut() {
-            row.as_slice_mut().into_iter().for_each(|row| calibration.apply(row));
-        }
+        calibration.apply_out_of_fold(&mut validation.values, &validation.labels, training.par);
         let mut learnt = Self {
             kernel,
             class_kernels: class_kernels.to_vec(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hedgerow_core::{OutOfSample, Result, Source};
-use ndarray::Axis;
+use ndarray::{Array2, Axis};
 
 use super::Refit;
 use super::fitter::{Fitter, Trial, Validation};
@@ -187,6 +187,21 @@ impl RegressionSearch {
         }
     }
 
+    /// Length scale and ridge of the best regression so far; none before there is one.
+    pub(crate) fn length_and_ridge(&self) -> Option<(f64, f64)> {
+        self.best.as_ref().map(|best| (best.length, best.ridge))
+    }
+
+    /// Puts out-of-fold scores of all rows in the place of those that choices were made by.
+    pub(crate) fn rescore(&mut self, fitter: &Fitter<'_>, scores: &Array2<f64>) {
+        let Some(best) = self.best.take() else { return };
+        let scores = scores.select(Axis(0), &self.validation.rows);
+        let loss = fitter.loss(&scores, &self.validation.labels);
+        let best =
+            Trial { scores, loss, source: Source::OutOfFold, places: None, ..Arc::unwrap_or_clone(best) };
+        self.best = Some(Arc::new(best));
+    }
+
     /// The making of the best regression so far; none before there is one.
     pub(crate) fn best(&self) -> Option<impl FnOnce(&Fitter<'_>) -> Result<Refitted> + Send + use<>> {
         let (best, validation) = (Arc::clone(self.best.as_ref()?), Arc::clone(&self.validation));
@@ -236,7 +251,6 @@ fn around(numbers: &[f64], one: f64) -> &[f64] {
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
     use hedgerow_core::{Budget, ClassId, Par};
-    use ndarray::Array2;
 
     use super::*;
 

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::scores::mask_unknown;
 use hedgerow_core::{
     Budget, Effort, Folds, JobState, JobStatus, OutOfSample, Result, Source, Step, Training, TrainingRun as _,
 };
@@ -10,12 +11,17 @@ use ndarray::Array2;
 
 use super::super::learnt::{Learnt, Outcome, Scores};
 use super::super::one_vs_rest::fold_scores;
-use super::super::rows::union;
+use super::super::rows::{TrainingRows, union};
 use super::{IvmRun, limited};
+use crate::kernel::Kernel;
 use crate::refit::{Freedom, RIDGES, RegressionSearch};
 
 /// Folds that score the posterior where there is no regression.
 const FOLDS: usize = 4;
+
+/// Folds that are trained without from the beginning, and rows times squared basis rows up to which there is time for that.
+const FOLDS_ANEW: usize = 5;
+const MOST_WORK_ANEW: f64 = 1e10;
 
 /// The last stage.
 pub(super) enum Last {
@@ -30,18 +36,31 @@ impl IvmRun {
     /// What may be tried for the regression, and where it begins.
     fn freedom(&self) -> (f64, Vec<f64>, Freedom) {
         let kernel = self.known.kernel.unwrap_or([1.0, 1.0]);
+        let wants_folds = self.wants_folds && !self.folds_anew();
         if let Some((length, ridge)) = self.known.refit {
-            return (length, vec![ridge], Freedom { wants_folds: self.wants_folds, ..Freedom::default() });
+            return (length, vec![ridge], Freedom { wants_folds, ..Freedom::default() });
         }
-        let n_trained = self.rows.is_trained().iter().filter(|is_trained| **is_trained).count();
         let freedom = if self.is_hurried {
             Freedom::default()
         } else {
-            let n_rows = n_trained * self.rows.params.n_active;
             let may_move = self.params.length_scale == 0.0;
-            Freedom { n_rows, may_move, wants_folds: self.wants_folds }
+            Freedom { n_rows: self.most_active(), may_move, wants_folds }
         };
         (kernel[0], RIDGES.to_vec(), freedom)
+    }
+
+    /// Most active rows of all classes.
+    fn most_active(&self) -> usize {
+        let n_trained = self.rows.is_trained().iter().filter(|is_trained| **is_trained).count();
+        n_trained * self.rows.params.n_active
+    }
+
+    /// Whether out-of-fold scores are wanted, and there is time to train without each fold from the choice of active rows on. Active rows have no like, so
+    /// without those of a fold the rest looks weaker than what would be chosen in their place.
+    pub(super) fn folds_anew(&self) -> bool {
+        let n = self.rows.n_rows();
+        let n_chosen = self.most_active().min(n / 2);
+        self.wants_folds && !self.is_hurried && n as f64 * (n_chosen as f64).powi(2) <= MOST_WORK_ANEW
     }
 
     pub(super) fn begin_regression(&mut self, effort: Effort) -> Step {
@@ -50,6 +69,8 @@ impl IvmRun {
         let rows = Arc::clone(&self.rows);
         let (length, ridges, freedom) = self.freedom();
         let (start, is_hurried) = (union(&self.found()), self.is_hurried);
+        let (kernels, folds_anew) = (self.kernels(), self.folds_anew());
+        let folds = Folds::new(rows.n_rows(), FOLDS_ANEW, Rng::new(self.params.seed, Purpose::Validation, 5));
         Step::new(move |training: &Training<'_>| {
             let (outcome, is_lost) = limited(is_hurried, training, |until| {
                 let fitter = rows.fitter(until);
@@ -59,6 +80,10 @@ impl IvmRun {
                 search.advance(&fitter)?;
                 while effort == Effort::Whole && !search.is_done() && !training.budget.stop.is_stopped() {
                     search.advance(&fitter)?;
+                }
+                if folds_anew && search.is_done() && training.budget.spent().is_none() {
+                    let scores = regression_folds(&rows, &kernels, &search, freedom, &folds, until)?;
+                    search.rescore(&fitter, &scores);
                 }
                 Ok(search)
             });
@@ -164,4 +189,37 @@ impl IvmRun {
         };
         JobStatus { kind, state: JobState::new(is_done, is_open), points, goal, ..JobStatus::default() }
     }
+}
+
+/// Out-of-fold scores of regressions on active rows that are chosen without the fold, with the ridge and the length scale of a search.
+fn regression_folds(
+    rows: &TrainingRows,
+    kernels: &[[f64; 2]],
+    found: &RegressionSearch,
+    freedom: Freedom,
+    folds: &Folds,
+    training: &Training<'_>,
+) -> Result<Array2<f64>> {
+    let mut scores = Array2::from_elem((rows.n_rows(), rows.n_classes), f64::NEG_INFINITY);
+    let Some((length, ridge)) = found.length_and_ridge() else { return Ok(scores) };
+    for fold in 0..FOLDS_ANEW {
+        let [kept, left] = folds.cut(fold);
+        let small = rows.select(&kept, rows.params.clone());
+        let fitter = small.fitter(training);
+        let start = union(&small.train_all(kernels, training)?);
+        let freedom = Freedom { may_move: false, ..freedom };
+        let mut search = RegressionSearch::new(&fitter, start, length, &[ridge], freedom);
+        while !search.is_done() {
+            search.advance(&fitter)?;
+        }
+        let Some(best) = search.best() else { continue };
+        let fit = best(&fitter)?;
+        let basis = small.wide(&fit.chosen);
+        let of_left = Kernel::rbf(length)
+            .cross(rows.wide(&left).view(), basis.view(), training.par)
+            .dot(&fit.refit.weights);
+        left.iter().zip(of_left.rows()).for_each(|(&row, from)| scores.row_mut(row).assign(&from));
+    }
+    mask_unknown(&mut scores, &rows.labels);
+    Ok(scores)
 }

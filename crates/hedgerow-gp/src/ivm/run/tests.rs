@@ -1,5 +1,6 @@
 //! Training in slices, in jobs, and in one go.
 
+use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::testing::blobs;
 use hedgerow_core::{Classifier as _, Par, Params as _, Silent, Source};
 
@@ -82,4 +83,26 @@ fn out_of_fold_validation_is_there_where_it_is_wanted() {
         let fitted = hedgerow_core::kind::finish(Box::new(run), &training).unwrap();
         assert_eq!(fitted.validation.unwrap().source, source);
     }
+}
+
+#[test]
+fn out_of_fold_scores_know_nothing_of_their_own_labels() {
+    let mut data = blobs(300, 3, 2, 2);
+    let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
+    let params = IvmParams { n_active: 60, ..Default::default() }.check().unwrap();
+    let quality = |data: &Dataset| {
+        let mut run = IvmRun::new(data, &params, None, 2, &training).unwrap().with_folds();
+        assert!(run.folds_anew());
+        in_slices(&mut run, &training);
+        let validation = run.model().unwrap().run(&training).unwrap().validation.unwrap();
+        assert_eq!((validation.source, validation.len()), (Source::OutOfFold, 300));
+        validation.quality()
+    };
+    let known = quality(&data);
+    assert!(known.accuracy > 0.85, "two blobs that overlap: {known:?}");
+    // Labels that have nothing to do with the rows.
+    let mut rng = Rng::new(9, Purpose::Data, 1);
+    data.labels_mut().iter_mut().for_each(|label| label.0 = rng.below(2));
+    let noise = quality(&data);
+    assert!((0.38..0.62).contains(&noise.accuracy) && noise.log_loss > 0.66, "{noise:?}");
 }
