@@ -89,7 +89,7 @@ impl Kept {
             Some(Err(_)) => Some(anyhow::anyhow!("reading the input failed")),
             _ => observed.problem.clone().map(anyhow::Error::msg),
         };
-        if finished.model.n_retained().is_some_and(|n| n > 0) {
+        if finished.model.n_seen().is_some_and(|n| n > 0) {
             let state = CheckpointState { validation: finished.validation.clone() };
             self.learner.save(observed.cursor, &state, &finished.model)?;
         }
