@@ -4,8 +4,9 @@
 pub(crate) mod killed;
 
 use std::fs;
+use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::process::{Output, Stdio};
 
 use assert_cmd::Command;
 use serde_json::Value;
@@ -31,6 +32,18 @@ impl Program {
         let program = Self::new();
         program.ok("fit {data}/titanic.csv.gz --target Survived --set n_trees=20 --out m.hedgerow");
         program
+    }
+
+    /// The first line of what the program prints, after which its output is closed: it must end well, and without a word.
+    #[track_caller]
+    pub(crate) fn first_line(&self, line: &str) -> String {
+        let mut child = self.std_command(line).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut first).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), message.as_str()), (Some(0), ""));
+        first
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
