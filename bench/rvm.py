@@ -276,7 +276,7 @@ class RvmBench(Bench):
 def class_cells(run: Run | None) -> list[str]:
     if run is None:
         return ["–"] * 4
-    return [f"{100 * run.accuracy:.2f}", f"{run.log_loss:.3f}", show(run.active_rows, "d"), significant(run.fit)]
+    return [f"{100 * run.accuracy:.2f}", f"{run.log_loss:.3f}", show(run.active_rows, ".0f"), significant(run.fit)]
 
 
 def exponent(took: dict[int, float]) -> str:

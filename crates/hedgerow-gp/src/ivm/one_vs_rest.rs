@@ -1,6 +1,6 @@
 //! The one-vs-rest classifier of a class: an active set, its sites, and the posterior at all training rows.
 
-use hedgerow_core::{Budget, ClassId, Par, Result, Training};
+use hedgerow_core::{Budget, ClassId, Par, Result};
 use ndarray::{Array1, Array2};
 
 use super::Ivm;
@@ -177,33 +177,43 @@ pub(super) fn bytes_needed(n_rows: usize, n_active: usize) -> u64 {
     n_rows as u64 * (4 * n_active as u64 + 13)
 }
 
-/// Out-of-fold scores of the posterior: classifiers of the rows of the other folds score the rows of each.
-pub(super) fn fold_scores(
-    rows: &TrainingRows,
+/// Scores of prepared rows by the posteriors of some classes, whose active rows are among `own`.
+pub(super) fn posterior_scores(
+    own: &TrainingRows,
     kernels: &[[f64; 2]],
-    [kept, left]: &[Vec<usize>; 2],
-    training: &Training<'_>,
+    sites: impl Iterator<Item = (usize, Sites)>,
+    x: &Array2<f64>,
+    par: &Par,
 ) -> Result<Array2<f64>> {
-    let small = rows.select(kept, rows.params.clone());
-    let found = small.train_all(kernels, training)?;
-    let x = rows.wide(left);
-    let mut scores = Array2::from_elem((left.len(), rows.n_classes), f64::NEG_INFINITY);
-    for one in &found {
-        let kernel = small.kernel(kernels[one.class]);
-        let ivm = one.ivm(kernel, small.wide(&one.sites.active), training.par)?;
-        scores.column_mut(one.class).assign(&ivm.scores(x.view(), training.par)?);
+    let mut scores = Array2::from_elem((x.nrows(), own.n_classes), f64::NEG_INFINITY);
+    for (class, sites) in sites {
+        let ivm = Ivm::new(own.kernel(kernels[class]), &sites, own.wide(&sites.active), par)?;
+        scores.column_mut(class).assign(&ivm.scores(x.view(), par)?);
     }
     Ok(scores)
 }
 
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::Silent;
     use hedgerow_core::testing::blobs;
+    use hedgerow_core::{Silent, Training};
 
     use super::super::IvmParams;
     use super::*;
     use crate::linalg::Cholesky;
+
+    #[test]
+    fn sites_of_left_out_rows_go() {
+        let sites = Sites {
+            active: vec![7, 2, 5],
+            means: vec![0.7, 0.2, 0.5],
+            precisions: vec![7.0, 2.0, 5.0],
+            bias: 0.1,
+        };
+        let left = sites.without(&[1, 2, 6]);
+        assert_eq!((left.active, left.means, left.precisions), (vec![7, 5], vec![0.7, 0.5], vec![7.0, 5.0]));
+        assert_eq!(sites.without(&[]), sites);
+    }
 
     /// Entropies of whole posteriors, from determinants: `½ log|Σ|` with `Σ⁻¹ = K⁻¹ + diag(precisions)`.
     #[test]

@@ -30,6 +30,12 @@ impl TrainingRows {
         self.labels.len()
     }
 
+    /// Rows times squared active rows, summed over classes: what the choice of active rows takes, in products.
+    pub(super) fn work(&self) -> f64 {
+        let n_trained = self.is_trained().iter().filter(|is_trained| **is_trained).count();
+        (self.n_rows() * n_trained) as f64 * (self.params.n_active as f64).powi(2)
+    }
+
     pub(super) fn kernel(&self, [length, variance]: [f64; 2]) -> Kernel {
         Kernel::rbf(length).scaled(variance) + Kernel::white(self.params.noise_variance)
     }
