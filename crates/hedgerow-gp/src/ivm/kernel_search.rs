@@ -195,7 +195,7 @@ impl KernelSearch {
                 search.loss()
             }
             Objective::Loss => {
-                let scores = rows.inactive_scores(&found);
+                let scores = rows.left_out_scores(&found);
                 rows.fitter(training).loss(&scores.values, &scores.labels)
             }
             Objective::Evidence => mean_of(&found, |one| -self.log_evidence(kernel, one)),

@@ -62,19 +62,6 @@ pub(super) struct Outcome {
 }
 
 impl Sites {
-    /// Those of other rows than these, which are ascending.
-    pub(super) fn without(&self, rows: &[usize]) -> Self {
-        let is_kept = |place: &usize| rows.binary_search(&self.active[*place]).is_err();
-        let kept: Vec<usize> = (0..self.active.len()).filter(is_kept).collect();
-        let of = |values: &[f64]| kept.iter().map(|&place| values[place]).collect();
-        Self {
-            active: kept.iter().map(|&place| self.active[place]).collect(),
-            means: of(&self.means),
-            precisions: of(&self.precisions),
-            bias: self.bias,
-        }
-    }
-
     /// Whether they are sites of so many rows.
     fn fits(&self, n_rows: usize) -> bool {
         let n = self.active.len();

@@ -1,6 +1,6 @@
 //! The one-vs-rest classifier of a class: an active set, its sites, and the posterior at all training rows.
 
-use hedgerow_core::{Budget, ClassId, Par, Result};
+use hedgerow_core::{Budget, ClassId, Par, Result, Training};
 use ndarray::{Array1, Array2};
 
 use super::Ivm;
@@ -82,7 +82,24 @@ impl OneVsRest {
 
     /// (mean + bias)/√(1 + variance) of a training row.
     pub(super) fn score(&self, row: usize) -> f64 {
-        (f64::from(self.mean[row]) + self.sites.bias) / libm::sqrt(1.0 + f64::from(self.variance[row]))
+        self.score_of(f64::from(self.mean[row]), f64::from(self.variance[row]))
+    }
+
+    fn score_of(&self, mean: f64, variance: f64) -> f64 {
+        (mean + self.sites.bias) / libm::sqrt(1.0 + variance)
+    }
+
+    /// The score of each training row, for active rows from the cavity: the posterior ζ, μ without the site β, m has the precision 1/ζ − β and the mean
+    /// (μ/ζ − βm)/(1/ζ − β).
+    pub(super) fn left_out_scores(&self) -> Vec<f64> {
+        let mut scores: Vec<f64> = (0..self.mean.len()).map(|row| self.score(row)).collect();
+        let Sites { active, means, precisions, .. } = &self.sites;
+        for ((&row, site), precision) in active.iter().zip(means).zip(precisions) {
+            let (mean, variance) = (f64::from(self.mean[row]), f64::from(self.variance[row]));
+            let left = (1.0 - precision * variance).max(1e-6);
+            scores[row] = self.score_of((mean - precision * variance * site) / left, variance / left);
+        }
+        scores
     }
 
     /// What the label of each training row is worth, in entropy. For an active row, with site precision β and posterior variance ζ, it is what removing its site
@@ -177,47 +194,37 @@ pub(super) fn bytes_needed(n_rows: usize, n_active: usize) -> u64 {
     n_rows as u64 * (4 * n_active as u64 + 13)
 }
 
-/// Scores of prepared rows by the posteriors of some classes, whose active rows are among `own`.
-pub(super) fn posterior_scores(
-    own: &TrainingRows,
+/// Out-of-fold scores of the posterior: classifiers of the rows of the other folds score the rows of each.
+pub(super) fn fold_scores(
+    rows: &TrainingRows,
     kernels: &[[f64; 2]],
-    sites: impl Iterator<Item = (usize, Sites)>,
-    x: &Array2<f64>,
-    par: &Par,
+    [kept, left]: &[Vec<usize>; 2],
+    training: &Training<'_>,
 ) -> Result<Array2<f64>> {
-    let mut scores = Array2::from_elem((x.nrows(), own.n_classes), f64::NEG_INFINITY);
-    for (class, sites) in sites {
-        let ivm = Ivm::new(own.kernel(kernels[class]), &sites, own.wide(&sites.active), par)?;
-        scores.column_mut(class).assign(&ivm.scores(x.view(), par)?);
+    let small = rows.select(kept, rows.params.clone());
+    let found = small.train_all(kernels, training)?;
+    let x = rows.wide(left);
+    let mut scores = Array2::from_elem((left.len(), rows.n_classes), f64::NEG_INFINITY);
+    for one in &found {
+        let kernel = small.kernel(kernels[one.class]);
+        let ivm = one.ivm(kernel, small.wide(&one.sites.active), training.par)?;
+        scores.column_mut(one.class).assign(&ivm.scores(x.view(), training.par)?);
     }
     Ok(scores)
 }
 
 #[cfg(test)]
 mod tests {
+    use hedgerow_core::Silent;
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Silent, Training};
 
     use super::super::IvmParams;
     use super::*;
     use crate::linalg::Cholesky;
 
+    /// Posteriors without a site are built anew. Entropies of whole posteriors come from determinants: `½ log|Σ|` with `Σ⁻¹ = K⁻¹ + diag(precisions)`.
     #[test]
-    fn sites_of_left_out_rows_go() {
-        let sites = Sites {
-            active: vec![7, 2, 5],
-            means: vec![0.7, 0.2, 0.5],
-            precisions: vec![7.0, 2.0, 5.0],
-            bias: 0.1,
-        };
-        let left = sites.without(&[1, 2, 6]);
-        assert_eq!((left.active, left.means, left.precisions), (vec![7, 5], vec![0.7, 0.5], vec![7.0, 5.0]));
-        assert_eq!(sites.without(&[]), sites);
-    }
-
-    /// Entropies of whole posteriors, from determinants: `½ log|Σ|` with `Σ⁻¹ = K⁻¹ + diag(precisions)`.
-    #[test]
-    fn ratings_are_differences_of_entropies() {
+    fn left_out_scores_and_ratings_are_those_of_whole_posteriors() {
         let data = blobs(40, 2, 3, 2);
         let params = IvmParams { n_active: 12, noise_variance: 0.05, ..IvmParams::default() };
         let x = data.features.to_array(0..40);
@@ -237,6 +244,18 @@ mod tests {
             let mut precisions = vec![0.0; 40];
             let Sites { active, precisions: own, .. } = &one.sites;
             active.iter().zip(own).for_each(|(&row, precision)| precisions[row] = *precision);
+            let left_out = one.left_out_scores();
+            for (place, &row) in active.iter().enumerate() {
+                let mut others = one.sites.clone();
+                others.active.remove(place);
+                others.means.remove(place);
+                others.precisions.remove(place);
+                let ivm = Ivm::new(rows.kernel(kernel), &others, rows.wide(&others.active), &par).unwrap();
+                // The variance of a new row is without the noise that a training row has.
+                let latent = ivm.latent(rows.wide(&[row]).view(), &par).unwrap();
+                let expected = one.score_of(latent.mean[0], latent.variance[0] + 0.05);
+                assert!((left_out[row] - expected).abs() < 1e-4, "{row}: {} {expected}", left_out[row]);
+            }
             for (row, rating) in one.ratings(&rows.labels).into_iter().enumerate() {
                 let mut changed = precisions.clone();
                 let expected = if precisions[row] > 0.0 {

@@ -135,24 +135,14 @@ impl TrainingRows {
         }
     }
 
-    /// The posterior's scores of rows outside all active sets, or of some of them; of all rows where those are too few. Rows are active because
-    /// their labels surprise, so the others are easier than new rows will be.
-    pub(super) fn inactive_scores(&self, classifiers: &[impl AsRef<OneVsRest>]) -> OutOfSample {
-        let n = self.n_rows();
-        let mut is_active = vec![false; n];
-        for found in classifiers {
-            found.as_ref().sites.active.iter().for_each(|&row| is_active[row] = true);
-        }
-        let mut rows: Vec<usize> = (0..n).filter(|row| !is_active[*row]).collect();
-        if rows.len() < 30.max(n / 5) {
-            rows = (0..n).collect();
-        }
-        let step = rows.len().div_ceil(MOST_VALIDATION).max(1);
-        let rows: Vec<usize> = rows.into_iter().step_by(step).collect();
+    /// The posterior's scores of rows, or of as many as calibration needs, each without its own sites.
+    pub(super) fn left_out_scores(&self, classifiers: &[impl AsRef<OneVsRest>]) -> OutOfSample {
+        let step = self.n_rows().div_ceil(MOST_VALIDATION).max(1);
+        let rows: Vec<usize> = (0..self.n_rows()).step_by(step).collect();
         let mut values = Array2::from_elem((rows.len(), self.n_classes), f64::NEG_INFINITY);
         for found in classifiers.iter().map(AsRef::as_ref) {
-            let column = values.column_mut(found.class);
-            column.into_iter().zip(&rows).for_each(|(to, &row)| *to = found.score(row));
+            let (column, scores) = (values.column_mut(found.class), found.left_out_scores());
+            column.into_iter().zip(&rows).for_each(|(to, &row)| *to = scores[row]);
         }
         let labels = rows.iter().map(|&row| self.labels[row]).collect();
         OutOfSample { source: Source::LeaveOneOut, rows, values, labels }

@@ -172,7 +172,7 @@ impl IvmRun {
         self.sets.clear();
         self.last = match self.params.refit {
             true => Last::Regression(None),
-            false if self.is_hurried || self.rows.n_rows() < LEAST_CUT => Last::Done(None),
+            false if self.is_hurried || !self.has_folds() => Last::Done(None),
             false => Last::Folds(Vec::new()),
         };
     }

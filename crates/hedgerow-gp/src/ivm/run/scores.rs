@@ -10,18 +10,15 @@ use hedgerow_core::{
 use ndarray::{Array2, Axis, concatenate};
 
 use super::super::learnt::{Learnt, Outcome, Scores};
-use super::super::one_vs_rest::posterior_scores;
+use super::super::one_vs_rest::fold_scores;
 use super::super::rows::{TrainingRows, union};
-use super::{IvmRun, limited};
+use super::{IvmRun, LEAST_CUT, limited};
 use crate::kernel::Kernel;
-use crate::refit::{Freedom, MOST_VALIDATION, RIDGES, RegressionSearch};
+use crate::refit::{Freedom, RIDGES, RegressionSearch};
 
-/// Folds that score the posterior where there is no regression. Active rows are chosen without each of a few folds or, where
-/// that would take too long, only the sites of each of more folds are left out; then no more rows are scored than calibration needs.
+/// Folds that score the posterior where there is no regression, and the work up to which there is time to choose active rows without each.
 const FOLDS: usize = 4;
-const FOLDS_OF_SITES: usize = 10;
-/// The work up to which there is time to choose anew.
-const MOST_WORK_OF_SITES: f64 = 5e10;
+const MOST_WORK_OF_FOLDS: f64 = 5e10;
 
 /// Folds that are trained without from the beginning, and rows times squared basis rows up to which there is time for that.
 const FOLDS_ANEW: usize = 5;
@@ -105,25 +102,13 @@ impl IvmRun {
     }
 
     pub(super) fn begin_folds(&self, n_done: usize, effort: Effort) -> Step {
-        let (rows, kernels, found) = (Arc::clone(&self.rows), self.kernels(), self.found());
-        let (is_anew, (folds, n_folds)) = (self.chooses_anew(), self.folds());
-        let n = if effort == Effort::Whole { n_folds - n_done } else { 1 };
+        let (rows, kernels, folds) = (Arc::clone(&self.rows), self.kernels(), self.folds());
+        let n = if effort == Effort::Whole { FOLDS - n_done } else { 1 };
         Step::new(move |training: &Training<'_>| {
             let par = training.par.until(&training.budget.stop);
             let until = Training { par: &par, ..*training };
             let tables: Result<Vec<Array2<f64>>> = (n_done..n_done + n)
-                .map(|fold| {
-                    let [kept, left] = folds.cut(fold);
-                    let x = rows.wide(&left);
-                    if is_anew {
-                        let small = rows.select(&kept, rows.params.clone());
-                        let found = small.train_all(&kernels, &until)?;
-                        let sites = found.into_iter().map(|one| (one.class, one.sites));
-                        return posterior_scores(&small, &kernels, sites, &x, until.par);
-                    }
-                    let sites = found.iter().map(|one| (one.class, one.sites.without(&left)));
-                    posterior_scores(&rows, &kernels, sites, &x, until.par)
-                })
+                .map(|fold| fold_scores(&rows, &kernels, &folds.cut(fold), &until))
                 .collect();
             let is_lost = training.budget.spent().is_some();
             move |run: &mut Self| {
@@ -138,29 +123,24 @@ impl IvmRun {
     }
 
     /// Whether there is time to choose active rows without each fold of the posterior.
-    fn chooses_anew(&self) -> bool {
-        self.rows.work() <= MOST_WORK_OF_SITES
+    pub(super) fn has_folds(&self) -> bool {
+        self.rows.n_rows() >= LEAST_CUT && self.rows.work() <= MOST_WORK_OF_FOLDS
     }
 
-    /// The folds of the posterior, and how many of them are scored.
-    fn folds(&self) -> (Folds, usize) {
-        let n_folds = if self.chooses_anew() { FOLDS } else { FOLDS_OF_SITES };
-        let rng = Rng::new(self.params.seed, Purpose::Validation, 4);
-        let folds = Folds::new(self.rows.n_rows(), n_folds, rng);
-        let n_scored = if self.chooses_anew() { FOLDS } else { folds.n_with(MOST_VALIDATION) };
-        (folds, n_scored)
+    fn folds(&self) -> Folds {
+        Folds::new(self.rows.n_rows(), FOLDS, Rng::new(self.params.seed, Purpose::Validation, 4))
     }
 
     /// Out-of-fold scores of the posterior, once all folds are done.
     fn fold_scores(&self) -> Option<OutOfSample> {
         let Last::Folds(tables) = &self.last else { return None };
-        let (folds, n_folds) = self.folds();
-        if tables.len() < n_folds {
+        let folds = self.folds();
+        if tables.len() < FOLDS {
             return None;
         }
         let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
         let values = concatenate(Axis(0), &views).ok()?;
-        let rows: Vec<usize> = (0..n_folds).flat_map(|fold| folds.cut(fold)[1].clone()).collect();
+        let rows: Vec<usize> = (0..FOLDS).flat_map(|fold| folds.cut(fold)[1].clone()).collect();
         let labels = rows.iter().map(|&row| self.rows.labels[row]).collect();
         Some(OutOfSample { source: Source::OutOfFold, rows, values, labels })
     }
@@ -185,7 +165,7 @@ impl IvmRun {
             let open = Training { budget: &Budget::open(), ..*training };
             let scores = match regression {
                 Some(best) => Scores::Regression(Box::new(best(&rows.fitter(&open))?)),
-                None => Scores::Posterior(folds.unwrap_or_else(|| rows.inactive_scores(&found))),
+                None => Scores::Posterior(folds.unwrap_or_else(|| rows.left_out_scores(&found))),
             };
             let mut made = Learnt::assemble(&rows, kernel, &class_kernels, &found, scores, &open)?;
             if let Some(origin) = origin {
@@ -204,10 +184,7 @@ impl IvmRun {
             Last::Regression(search) => {
                 ("regression", search.as_ref().map_or(0, |search| search.n_tried), 0, false)
             }
-            Last::Folds(tables) => {
-                let (_, n_folds) = self.folds();
-                ("folds", tables.len(), n_folds, tables.len() == n_folds)
-            }
+            Last::Folds(tables) => ("folds", tables.len(), FOLDS, tables.len() == FOLDS),
             Last::Done(search) => {
                 let n = search.as_ref().map_or(0, |search| search.n_tried);
                 (if self.params.refit { "regression" } else { "folds" }, n, n, true)
