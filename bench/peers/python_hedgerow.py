@@ -69,6 +69,8 @@ def main() -> None:
     parser.add_argument("arrays", type=Path)
     parser.add_argument("--threads", type=int, default=2)
     args = parser.parse_args()
+    # A job in the background of a shell begins with SIGINT ignored; the fits below are to be stopped by it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     train_x, train_y, test_x, test_y = (
         np.load(args.arrays / f"{name}.npy") for name in ("train_x", "train_y", "test_x", "test_y")
     )
