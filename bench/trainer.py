@@ -101,7 +101,7 @@ class EngineBench(Bench):
         def read(result: dict) -> Curve:
             with path.open() as file:
                 found = list(csv.DictReader(file))
-            points = [(float(row["seconds"]), float(row["test_macro_accuracy"])) for row in found]
+            points = [(float(row["seconds"]), float(row["test_balanced_accuracy"])) for row in found]
             return Curve(policy, seed, points, result["metrics"]["balanced_accuracy"], result["stop"])
 
         curve = self.attempt(f"a {policy} {seed}", partial(self.execute, command, LIMIT_SECONDS), read)
