@@ -43,7 +43,9 @@ pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProble
 pub use folds::Folds;
 pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, RunStart, fit};
 pub use learn::{Drift, Learning, Rows, Training, Update};
-pub use online::{OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows, Schedule};
+pub use online::{
+    Mixed, Mixture, OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows, Schedule, brier,
+};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use crate::data::ClassId;
 use crate::error::Result;
 
-pub use confidence::{ReliabilityBin, normalized_entropy};
+pub use confidence::{Reliability, ReliabilityBin, normalized_entropy};
 pub use ranking::{auc, binary_auc};
 pub use running::{ClassTally, Running};
 pub use values::ValueReport;
@@ -37,6 +37,12 @@ pub struct Report {
     pub accuracy: f64,
     /// Mean over the classes of the share of each class predicted right.
     pub balanced_accuracy: f64,
+    /// Cohen's kappa: how far accuracy goes beyond that of guesses with the same class frequencies; 1 is all right.
+    pub kappa: f64,
+    /// How far accuracy goes beyond that of repeating the last label (Žliobaitė, Bifet, Read, Pfahringer and Holmes, 2015), of predictions
+    /// that come one after the other; below 0 it is worse.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kappa_temporal: Option<f64>,
     /// Mean of −ln of the probability given to the true class (natural logarithm, probabilities clipped at 1e-15).
     pub log_loss: f64,
     /// Mean over rows of the squared distance between the probabilities and the truth, summed over classes.
@@ -58,6 +64,8 @@ impl Report {
     /// Brier score; the other figures count rows.
     pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId], weights: Option<&[f32]>) -> Result<Self> {
         let running = Running::of(proba, truth, weights)?;
-        Ok(running.figures(if proba.ncols() <= MOST_CLASSES { auc(proba, truth) } else { None }))
+        let auc = if proba.ncols() <= MOST_CLASSES { auc(proba, truth) } else { None };
+        // The order of these rows says nothing.
+        Ok(Self { kappa_temporal: None, ..running.figures(auc) })
     }
 }

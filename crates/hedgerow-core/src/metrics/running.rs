@@ -3,7 +3,7 @@
 use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::{Deserialize, Serialize};
 
-use super::confidence::{N_BINS, ReliabilityBin, bin_of, ece, normalized_entropy};
+use super::confidence::{Reliability, ReliabilityBin, normalized_entropy};
 use super::{MOST_CLASSES, Report, auc};
 use crate::data::ClassId;
 use crate::error::{Error, Result, check_shapes};
@@ -25,8 +25,10 @@ pub struct Running {
     right: f64,
     log_loss: f64,
     brier: f64,
-    /// Sums, not yet means.
-    bins: [ReliabilityBin; N_BINS],
+    reliability: Reliability,
+    /// The last label, and how many were the same as the one before.
+    last: Option<ClassId>,
+    n_repeated: u64,
     wrong_entropy: Mean,
     right_entropy: Mean,
     classes: Vec<ClassTally>,
@@ -96,10 +98,9 @@ impl Running {
         let given = prediction.get(truth).copied().unwrap_or(0.0);
         self.log_loss += weight * -libm::log(given.max(LEAST_PROBABILITY));
         self.brier += weight * distance(prediction, truth);
-        let bin = &mut self.bins[bin_of(top)];
-        bin.count += 1;
-        bin.confidence += top;
-        bin.accuracy += hit;
+        self.reliability.add(top, best == truth);
+        let label = ClassId(truth as u32);
+        self.n_repeated += u64::from(self.last.replace(label) == Some(label));
         let entropy = normalized_entropy(prediction);
         if best == truth {
             self.right_entropy.add(entropy);
@@ -140,9 +141,11 @@ impl Running {
         Report {
             accuracy: share(self.right),
             balanced_accuracy: balanced,
+            kappa: self.beyond(self.by_guess()),
+            kappa_temporal: Some(self.beyond(self.n_repeated as f64 / self.n_rows.max(1) as f64)),
             log_loss: share(self.log_loss),
             brier: share(self.brier),
-            ece: ece(&self.reliability(), self.n_rows),
+            ece: self.reliability.ece(),
             overconfidence: self.wrong_entropy.value().map(|h| 1.0 - h),
             underconfidence: self.right_entropy.value(),
             auc,
@@ -152,11 +155,20 @@ impl Running {
 
     /// Predictions grouped by top probability into 15 equal bins.
     pub fn reliability(&self) -> Vec<ReliabilityBin> {
-        let mean = |bin: &ReliabilityBin| {
-            let n = bin.count.max(1) as f64;
-            ReliabilityBin { count: bin.count, confidence: bin.confidence / n, accuracy: bin.accuracy / n }
-        };
-        self.bins.iter().map(mean).collect()
+        self.reliability.bins()
+    }
+
+    /// The accuracy of guesses with the frequencies of the predictions.
+    fn by_guess(&self) -> f64 {
+        let n = self.n_rows.max(1) as f64;
+        self.classes.iter().map(|class| class.rows as f64 / n * (class.answered as f64 / n)).sum()
+    }
+
+    /// How far the accuracy goes beyond another: 0 for no more, 1 for all right.
+    fn beyond(&self, other: f64) -> f64 {
+        let right: u64 = self.classes.iter().map(|class| class.right).sum();
+        let accuracy = right as f64 / self.n_rows.max(1) as f64;
+        if other < 1.0 { (accuracy - other) / (1.0 - other) } else { 0.0 }
     }
 
     /// Class by class.
@@ -277,13 +289,18 @@ mod tests {
                 let whole = report_by_definition(proba.view(), &truth, weights);
                 assert_eq!(Report::new(proba.view(), &truth, weights).unwrap(), whole);
                 let running = running(&proba, &truth, weights);
-                assert_eq!(running.report(), whole);
+                let report = running.report();
+                let repeated = truth.windows(2).filter(|pair| pair[0] == pair[1]).count() as f64 / 3_000.0;
+                let right = report.confusion.iter().enumerate().map(|(c, row)| row[c]).sum::<u64>() as f64;
+                let beyond = (right / 3_000.0 - repeated) / (1.0 - repeated);
+                assert!((report.kappa_temporal.unwrap() - beyond).abs() < 1e-12);
+                assert_eq!(Report { kappa_temporal: None, ..report }, whole);
                 assert_eq!(running.reliability(), reliability(proba.view(), &truth));
                 assert_eq!(running.n_rows(), 3_000);
             }
         }
         let nothing = Report::new(Array2::zeros((0, 0)).view(), &[], None).unwrap();
-        assert_eq!(Running::default().report(), nothing);
+        assert_eq!(Running::default().report(), Report { kappa_temporal: Some(0.0), ..nothing });
     }
 
     #[test]
@@ -294,7 +311,7 @@ mod tests {
         let whole = Report::new(proba.view(), &truth, None).unwrap();
         let report = running.report();
         assert!((report.auc.unwrap() - whole.auc.unwrap()).abs() < 0.01, "{report:?}");
-        assert_eq!(Report { auc: None, ..report }, Report { auc: None, ..whole });
+        assert_eq!(Report { auc: None, kappa_temporal: None, ..report }, Report { auc: None, ..whole });
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub(super) fn report_by_definition(
     Report {
         accuracy: accuracy(&predictions, truth, weights),
         balanced_accuracy: balanced_accuracy(&predictions, truth, proba.ncols(), weights),
+        kappa: kappa(&predictions, truth, proba.ncols()),
+        kappa_temporal: None,
         log_loss: log_loss(proba, truth, weights),
         brier: brier(proba, truth, weights),
         ece: ece(proba, truth),
@@ -52,6 +54,16 @@ fn balanced_accuracy(
     let recalls: Vec<f64> =
         right.iter().zip(&all).filter(|&(_, &all)| all > 0.0).map(|(right, all)| right / all).collect();
     if recalls.is_empty() { 0.0 } else { recalls.iter().sum::<f64>() / recalls.len() as f64 }
+}
+
+/// Cohen's kappa from the confusion table: observed and expected agreement.
+fn kappa(predictions: &[ClassId], truth: &[ClassId], n_classes: usize) -> f64 {
+    let n = truth.len().max(1) as f64;
+    let table = confusion(predictions, truth, n_classes);
+    let agreement: f64 = (0..table.len()).map(|c| table[c][c] as f64 / n).sum();
+    let column = |c: usize| table.iter().map(|row| row[c]).sum::<u64>() as f64 / n;
+    let expected: f64 = (0..table.len()).map(|c| table[c].iter().sum::<u64>() as f64 / n * column(c)).sum();
+    if expected < 1.0 { (agreement - expected) / (1.0 - expected) } else { 0.0 }
 }
 
 /// Mean of −ln of the probability given to the true class.

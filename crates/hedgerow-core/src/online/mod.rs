@@ -2,6 +2,7 @@
 //!
 //! Models are made of the same parts: [`Schedule`] says when something is due, [`RetainedRows`] are learnt from, [`Prequential`] predictions calibrate.
 
+mod mixture;
 mod prequential;
 mod retained;
 mod schedule;
@@ -10,6 +11,7 @@ use std::any::Any;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, s};
 
+pub use mixture::{Mixed, Mixture, brier};
 pub use prequential::Prequential;
 pub use retained::RetainedRows;
 pub use schedule::{Pause, Schedule};
@@ -103,6 +105,11 @@ pub trait OnlineModel: Any + Send + Sync {
     /// Whether it can learn more.
     fn can_learn(&self) -> bool {
         self.online_status().is_some()
+    }
+
+    /// Whether its predictions are calibrated by prequential predictions already, or not to be calibrated.
+    fn is_calibrated_online(&self) -> bool {
+        false
     }
 
     /// Makes room for classes that come with the next rows.

@@ -308,6 +308,7 @@ macro_rules! columns {
     ($columns:ident of $record:ty { $($kind:ident $field:ident: $n:ty = $of:expr,)* } $assemble:expr) => {
         /// The columns, as they are read.
         #[derive(serde::Deserialize)]
+        #[allow(unreachable_pub, reason = "records may be private")]
         pub struct $columns {
             $($field: $crate::columns!(@type $kind $n),)*
         }

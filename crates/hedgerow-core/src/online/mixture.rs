@@ -1,0 +1,188 @@
+//! A mixture of predictions, weighted and calibrated by how well each has predicted the rows before their labels were known.
+//!
+//! The members of an ensemble predict a row; its label comes; what the mixture knows about the members moves with the loss of each. Nothing is ever
+//! fitted to rows that a member has learnt, so the mixture stays calibrated where a concept drift makes older calibrations wrong.
+//! With one member it is a calibration alone. `docs/math/drift.md` has the formulae and what the mixture can lose against its best member.
+
+mod output;
+
+use serde::{Deserialize, Serialize};
+
+use crate::saved::{array, columns};
+use output::Output;
+
+/// Smallest probability that is taken from a member: a member that excludes a class must not be able to rule it out.
+const FLOOR: f64 = 1e-4;
+/// How much a loss counts one row later.
+const DISCOUNT: f64 = 0.98;
+/// The prior weight of the first member, where the others have 1.
+const PRIOR_OF_FIRST: f64 = 3.0;
+/// The share of the weight that always follows the prior, so that a member can come back (fixed share: Herbster & Warmuth, 1998).
+const SHARE_OF_MEMBERS: f64 = 0.01;
+const SHARE_OF_OUTPUTS: f64 = 0.02;
+/// Steps of the exponents of members in each output that mixes them. With step 0 there are none: the output is the calibrated pool.
+const STEPS: [f64; 3] = [0.0, 0.002, 0.02];
+
+/// What is known about the members of an ensemble: weights by their discounted losses, and how to calibrate them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Mixture {
+    /// The discounted Brier loss of each member.
+    #[serde(with = "array")]
+    losses: Vec<f64>,
+    /// The discounted log-loss of each member but the first.
+    #[serde(with = "array")]
+    log_losses: Vec<f64>,
+    /// The first member alone, then what mixes all.
+    #[serde(with = "columns")]
+    outputs: Vec<Output>,
+}
+
+/// What a mixture predicts for a row.
+#[derive(Debug, Clone, Default)]
+pub struct Mixed {
+    /// The probability of each class.
+    pub proba: Vec<f64>,
+    /// The same by the first member alone, calibrated.
+    pub first: Vec<f64>,
+    /// The prediction of the first member as it came.
+    pub raw: Vec<f64>,
+    /// The pool of the members, neither calibrated nor corrected.
+    pub pool: Vec<f64>,
+    /// The probabilities of each member and their logarithms, and those of the pool.
+    members: [Vec<f64>; 2],
+    pool_logs: Vec<f64>,
+    outputs: Vec<Vec<f64>>,
+}
+
+impl Mixture {
+    /// Of so many members, one or more. The first one is what is predicted until others have shown that they do better.
+    pub fn new(n_members: usize) -> Self {
+        let n_outputs = if n_members > 1 { 1 + STEPS.len() } else { 1 };
+        let outputs =
+            (0..n_outputs).map(|number| Output::new(if number > 1 { n_members } else { 0 })).collect();
+        Self { losses: vec![0.0; n_members], log_losses: vec![0.0; n_members - 1], outputs }
+    }
+
+    /// Members, whether they predict at present or not.
+    pub fn n_members(&self) -> usize {
+        self.losses.len()
+    }
+
+    /// Begins anew with all members but the first, `behind` it by so much loss.
+    pub fn restart(&mut self, behind: f64) {
+        let (first, others) = self.losses.split_at_mut(1);
+        others.fill(first[0] + behind);
+        let (alone, all) = self.outputs.split_at_mut(1);
+        all.iter_mut().for_each(|output| output.restart(alone[0].loss + behind));
+        self.log_losses.fill(alone[0].loss + behind);
+    }
+
+    /// The weight of each of the first so many members in the pool.
+    pub fn weights(&self, n_members: usize) -> Vec<f64> {
+        let prior = |member: usize| if member == 0 { PRIOR_OF_FIRST } else { 1.0 };
+        shared_weights(&self.losses[..n_members], prior, SHARE_OF_MEMBERS)
+    }
+
+    /// Mixes the predictions of a row: `members` has `n_classes` probabilities for each member; of the first alone, or of all.
+    pub fn predict(&self, members: &[f64], n_classes: usize) -> Mixed {
+        let n_members = members.len() / n_classes.max(1);
+        if n_members == 0 {
+            return Mixed::default();
+        }
+        let mut clipped = members.to_vec();
+        clipped.chunks_mut(n_classes).for_each(clip);
+        let logs: Vec<f64> = clipped.iter().map(|p| libm::log(*p)).collect();
+        let mut outputs = vec![self.outputs[0].predict([&clipped[..n_classes], &logs[..n_classes]], &[])];
+        let (mut pool, mut pool_logs) = (clipped[..n_classes].to_vec(), Vec::new());
+        if n_members > 1 {
+            pool.fill(0.0);
+            for (weight, p) in self.weights(n_members).iter().zip(clipped.chunks(n_classes)) {
+                pool.iter_mut().zip(p).for_each(|(sum, p)| *sum += weight * p);
+            }
+            pool_logs = pool.iter().map(|p| libm::log(*p)).collect();
+            outputs.extend(self.outputs[1..].iter().map(|output| output.predict([&pool, &pool_logs], &logs)));
+        }
+        let mut proba = vec![0.0; n_classes];
+        let losses = self.outputs[..outputs.len()].iter().map(|output| output.loss);
+        let losses: Vec<f64> = losses.chain(self.log_losses[..n_members - 1].iter().copied()).collect();
+        let predictions = outputs.iter().map(|output| &output[..]).chain(clipped.chunks(n_classes).skip(1));
+        for (weight, p) in shared_weights(&losses, |_| 1.0, SHARE_OF_OUTPUTS).iter().zip(predictions) {
+            proba.iter_mut().zip(p).for_each(|(sum, p)| *sum += weight * p);
+        }
+        Mixed {
+            proba,
+            first: outputs[0].clone(),
+            raw: members[..n_classes].to_vec(),
+            pool,
+            members: [clipped, logs],
+            pool_logs,
+            outputs,
+        }
+    }
+
+    /// Learns the label of a row that was just predicted. A row of weight 2 counts like two rows.
+    pub fn learn(&mut self, mixed: &Mixed, label: usize, weight: f64) {
+        let (n_classes, weight) = (mixed.proba.len(), weight.clamp(0.0, MOST_WEIGHT));
+        if label >= n_classes {
+            return;
+        }
+        let [members, logs] = &mixed.members;
+        for (loss, p) in self.losses.iter_mut().zip(members.chunks(n_classes)) {
+            *loss = DISCOUNT * *loss + weight * brier(p.iter().copied(), label);
+        }
+        for (loss, p) in self.log_losses.iter_mut().zip(members.chunks(n_classes).skip(1)) {
+            *loss = DISCOUNT * *loss - weight * libm::log(p[label]);
+        }
+        for (number, (output, predicted)) in self.outputs.iter_mut().zip(&mixed.outputs).enumerate() {
+            let (own, step) = match number {
+                0 => ([&members[..n_classes], &logs[..n_classes]], 0.0),
+                _ => ([&mixed.pool[..], &mixed.pool_logs], STEPS[number - 1]),
+            };
+            output.learn(predicted, own, logs, [weight, step], label);
+        }
+    }
+
+    /// Whether what was read is of so many members.
+    pub fn is_valid(&self, n_members: usize) -> bool {
+        let expected = Self::new(n_members.max(1));
+        n_members == self.n_members()
+            && self.outputs.len() == expected.outputs.len()
+            && self.log_losses.len() + 1 == n_members
+            && self.losses.iter().chain(&self.log_losses).all(|loss| (0.0..=MOST_LOSS).contains(loss))
+            && self.outputs.iter().zip(&expected.outputs).all(|(output, expected)| output.is_like(expected))
+    }
+}
+
+/// No row counts more.
+const MOST_WEIGHT: f64 = 10.0;
+/// No discounted loss is larger.
+const MOST_LOSS: f64 = 2.0 * MOST_WEIGHT * 20.0 / (1.0 - DISCOUNT);
+
+/// Weights that fall with the losses as they count for the next row, with a share that follows the prior alone.
+fn shared_weights(losses: &[f64], prior: impl Fn(usize) -> f64, share: f64) -> Vec<f64> {
+    let of_prior: f64 = (0..losses.len()).map(&prior).sum();
+    let least = losses.iter().copied().fold(f64::INFINITY, f64::min);
+    let weight = |(i, loss): (usize, &f64)| prior(i) * libm::exp(DISCOUNT * (least - loss));
+    let mut weights: Vec<f64> = losses.iter().enumerate().map(weight).collect();
+    let sum: f64 = weights.iter().sum();
+    for (i, weight) in weights.iter_mut().enumerate() {
+        *weight = (1.0 - share) * *weight / sum + share * prior(i) / of_prior;
+    }
+    weights
+}
+
+/// Gives every class a small probability at least.
+fn clip(proba: &mut [f64]) {
+    proba.iter_mut().for_each(|p| *p = p.max(FLOOR));
+    let sum: f64 = proba.iter().sum();
+    proba.iter_mut().for_each(|p| *p /= sum);
+}
+
+/// The Brier loss of a row: the squared distance between probabilities and label.
+pub fn brier(proba: impl IntoIterator<Item = f64>, label: usize) -> f64 {
+    let error = |(class, p): (usize, f64)| if class == label { p - 1.0 } else { p };
+    proba.into_iter().enumerate().map(error).map(|error| error * error).sum()
+}
+
+#[cfg(test)]
+mod tests;
