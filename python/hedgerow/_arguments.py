@@ -32,6 +32,7 @@ class ForestArguments:
         "keep": "keep",
         "replace": "replace",
         "forget": "forget",
+        "horizons": "horizons",
     }
 
     def __init__(
@@ -57,6 +58,7 @@ class ForestArguments:
         keep: str = "all",
         replace: float = 0.6,
         forget: bool = True,
+        horizons: bool = True,
         max_seconds: float | None = None,
         max_memory: int | str | None = None,
         n_jobs: int | None = -1,
@@ -107,6 +109,8 @@ class ForestArguments:
             While a forest learns online, the share of its trees that may be grown anew each time its retained rows double (or half of them are exchanged), from 0 to 4; 0 never replaces a tree.
         forget : bool, default=True
             Forget rows that a detected concept drift has put out of date.
+        horizons : bool, default=True
+            While a forest learns online, let small forests of the newest 20, 100, 300 and 1,000 rows predict beside it, weighed by how well each has predicted: for concepts that keep changing.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None
@@ -138,6 +142,7 @@ class ForestArguments:
         self.keep = keep
         self.replace = replace
         self.forget = forget
+        self.horizons = horizons
         self.max_seconds = max_seconds
         self.max_memory = max_memory
         self.n_jobs = n_jobs

@@ -6,6 +6,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::{Calibration, prior_shift};
+use crate::horizons::{self, Horizons};
 use crate::leaf_weight::LeafWeight;
 use crate::params::{ForestParams, Probabilities};
 use crate::parts::{self, Part};
@@ -38,6 +39,8 @@ pub struct Forest {
     pub(crate) gains: Vec<f64>,
     /// Which trees know which classes; empty where all know all.
     pub(crate) parts: Vec<Part>,
+    /// Memories of the newest rows, of a forest that has learnt online.
+    pub(crate) horizons: Option<Horizons>,
 }
 
 impl Forest {
@@ -59,6 +62,7 @@ impl Forest {
             prior_shift: Vec::new(),
             gains,
             parts: Vec::new(),
+            horizons: None,
         }
     }
 
@@ -103,9 +107,15 @@ impl Forest {
         self.trees.iter().map(Tree::n_nodes).sum()
     }
 
+    /// The weights of the memory of all rows, then of the newest 20, 100, 300 and 1,000, in predictions; empty if it has not learnt online.
+    pub fn memory_weights(&self) -> Vec<f64> {
+        self.horizons.as_ref().map_or_else(Vec::new, Horizons::weights)
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.trees.iter().map(Tree::bytes).sum::<usize>() + self.gains.len() * size_of::<f64>()
+        let recent = self.horizons.as_ref().map_or(&[][..], |horizons| &horizons.trees);
+        self.trees.iter().chain(recent).map(Tree::bytes).sum::<usize>() + self.gains.len() * size_of::<f64>()
     }
 
     /// Fails unless everything in it fits together and the schema. It may be without trees.
@@ -123,18 +133,23 @@ impl Forest {
         require((-1.0..=1.0).contains(&self.leaf_power()), || "expected a leaf power from -1 to 1")?;
         let fits = parts::is_valid(&self.parts, self.trees.len(), self.n_classes);
         require(fits, || "its parts do not fit its trees and classes")?;
+        let is_horizon = |horizons: &Horizons| horizons.is_valid(self.n_features, self.n_classes);
+        require(
+            self.horizons.as_ref().is_none_or(is_horizon),
+            || "its memories of the newest rows do not fit",
+        )?;
         self.trees.iter().try_for_each(|tree| tree.check(self.n_features, self.n_classes))
     }
 
     /// Adds up the votes of all trees for the rows (one after the other in `rows`) in the rows of `out`.
     fn add_all_votes<V: Value>(&self, rows: &[V], out: &mut [f64]) {
         if self.parts.is_empty() {
-            return self.add_votes(&self.trees, rows, out);
+            return self.add_votes(&self.trees, rows, &self.leaf_weight, out);
         }
         let mut votes = vec![0.0; self.parts.len() * out.len()];
         let mut first = 0;
         for (part, votes) in self.parts.iter().zip(votes.chunks_mut(out.len())) {
-            self.add_votes(&self.trees[first..first + part.n_trees], rows, votes);
+            self.add_votes(&self.trees[first..first + part.n_trees], rows, &self.leaf_weight, votes);
             first += part.n_trees;
         }
         let (len, n_classes) = (out.len(), self.n_classes);
@@ -144,7 +159,7 @@ impl Forest {
     }
 
     /// Adds the votes of each tree to the rows of `out`, in the order of the trees.
-    fn add_votes<V: Value>(&self, trees: &[Tree], rows: &[V], out: &mut [f64]) {
+    fn add_votes<V: Value>(&self, trees: &[Tree], rows: &[V], leaf_weight: &LeafWeight, out: &mut [f64]) {
         let row = |i: usize| &rows[i * self.n_features..(i + 1) * self.n_features];
         let n_rows = rows.len() / self.n_features.max(1);
         let together = n_rows - n_rows % LANES;
@@ -153,35 +168,48 @@ impl Forest {
                 let leaves = tree.leaves_of(std::array::from_fn(|lane| row(first + lane)));
                 let out = &mut out[first * self.n_classes..(first + LANES) * self.n_classes];
                 for (leaf, out) in leaves.into_iter().zip(out.chunks_mut(self.n_classes)) {
-                    self.add_answer(tree, leaf, out);
+                    self.add_vote(tree, leaf, leaf_weight, out);
                 }
             }
         }
         for i in together..n_rows {
-            self.add_row_votes(trees, row(i), &mut out[i * self.n_classes..(i + 1) * self.n_classes]);
+            let out = &mut out[i * self.n_classes..(i + 1) * self.n_classes];
+            self.add_row_votes(trees, row(i), leaf_weight, out);
         }
     }
 
     /// The same for one row, several trees at a time.
-    fn add_row_votes<V: Value>(&self, trees: &[Tree], row: &[V], out: &mut [f64]) {
+    fn add_row_votes<V: Value>(&self, trees: &[Tree], row: &[V], leaf_weight: &LeafWeight, out: &mut [f64]) {
         let mut groups = trees.chunks_exact(LANES);
         for trees in &mut groups {
             let trees: [&Tree; LANES] = std::array::from_fn(|lane| &trees[lane]);
             for (leaf, tree) in leaves_in(trees, row).into_iter().zip(trees) {
-                self.add_answer(tree, leaf, out);
+                self.add_vote(tree, leaf, leaf_weight, out);
             }
         }
         for tree in groups.remainder() {
-            self.add_answer(tree, tree.leaf(row), out);
+            self.add_vote(tree, tree.leaf(row), leaf_weight, out);
         }
     }
 
     #[inline]
-    fn add_answer(&self, tree: &Tree, leaf: crate::tree::Link, out: &mut [f64]) {
+    fn add_vote(&self, tree: &Tree, leaf: crate::tree::Link, leaf_weight: &LeafWeight, out: &mut [f64]) {
         match self.params.probabilities {
-            Probabilities::Leaf => tree.add_shares(leaf, &self.leaf_weight, out),
-            Probabilities::Votes => tree.add_vote(leaf, &self.leaf_weight, out),
+            Probabilities::Leaf => tree.add_shares(leaf, leaf_weight, out),
+            Probabilities::Votes => tree.add_vote(leaf, leaf_weight, out),
         }
+    }
+
+    /// Mixes the predictions of some rows with those of the memories of the newest rows.
+    fn mix_horizons(&self, rows: &[f32], out: &mut [f64]) {
+        let Some(horizons) = self.horizons.as_ref().filter(|_| self.n_classes > 0) else { return };
+        let memory = |trees: &[Tree]| {
+            let mut votes = vec![0.0; out.len()];
+            self.add_votes(trees, rows, &horizons::plain(), &mut votes);
+            votes
+        };
+        let mut votes: Vec<Vec<f64>> = horizons.trees.chunks(horizons::N_TREES).map(memory).collect();
+        horizons.mix(&mut votes, self.n_classes, self.params.calibrate, out);
     }
 
     /// Turns summed votes of all trees into probabilities.
@@ -237,6 +265,7 @@ impl Classifier for Forest {
                 }
             }
             self.finish(out);
+            self.mix_horizons(rows, out);
         };
         if let Some(out) = out.as_slice_mut() {
             par.for_chunks(out, BLOCK * self.n_classes.max(1), |block, out| predict(block * BLOCK, out));

@@ -23,6 +23,7 @@ pub mod calibration;
 mod codes;
 mod forest;
 mod grow;
+mod horizons;
 pub mod importance;
 mod leaf_weight;
 mod merge;

@@ -35,6 +35,8 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
         members.push((*forest, classes));
     }
     union.check_sizes()?;
+    // What was newest in one stream says nothing about another.
+    merged.horizons = None;
     merged.n_classes = union.n_classes();
     merged.params.n_trees = merged.trees.len();
     let first_power = first.leaf_power();

@@ -10,6 +10,7 @@ use ndarray::{Array2, ArrayView1, s};
 use serde::{Deserialize, Serialize};
 
 use crate::forest::Forest;
+use crate::horizons::MEMORIES;
 use crate::online::OnlineForest;
 use crate::params::ForestParams;
 use crate::train::ForestRun;
@@ -136,6 +137,11 @@ impl OnlineModel for ForestModel {
         Some(OnlineStatus { n_seen, n_retained, room: usize::MAX })
     }
 
+    fn is_calibrated_online(&self) -> bool {
+        let params = &self.forest().params;
+        params.horizons || !params.calibrate
+    }
+
     fn know_classes(&mut self, n_classes: usize) {
         let forest = match self {
             Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
@@ -194,6 +200,14 @@ impl OnlineModel for ForestModel {
             .value("height", height as u64)
             .value("calibrated", is_calibrated)
             .details(format!("{n_nodes} nodes, up to {height} high{calibrated}"));
+        let weights = forest.memory_weights();
+        if let [all, short @ ..] = &weights[..] {
+            let percent = |weight: &f64| format!("{:.0} %", 100.0 * weight);
+            let each =
+                MEMORIES.iter().zip(short).map(|(len, weight)| format!(", newest {len} {}", percent(weight)));
+            let text = format!("all rows {}{}", percent(all), each.collect::<String>());
+            summary = summary.fact("Weights of memories", text).value("memory_weights", weights);
+        }
         summary.importances = Some(forest.impurity_importances());
         summary
     }

@@ -12,6 +12,7 @@ use crate::bag::Bagging;
 /// Parameters of a forest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
+#[allow(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
 pub struct ForestParams {
     /// Number of trees; 0 grows as many as the time, memory or patience given allows.
     pub n_trees: usize,
@@ -53,6 +54,8 @@ pub struct ForestParams {
     pub replace: f64,
     /// Forget rows that a detected concept drift has put out of date.
     pub forget: bool,
+    /// While a forest learns online, let small forests of the newest 20, 100, 300 and 1,000 rows predict beside it, weighed by how well each has predicted: for concepts that keep changing.
+    pub horizons: bool,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
 }
@@ -87,6 +90,7 @@ impl Default for ForestParams {
             keep: Keep::All,
             replace: 0.6,
             forget: true,
+            horizons: true,
             seed: 0,
         }
     }

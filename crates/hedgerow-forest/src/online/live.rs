@@ -32,6 +32,8 @@ pub(super) struct LiveTree {
     pub(super) n_changes: u64,
     /// Whether the tree is in order: nothing dead, the larger child next.
     pub(super) is_ordered: bool,
+    /// The way to the leaf of a row that is forgotten; kept for its room alone.
+    path: Vec<Spot>,
 }
 
 /// What a tree needs to learn rows, and keeps from one to the next.
@@ -161,6 +163,30 @@ impl LiveTree {
         });
     }
 
+    /// Grows the tree anew from the rows on its lists. `age` marks the random numbers.
+    pub(super) fn grow_anew<C: Code>(&mut self, age: u64, workspace: &mut Workspace<'_, C>) {
+        let online_rows = workspace.online_rows;
+        let mut rows = std::mem::take(&mut workspace.rows);
+        rows.clear();
+        let n_spots = 1 + 2 * self.tree.splits.len();
+        (0..n_spots)
+            .filter(|&spot| self.link(spot).as_split().is_none())
+            .for_each(|spot| rows.extend(self.lists.rows(spot)));
+        self.tree.clear();
+        (self.n_dead, self.n_dead_entries) = (0, 0);
+        (self.is_ordered, self.n_changes) = (false, self.n_changes + 1);
+        self.lists.fit(0, 0);
+        self.lists.clear(0);
+        rows.iter().for_each(|&slot| self.lists.push(0, slot));
+        workspace.rows = rows;
+        let leaf = self.count(0, online_rows);
+        self.set_link(0, leaf);
+        if self.is_due(leaf, online_rows) {
+            self.split(End { leaf, spot: 0, depth: 0 }, age, workspace);
+        }
+        self.n_ordered = self.tree.splits.len();
+    }
+
     /// Makes leaves count the rows on their lists, whatever they counted before, and splits those that are due.
     pub(super) fn settle<C: Code>(&mut self, workspace: &mut Workspace<'_, C>) {
         let online_rows = workspace.online_rows;
@@ -262,7 +288,9 @@ impl LiveTree {
     pub(super) fn forget<C: Code>(&mut self, slot: u32, online_rows: &OnlineRows<'_, C>) {
         self.is_ordered = false;
         let row = online_rows.row(slot);
-        let mut path = vec![0];
+        let mut path = std::mem::take(&mut self.path);
+        path.clear();
+        path.push(0);
         let mut leaf = self.tree.root;
         while let Some(index) = leaf.as_split() {
             let right = !self.tree.splits[index].goes_left(row, &self.tree.sets);
@@ -282,6 +310,7 @@ impl LiveTree {
             self.bypass(&mut path);
         }
         self.join_siblings(&mut path);
+        self.path = path;
         self.order_if_due();
     }
 

@@ -34,6 +34,7 @@ impl OnlineForest {
     fn needed_bytes(&self) -> u64 {
         let rows = self.pool.n_rows + *super::BLOCK.end() as usize;
         let trees: usize = self.live.iter().map(|live| live.needed_bytes(rows)).sum();
-        (trees + rows * self.pool.bytes_a_row() * 9 / 8 + self.window.bytes()) as u64
+        let recent = self.recent.as_ref().map_or(0, |recent| recent.most_bytes());
+        (trees + rows * self.pool.bytes_a_row() * 9 / 8 + self.window.bytes()) as u64 + recent
     }
 }

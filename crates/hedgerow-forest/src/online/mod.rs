@@ -20,18 +20,22 @@ mod maintenance;
 mod memory;
 mod pool;
 mod predictions;
+mod recent;
 mod saved;
 mod table;
 mod window;
 
-use hedgerow_core::{Checked, Error, Par, Result, Rows, Schema, Training, Update, saved as file};
-use ndarray::Array2;
+use std::ops::Range;
+
+use hedgerow_core::{Checked, ClassId, Error, Par, Result, Rows, Schema, Training, Update, saved as file};
+use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::calibration::Calibration;
 use crate::codes::{Code, ColumnCodes};
 use crate::forest::Forest;
 use crate::grow::{GrowthInput, add_gains};
+use crate::horizons::Horizons;
 use crate::leaf_weight::LeafWeight;
 use crate::model::FittedRows;
 use crate::params::{ClassWeights, ForestParams, Keep};
@@ -42,6 +46,7 @@ use drift::DriftDetector;
 use live::{LiveTree, OnlineRows, Workspace};
 use pool::Pool;
 use predictions::nearest;
+use recent::Recent;
 use table::{Table, with_live, with_table};
 use window::{Record, Window};
 
@@ -95,6 +100,17 @@ pub struct OnlineForest {
     next_serial: u64,
     /// Most rows in the pool, so that a limit on memory is kept; none while there has been no need.
     most_rows: Option<usize>,
+    /// The memories of the newest rows; none where they are not wanted, or nothing has been learnt yet.
+    recent: Option<Box<Recent>>,
+}
+
+/// What trees that learn need beside rows.
+#[derive(Clone, Copy)]
+struct OnlineInput<'a> {
+    columns: &'a [ColumnCodes],
+    class_weights: &'a [f64],
+    params: &'a ForestParams,
+    noise: f64,
 }
 
 /// How a tree began.
@@ -152,6 +168,7 @@ impl OnlineForest {
             replacement_rate: 1.0,
             next_serial: n_trees,
             most_rows: None,
+            recent: None,
             forest,
             pool,
         };
@@ -180,6 +197,7 @@ impl OnlineForest {
             + self.pool.bytes()
             + self.window.bytes()
             + self.records.len() * size_of::<Record>()
+            + self.recent.as_ref().map_or(0, |recent| recent.bytes())
     }
 
     /// Predicts rows and learns them, one after the other. `schema` is that of the rows: the one the forest was made with, grown
@@ -194,12 +212,16 @@ impl OnlineForest {
         let mut update =
             Update { predictions: Array2::zeros((rows.labels().len(), n_classes)), ..Update::default() };
         self.forest.n_classes = n_classes;
+        self.with_recent(|recent, horizons, _| recent.keep_within(horizons, training.budget.bytes));
         self.take_trees();
+        let mut n_mixed = 0;
         while update.n_learnt < rows.labels().len() {
             let len = self.block_len(rows, update.n_learnt);
             self.learn_block(rows, update.n_learnt, len, training.par, &mut update);
             update.n_learnt += len;
             if self.seen >= self.next_maintenance {
+                self.learn_recent(rows, n_mixed..update.n_learnt, training.par, &mut update);
+                n_mixed = update.n_learnt;
                 self.maintain(training, &mut update);
                 self.scales = self.pool.scales();
                 self.keep_within(training.budget.bytes, training.par, &mut update);
@@ -210,6 +232,7 @@ impl OnlineForest {
                 break;
             }
         }
+        self.learn_recent(rows, n_mixed..update.n_learnt, training.par, &mut update);
         self.give_trees();
         Ok(update)
     }
@@ -223,6 +246,7 @@ impl OnlineForest {
         self.take_trees();
         self.live.iter_mut().for_each(LiveTree::put_in_order);
         self.give_trees();
+        self.with_recent(|recent, horizons, _| recent.put_in_order(horizons));
     }
 
     /// Makes ready to learn: class weights, trees where there are none yet, lists where they have not been made.
@@ -247,6 +271,31 @@ impl OnlineForest {
         if self.live.len() < self.forest.trees.len() {
             self.make_lists(par);
         }
+        if self.forest.params.horizons && self.recent.is_none() {
+            self.recent = Some(Box::new(Recent::new(self.forest.n_features)));
+            self.forest.horizons = Some(Horizons::default());
+        }
+    }
+
+    /// Does something with the memories of the newest rows, if there are any.
+    fn with_recent(&mut self, work: impl FnOnce(&mut Recent, &mut Horizons, &OnlineInput<'_>)) {
+        if let (Some(mut recent), Some(mut horizons)) = (self.recent.take(), self.forest.horizons.take()) {
+            // They have too few rows to tell noise from the rest.
+            work(&mut recent, &mut horizons, &OnlineInput { noise: 0.0, ..self.input() });
+            (self.recent, self.forest.horizons) = (Some(recent), Some(horizons));
+        }
+    }
+
+    /// Mixes the predictions of some rows with those of the memories of the newest rows, which learn them.
+    fn learn_recent(&mut self, rows: Rows<'_>, range: Range<usize>, par: &Par, update: &mut Update) {
+        let mut predictions = update.predictions.view_mut();
+        self.with_recent(|recent, horizons, input| {
+            recent.learn(horizons, rows, range, &mut predictions, input, par);
+        });
+    }
+
+    fn forget_recent(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) {
+        self.with_recent(|recent, horizons, input| recent.forget(horizons, row, class, input, par));
     }
 
     /// The birth of one more tree, from so many rows.
@@ -278,35 +327,16 @@ impl OnlineForest {
         table: &Table<C>,
         work: impl FnOnce(&OnlineRows<'_, C>) -> T,
     ) -> T {
-        let mut columns = self.columns.clone();
-        for (column, &missing) in columns.iter_mut().zip(&self.pool.missing) {
-            column.has_missing = missing;
-        }
-        let budget = hedgerow_core::Budget::open();
-        let input = GrowthInput {
-            columns: &columns,
-            constant: &[],
-            by_class: &[],
-            classes: &self.pool.classes,
-            row_weights: self.pool.weights.as_deref(),
+        self.input().with_rows(&self.pool, table, &self.scales, self.most_pool_rows(), work)
+    }
+
+    fn input(&self) -> OnlineInput<'_> {
+        OnlineInput {
+            columns: &self.columns,
             class_weights: &self.class_weights,
             params: &self.forest.params,
-            budget: &budget,
-            max_bytes: usize::MAX,
-            votes_for_left_out: false,
-            learn: false,
-            tell_leaves: true,
             noise: self.noise,
-        };
-        work(&OnlineRows {
-            input: &input,
-            values: &table.by_row,
-            width: self.forest.n_features,
-            ages: &self.pool.ages,
-            scales: &self.scales,
-            most_rows: self.most_pool_rows(),
-            is_plain: input.is_unweighted(),
-        })
+        }
     }
 
     fn take_trees(&mut self) {
@@ -404,5 +434,47 @@ impl OnlineForest {
     fn drop_slots(&mut self, gone: &[u32]) -> Vec<u32> {
         gone.iter().for_each(|&slot| self.pool.release(slot));
         self.pool.close_gaps()
+    }
+}
+
+impl OnlineInput<'_> {
+    /// Calls `work` with the rows of a pool in the form that trees learn from.
+    fn with_rows<C: Code, T>(
+        &self,
+        pool: &Pool,
+        table: &Table<C>,
+        scales: &[f64],
+        most_rows: usize,
+        work: impl FnOnce(&OnlineRows<'_, C>) -> T,
+    ) -> T {
+        let mut columns = self.columns.to_vec();
+        for (column, &missing) in columns.iter_mut().zip(&pool.missing) {
+            column.has_missing = missing;
+        }
+        let budget = hedgerow_core::Budget::open();
+        let input = GrowthInput {
+            columns: &columns,
+            constant: &[],
+            by_class: &[],
+            classes: &pool.classes,
+            row_weights: pool.weights.as_deref(),
+            class_weights: self.class_weights,
+            params: self.params,
+            budget: &budget,
+            max_bytes: usize::MAX,
+            votes_for_left_out: false,
+            learn: false,
+            tell_leaves: true,
+            noise: self.noise,
+        };
+        work(&OnlineRows {
+            input: &input,
+            values: &table.by_row,
+            width: pool.width,
+            ages: &pool.ages,
+            scales,
+            most_rows,
+            is_plain: input.is_unweighted(),
+        })
     }
 }

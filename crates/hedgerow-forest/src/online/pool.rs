@@ -292,6 +292,19 @@ impl Pool {
         gone
     }
 
+    /// Of the rows with these values and this class, the newest.
+    pub(super) fn newest_like(&self, row: ArrayView1<'_, f32>, class: ClassId) -> Option<u32> {
+        let is_same = |(ours, theirs): (f32, &f32)| ours == *theirs || (ours.is_nan() && theirs.is_nan());
+        let has_values = |slot: &u32| {
+            let span = *slot as usize * self.width..(*slot as usize + 1) * self.width;
+            with_table!(&self.values, |table| {
+                table.by_row[span].iter().map(|&value| value.into()).zip(row).all(is_same)
+            })
+        };
+        let slots: Vec<u32> = self.queue(class.index()).collect();
+        slots.into_iter().rev().find(|slot| row.len() == self.width && has_values(slot))
+    }
+
     /// Slots of a class, oldest first.
     pub(super) fn queue(&self, class: usize) -> impl Iterator<Item = u32> + '_ {
         self.queues.get(class).into_iter().flatten().copied()

@@ -54,6 +54,12 @@ impl Saved for OnlineForest {
             && self.arms.is_valid()
             && self.seen < 1 << 62;
         require(weights_fit && scales_fit && counters_fit, || wrong("impossible numbers"))?;
+        match (&mut self.recent, &self.forest.horizons) {
+            (Some(recent), Some(horizons)) => recent.complete(schema, horizons)?,
+            (recent, horizons) => {
+                require(recent.is_none() && horizons.is_none(), || wrong("no newest rows"))?;
+            }
+        }
         self.make_columns(schema);
         Ok(())
     }
@@ -63,7 +69,8 @@ impl OnlineForest {
     /// Whether it is in the form in which it is written.
     fn is_as_saved(&self) -> bool {
         let has_room = self.window.has_room_for(self.leaf_weights.len(), self.forest.n_classes);
-        self.live.is_empty() && self.pool.is_by_age() && has_room
+        let recent = self.recent.as_ref().is_none_or(|recent| recent.is_as_saved());
+        self.live.is_empty() && self.pool.is_by_age() && has_room && recent
     }
 
     /// The forest in the form in which it is written: rows and trees in order, and no lists.
@@ -75,7 +82,10 @@ impl OnlineForest {
             live.put_in_order();
             *tree = live.tree;
         }
+        let recent = self.recent.as_ref().zip(forest.horizons.as_mut());
+        let recent = recent.map(|(recent, horizons)| Box::new(recent.as_saved(horizons)));
         Self {
+            recent,
             window: self.window.with_room_for(self.leaf_weights.len(), forest.n_classes),
             forest,
             pool: self.pool.by_age_only(),

@@ -8,9 +8,9 @@ impl LiveTree {
     /// Puts the tree in order once much of it is dead or has been added out of order.
     pub(super) fn order_if_due(&mut self) {
         let n = self.tree.splits.len();
-        let is_due = 4 * self.n_dead > n + 64
-            || n > 2 * self.n_ordered + 64
-            || 2 * self.n_dead_entries > self.tree.leaves.len() + 256;
+        let is_due = 4 * self.n_dead > n + 256
+            || n > 2 * self.n_ordered + 256
+            || 2 * self.n_dead_entries > self.tree.leaves.len() + 512;
         if is_due {
             self.put_in_order();
         }
