@@ -36,7 +36,7 @@ impl IvmClassifier {
             n_classes: schema.n_classes(),
             preparation: Preparation::of(schema, &rows.features),
             learnt: None,
-            online: Some(OnlineState::new(rows, Vec::new())),
+            online: Some(OnlineState::new(rows, Vec::new(), params.get())),
         })
     }
 

@@ -16,7 +16,7 @@ use ndarray::Array2;
 use super::classifier::IvmClassifier;
 use super::learnt::{Learnt, Outcome};
 use super::run::{IvmRun, Known};
-use super::state::{OnlineState, PAUSE};
+use super::state::{OnlineState, pause};
 use crate::prepare::Preparation;
 
 impl OnlineModel for IvmClassifier {
@@ -81,7 +81,7 @@ impl IvmClassifier {
     fn update(&mut self, online: &mut OnlineState, learning: &mut Learning<'_>) -> Result<()> {
         let Learning { schema, training, update } = learning;
         online.counts = online.rows.targets.view().class_counts();
-        online.schedule.postpone(PAUSE);
+        online.schedule.postpone(pause(&self.params));
         let mut ratings = online.gains.clone();
         if online.rows.has_two_classes() {
             let data = online.rows.dataset(schema)?;

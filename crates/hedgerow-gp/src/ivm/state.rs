@@ -7,8 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{Forget, IvmParams};
 
-/// Rows between two trainings.
-pub(super) const PAUSE: Pause = Pause { share: 8, least: 16, most: 128 };
+/// Rows between two trainings: the more active rows, the longer a training takes, and the longer the pause.
+pub(super) fn pause(params: &IvmParams) -> Pause {
+    let times = libm::pow(params.n_active as f64 / 100.0, 1.5).clamp(1.0, 64.0);
+    Pause { share: 8, least: 16, most: (128.0 * times) as u64 }
+}
 
 /// A bounded number of rows, those in the active sets and a sample of all rows learnt, and when they are learnt from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -25,8 +28,8 @@ pub(super) struct OnlineState {
 
 impl OnlineState {
     /// After a fit to rows with such gains.
-    pub(super) fn new(rows: RetainedRows, gains: Vec<f64>) -> Self {
-        let schedule = Schedule::new(rows.len() as u64, PAUSE);
+    pub(super) fn new(rows: RetainedRows, gains: Vec<f64>, params: &IvmParams) -> Self {
+        let schedule = Schedule::new(rows.len() as u64, pause(params));
         Self { rows, gains, schedule, counts: Vec::new() }
     }
 
@@ -100,7 +103,8 @@ mod tests {
             .for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
         // What a row counts is kept as its gain, to be found again.
         let ratings: Vec<f64> = (0..300).map(|i| f64::from(i * 7 % 300)).collect();
-        let mut retained = OnlineState::new(RetainedRows::unweighted(&data), ratings.clone());
+        let mut retained =
+            OnlineState::new(RetainedRows::unweighted(&data), ratings.clone(), &IvmParams::default());
         assert_eq!(forget(&mut retained, 100, Forget::Rating, &ratings), 200);
         let rare = |m: &OnlineState| m.rows.targets.view().labels().iter().filter(|l| l.0 == 1).count();
         let lowest = retained.gains.iter().copied().fold(f64::INFINITY, f64::min);
@@ -119,7 +123,8 @@ mod tests {
         let data = blobs(300, 2, 3, 1);
         let gains: Vec<f64> = (0..300).map(|i| f64::from(if i % 3 == 0 { i + 1 } else { 0 })).collect();
         let ratings: Vec<f64> = (0..300).map(|i| f64::from(1 + (i * 7) % 300)).collect();
-        let mut retained = OnlineState::new(RetainedRows::unweighted(&data), gains.clone());
+        let mut retained =
+            OnlineState::new(RetainedRows::unweighted(&data), gains.clone(), &IvmParams::default());
         assert_eq!(forget(&mut retained, 180, Forget::Inactive, &ratings), 120);
         let is_active = |gain: &&f64| **gain > 0.0;
         assert_eq!(retained.gains.iter().filter(is_active).count(), 100);
@@ -131,7 +136,7 @@ mod tests {
         let n_early = kept.rows().into_iter().filter(is_early).count() - 50;
         assert!((25..=55).contains(&n_early), "{n_early} of 80");
         // Then active ones go by their ratings; classes have two rows at least.
-        let mut few = OnlineState::new(RetainedRows::unweighted(&data), gains.clone());
+        let mut few = OnlineState::new(RetainedRows::unweighted(&data), gains.clone(), &IvmParams::default());
         forget(&mut few, 30, Forget::Inactive, &ratings);
         let mut best: Vec<usize> = (0..300).filter(|row| gains[*row] > 0.0).collect();
         best.sort_by(|a, b| ratings[*b].total_cmp(&ratings[*a]));

@@ -266,7 +266,7 @@ impl TrainingRun for IvmRun {
         let (data, params, preparation) = (self.data.clone(), self.params.clone(), self.preparation.clone());
         Some(ModelTask::new(move |training| {
             let Outcome { learnt, gains, ratings, validation } = make(training)?;
-            let mut online = OnlineState::new(RetainedRows::unweighted(&data), gains);
+            let mut online = OnlineState::new(RetainedRows::unweighted(&data), gains, &params);
             online.forget(&params, &ratings);
             let model = IvmClassifier {
                 n_classes: data.schema.n_classes(),
