@@ -132,6 +132,7 @@ fn curve(train: &Dataset, test: &Dataset) -> Result<LearningCurve> {
             log_loss: Some(mean(1)),
             test_accuracy: Some(Report::new(on_test.view(), test.labels(), None)?.accuracy),
             rows_per_second: Some(end as f64 / seconds),
+            ..CurvePoint::default()
         });
     }
     Ok(curve)

@@ -191,9 +191,11 @@ impl Model {
 
     /// The predictions of rows as a table: a column for each class, or the mean and the variance.
     pub fn predict_table(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Array2<f64>> {
-        let predictor = self.learner.get().predictor();
-        check_shapes([("feature columns", predictor.n_features(), x.ncols())])?;
-        Ok(predictor.predict(x, par))
+        if let Ok(classifier) = self.classifier() {
+            return classifier.predict_proba(x, par);
+        }
+        check_shapes([("feature columns", self.n_features(), x.ncols())])?;
+        Ok(self.learner.get().predictor().predict(x, par))
     }
 
     /// Predicts rows and learns them, one after the other, on all cores: how they are cut into calls changes nothing. Labels that are new become

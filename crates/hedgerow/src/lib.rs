@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod arrays;
+pub mod delay;
 pub mod engine;
 mod file;
 mod kinds;
 #[cfg(feature = "forest")]
 mod merge;
 mod model;
+mod prequential;
 #[cfg(feature = "report")]
 pub mod report;
 mod run;
@@ -27,6 +29,7 @@ pub use hedgerow_store as store;
 pub use hedgerow_trainer as trainer;
 
 pub use arrays::{Fit, fit};
+pub use delay::Delay;
 pub use engine::Engine;
 pub use file::{FORMAT_VERSION, is_model_file};
 pub use kinds::{Kind, Learner, ModelParams};

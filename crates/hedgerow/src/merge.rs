@@ -27,7 +27,7 @@ pub fn merge(models: &[&Model]) -> Result<Model> {
     let mut rows: Option<Dataset> = None;
     for model in models {
         let Some(own) = model.retained_rows()? else {
-            return Ok(Model { schema, learner: Learner::Forest(Box::new(ForestModel::Frozen(forest))) });
+            return Model::from_parts(schema, Learner::Forest(Box::new(ForestModel::Frozen(forest))));
         };
         let own = own.under(&schema)?;
         match &mut rows {
@@ -39,5 +39,5 @@ pub fn merge(models: &[&Model]) -> Result<Model> {
         Some(rows) => ForestModel::fitted(forest, rows),
         None => ForestModel::Frozen(forest),
     };
-    Ok(Model { schema, learner: Learner::Forest(Box::new(merged)) })
+    Model::from_parts(schema, Learner::Forest(Box::new(merged)))
 }

@@ -4,8 +4,8 @@ use std::any::Any;
 
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
-    ClassId, Classifier, ColumnKind, DataProblem, Dataset, Error, ModelProblem, OnlineModel, Par, Predictor,
-    Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
+    ClassId, Classifier, ColumnKind, DataProblem, Dataset, Error, Mixture, ModelProblem, OnlineModel, Par,
+    Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,9 @@ pub type Fitted = hedgerow_core::Fitted<Model>;
 pub struct Model {
     pub(crate) schema: Schema,
     pub(crate) learner: Learner,
+    /// What prequential predictions have taught about calibration; none before anything was learnt online.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) prequential: Option<Mixture>,
 }
 
 impl Model {
@@ -40,7 +43,7 @@ impl Model {
                 categories.push("?".into());
             }
         }
-        Ok(Self { learner: params.new_model(&begun)?, schema })
+        Ok(Self { learner: params.new_model(&begun)?, schema, prequential: None })
     }
 
     /// A model of parts; fails unless they are of the same columns and classes.
@@ -53,7 +56,7 @@ impl Model {
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
         ])?;
-        Ok(Self { schema, learner })
+        Ok(Self { schema, learner, prequential: None })
     }
 
     /// Whether it predicts classes or numbers.
@@ -73,6 +76,11 @@ impl Model {
 
     /// As a classifier; fails for a regression model.
     pub fn classifier(&self) -> Result<&dyn Classifier> {
+        self.uncalibrated().map(|_| self as &dyn Classifier)
+    }
+
+    /// As a classifier without what prequential predictions have taught.
+    pub(crate) fn uncalibrated(&self) -> Result<&dyn Classifier> {
         match self.learner.get().predictor() {
             Predictor::Classifier(classifier) => Ok(classifier),
             Predictor::Regressor(_) => Err(self.wrong_task(Task::Classification)),
@@ -112,7 +120,7 @@ impl Model {
     /// The same model without its rows: smaller, and it learns no more.
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { schema: self.schema, learner: self.learner.frozen() }
+        Self { learner: self.learner.frozen(), ..self }
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -120,7 +128,8 @@ impl Model {
     pub fn learn_rows(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         self.check_can_learn()?;
         check_growth(&self.schema, schema)?;
-        let update = self.learner.get_mut().learn(schema, rows, training);
+        let n_known = self.schema.n_classes();
+        let mut update = self.learner.get_mut().learn(schema, rows, training);
         let n_classes = self.learner.get().predictor().n_classes();
         // Rows that were refused change nothing; classes that were learnt before an error stay.
         if update.is_ok() || n_classes > self.schema.n_classes() {
@@ -128,6 +137,9 @@ impl Model {
             if self.schema != *known {
                 self.schema = known.into_owned();
             }
+        }
+        if let Ok(update) = &mut update {
+            self.calibrate_learnt(rows, n_known, update);
         }
         update
     }
@@ -186,6 +198,16 @@ impl Model {
     #[cfg(feature = "forest")]
     pub fn as_forest(&self) -> Option<&hedgerow_forest::Forest> {
         self.downcast::<hedgerow_forest::ForestModel>().map(hedgerow_forest::ForestModel::forest)
+    }
+
+    /// How much the memory of all rows and those of the newest 20, 100, 300 and 1,000 rows count in predictions of a forest that has learnt online;
+    /// empty for other models.
+    pub fn memory_weights(&self) -> Vec<f64> {
+        #[cfg(feature = "forest")]
+        if let Some(forest) = self.as_forest() {
+            return forest.memory_weights();
+        }
+        Vec::new()
     }
 
     /// The model itself, if it is of this type: `model.downcast::<IvmClassifier>()`.

@@ -60,6 +60,8 @@ impl Model {
             Error::ModelFile { .. } => error,
             other => Error::model(ModelProblem::Inconsistent { detail: other.to_string() }),
         })?;
+        let fits = model.prequential.as_ref().is_none_or(|mixture| mixture.is_valid(1));
+        saved::require(fits, || "its prequential calibration has impossible numbers")?;
         Ok(model)
     }
 }

@@ -32,6 +32,10 @@ pub struct CurvePoint {
     pub accuracy: f64,
     /// Log-loss over the same rows.
     pub log_loss: Option<f64>,
+    /// Expected calibration error over the same rows.
+    pub ece: Option<f64>,
+    /// The weights in predictions of the memory of all rows, of long and of short memories of the newest ones.
+    pub memory_weights: Option<[f64; 3]>,
     /// Accuracy at this point on rows that are never learnt.
     pub test_accuracy: Option<f64>,
     /// Rows learnt in a second.
@@ -110,6 +114,13 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
         series("test rows", "b", |p| p.test_accuracy, |v| percent(v, 1)),
     ];
     let loss = vec![series("prequential", "a", |p| p.log_loss, |v| decimal(v, 3))];
+    let ece = vec![series("prequential", "a", |p| p.ece, |v| decimal(v, 3))];
+    let share = |v| percent(v, 0);
+    let weights = vec![
+        series("all rows", "a", |p| Some(p.memory_weights?[0]), share),
+        series("newest 300 to 1,000", "b", |p| Some(p.memory_weights?[1]), share),
+        series("newest 20 to 100", "c", |p| Some(p.memory_weights?[2]), share),
+    ];
     let speed = vec![series("rows/s", "c", |p| p.rows_per_second, short)];
     let small = |title, tick, series: Vec<Series>| {
         let y = Axis::from_zero(values(&series), 3).up_to_tick();
@@ -124,6 +135,8 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
             series: accuracy,
         },
         small("Log-loss", |v, y| decimal(v, y.decimals(1.0)), loss),
+        small("Calibration error (ECE)", |v, y| decimal(v, y.decimals(1.0)), ece),
+        small("Weights of memories", |v, y| percent(v, y.decimals(100.0)), weights),
         small("Speed", |v, _| short(v), speed),
     ];
     panels.retain(|panel| panel.series.iter().any(|s| !s.points.is_empty()));
@@ -152,6 +165,15 @@ fn reading(point: &CurvePoint) -> String {
     lines.push(format!("prequential {}", percent(point.accuracy, 2)));
     lines.extend(point.test_accuracy.map(|v| format!("test rows {}", percent(v, 2))));
     lines.extend(point.log_loss.map(|v| format!("log-loss {}", decimal(v, 4))));
+    lines.extend(point.ece.map(|v| format!("ECE {}", decimal(v, 4))));
+    lines.extend(point.memory_weights.map(|[all, long, short]| {
+        format!(
+            "memories: all rows {}, newest 300 to 1,000 {}, newest 20 to 100 {}",
+            percent(all, 0),
+            percent(long, 0),
+            percent(short, 0)
+        )
+    }));
     lines.extend(point.rows_per_second.map(|v| format!("{} rows/s", short(v))));
     lines.join("\n")
 }

@@ -161,6 +161,7 @@ fn curve(text: &str, n_points: u64) -> LearningCurve {
         log_loss: Some(0.2 + 1.0 / (i + 1) as f64),
         test_accuracy: i.is_multiple_of(3).then_some(0.85),
         rows_per_second: Some(12_345.0),
+        ..CurvePoint::default()
     };
     let kinds = [MarkKind::DriftDetected, MarkKind::KnownChange, MarkKind::NewClass];
     let mark = |i: u64| Mark { rows_seen: i * 40, kind: kinds[i as usize % 3], text: text.into() };

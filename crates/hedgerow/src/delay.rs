@@ -1,0 +1,164 @@
+//! Labels that come later than their rows: a row is predicted at once, and learnt when so many more rows have come.
+
+use std::collections::VecDeque;
+
+use hedgerow_core::{ClassId, Result, Rows, Schema, Training, Update};
+use ndarray::{Array2, ArrayView2, s};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::model::Model;
+
+/// Rows that were predicted and wait for their labels.
+///
+/// ```
+/// use hedgerow::core::{Budget, ClassId, LabelTable, Par, Rows, Schema, Silent, Training};
+/// use hedgerow::{Delay, Kind, Model, ModelParams};
+/// use ndarray::array;
+///
+/// let labels = LabelTable::from(["no", "yes"].map(String::from).to_vec());
+/// let schema = Schema { labels, ..Schema::unnamed(1) };
+/// let mut model = Model::new(schema.clone(), &ModelParams::new(Kind::Forest))?;
+/// let (par, budget) = (Par::shared(), Budget::open());
+/// let training = Training { par: &par, budget: &budget, observer: &Silent };
+/// let (x, labels) = (array![[0.0], [1.0], [0.1]], [0, 1, 0].map(ClassId));
+/// let mut delay = Delay::new(2);
+/// let update = delay.learn(&mut model, &schema, Rows::new(x.view(), &labels[..], None), &training)?;
+/// assert_eq!((update.predictions.nrows(), delay.n_waiting(), model.n_seen()), (3, 2, Some(1)));
+/// # Ok::<(), hedgerow::core::Error>(())
+/// ```
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct Delay {
+    n_rows: usize,
+    waiting: VecDeque<Waiting>,
+}
+
+/// A row that waits for its label.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct Waiting {
+    #[serde(deserialize_with = "with_missing")]
+    values: Vec<f32>,
+    class: ClassId,
+    weight: f32,
+}
+
+impl Delay {
+    /// Labels come when so many more rows have come; with 0 a row is learnt as soon as it is predicted.
+    pub fn new(n_rows: usize) -> Self {
+        Self { n_rows, waiting: VecDeque::new() }
+    }
+
+    /// Rows that wait for their labels.
+    pub fn n_waiting(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Predicts rows one after the other, and learns those whose labels have come by then. The update counts rows predicted; its predictions are of
+    /// the model as it was when each row came. `schema` is as for [`Model::learn_rows`].
+    pub fn learn(
+        &mut self,
+        model: &mut Model,
+        schema: &Schema,
+        rows: Rows<'_>,
+        training: &Training<'_>,
+    ) -> Result<Update> {
+        if self.n_rows == 0 {
+            return model.learn_rows(schema, rows, training);
+        }
+        let n = rows.labels().len();
+        let mut update = Update { predictions: Array2::zeros((n, schema.n_classes())), ..Update::default() };
+        for (i, &class) in rows.labels().iter().enumerate() {
+            let row = rows.x.slice(s![i..=i, ..]);
+            let proba = model.predict_proba_par(row, training.par)?;
+            update.predictions.slice_mut(s![i..=i, ..proba.ncols()]).assign(&proba);
+            let weight = rows.weights.map_or(1.0, |w| w[i]);
+            self.waiting.push_back(Waiting { values: row.iter().copied().collect(), class, weight });
+            while self.waiting.len() > self.n_rows {
+                self.learn_oldest(model, schema, training, &mut update)?;
+            }
+            update.n_learnt += 1;
+            if training.budget.stop.is_stopped() {
+                break;
+            }
+        }
+        Ok(update)
+    }
+
+    /// Learns all rows that still wait: their labels have come.
+    pub fn finish(&mut self, model: &mut Model, schema: &Schema, training: &Training<'_>) -> Result<Update> {
+        let mut update = Update::default();
+        while !self.waiting.is_empty() && !training.budget.stop.is_stopped() {
+            self.learn_oldest(model, schema, training, &mut update)?;
+        }
+        Ok(update)
+    }
+
+    fn learn_oldest(
+        &mut self,
+        model: &mut Model,
+        schema: &Schema,
+        training: &Training<'_>,
+        update: &mut Update,
+    ) -> Result<()> {
+        let Some(row) = self.waiting.front() else { return Ok(()) };
+        if let Ok(x) = ArrayView2::from_shape((1, row.values.len()), &row.values) {
+            let (class, weight) = ([row.class], [row.weight]);
+            let weights = (row.weight != 1.0).then_some(&weight[..]);
+            update.add_changes(model.learn_rows(schema, Rows::new(x, &class[..], weights), training)?);
+        }
+        self.waiting.pop_front();
+        Ok(())
+    }
+}
+
+/// Reads values of which some are missing: JSON has no word for `NaN` and takes null.
+pub fn with_missing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
+    let values = Vec::<Option<f32>>::deserialize(deserializer)?;
+    Ok(values.into_iter().map(|value| value.unwrap_or(f32::NAN)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+    use hedgerow_core::{Budget, Par, Silent};
+
+    use super::*;
+    use crate::kinds::{Kind, ModelParams};
+
+    #[test]
+    fn a_row_is_learnt_when_its_label_comes() {
+        let data = blobs(60, 2, 2, 3);
+        let params = ModelParams::new(Kind::default()).with_settings([("n_trees", "5")]).unwrap();
+        let (par, budget) = (Par::sequential(), Budget::open());
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let x = data.features.to_array(0..60);
+        let rows = |range: std::ops::Range<usize>| {
+            Rows::new(x.slice(s![range.clone(), ..]), &data.labels()[range], None)
+        };
+        let new = || Model::new(data.schema.clone(), &params).unwrap();
+        // By definition: predict row t by a model that has learnt the rows before t - 7.
+        let mut naive = new();
+        let mut expected = Vec::new();
+        for t in 0..60_usize {
+            expected.push(naive.predict_proba_par(x.slice(s![t..=t, ..]), &par).unwrap().row(0).to_vec());
+            if t >= 7 {
+                naive.learn_rows(&data.schema, rows(t - 7..t - 6), &training).unwrap();
+            }
+        }
+        for size in [1, 13, 60] {
+            let (mut model, mut delay, mut predicted) = (new(), Delay::new(7), Vec::new());
+            for first in (0..60).step_by(size) {
+                let part = rows(first..60.min(first + size));
+                let update = delay.learn(&mut model, &data.schema, part, &training).unwrap();
+                predicted.extend(update.predictions.rows().into_iter().map(|row| row.to_vec()));
+                // It can be saved in between.
+                delay = serde_json::from_str(&serde_json::to_string(&delay).unwrap()).unwrap();
+            }
+            assert_eq!((predicted.len(), delay.n_waiting(), model.n_seen()), (60, 7, Some(53)));
+            let pad = |p: &Vec<f64>| [p.clone(), vec![0.0; 2 - p.len()]].concat();
+            assert_eq!(predicted, expected.iter().map(pad).collect::<Vec<_>>(), "{size} rows at a time");
+            assert!(model == naive);
+            delay.finish(&mut model, &data.schema, &training).unwrap();
+            assert_eq!((delay.n_waiting(), model.n_seen()), (0, Some(60)));
+        }
+    }
+}

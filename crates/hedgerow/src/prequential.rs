@@ -1,0 +1,48 @@
+//! The calibration of a model that learns online: by what it predicted before the labels were known.
+//!
+//! It lies over the predictions of any kind of classifier that does not do this itself. A model that was fitted begins with the calibration
+//! of its fit, which this one leaves as it is until prequential predictions speak against it.
+
+use hedgerow_core::{Classifier, Mixture, Par, Rows, Task, Update};
+use ndarray::{ArrayView2, ArrayViewMut2, s};
+
+use crate::model::Model;
+
+impl Classifier for Model {
+    fn n_features(&self) -> usize {
+        self.schema.n_features()
+    }
+
+    fn n_classes(&self) -> usize {
+        self.schema.n_classes()
+    }
+
+    fn predict_proba_impl(&self, x: ArrayView2<'_, f32>, par: &Par, mut out: ArrayViewMut2<'_, f64>) {
+        if let Ok(classifier) = self.uncalibrated() {
+            classifier.predict_proba_impl(x, par, out.view_mut());
+        }
+        let Some(mixture) = &self.prequential else { return };
+        for mut row in out.rows_mut() {
+            let proba = mixture.predict(&row.to_vec(), row.len()).proba;
+            row.iter_mut().zip(proba).for_each(|(to, p)| *to = p);
+        }
+    }
+}
+
+impl Model {
+    /// Calibrates the predictions of rows that were just learnt, one after the other, each by those before it. The model knew `n_classes`.
+    pub(crate) fn calibrate_learnt(&mut self, rows: Rows<'_>, mut n_classes: usize, update: &mut Update) {
+        if self.schema.task != Task::Classification || self.learner.get().is_calibrated_online() {
+            return;
+        }
+        let mixture = self.prequential.get_or_insert_with(|| Mixture::new(1));
+        for (i, class) in rows.labels()[..update.n_learnt].iter().enumerate() {
+            // A class becomes known with its first row.
+            n_classes = n_classes.max(class.index() + 1);
+            let mut out = update.predictions.slice_mut(s![i, ..n_classes]);
+            let mixed = mixture.predict(&out.to_vec(), n_classes);
+            mixture.learn(&mixed, class.index(), rows.weights.map_or(1.0, |w| f64::from(w[i])));
+            out.iter_mut().zip(mixed.proba).for_each(|(to, p)| *to = p);
+        }
+    }
+}
