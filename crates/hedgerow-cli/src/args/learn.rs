@@ -69,6 +69,12 @@ pub(crate) struct StreamArgs {
     /// With --store: the name of the learner; several may learn from one store
     #[arg(long, value_name = "NAME", default_value = "stream", requires = "store")]
     pub(crate) learner: String,
+    /// Labels come this many rows late: a row is predicted at once, and learnt when so many more rows have come
+    #[arg(long, value_name = "ROWS", default_value_t = 0)]
+    pub(crate) delay: usize,
+    /// Write each prediction, made before its row was learnt: row, label, prediction, probabilities (CSV)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) predictions: Option<PathBuf>,
     /// Where to save the model
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,

@@ -8,9 +8,9 @@ use hedgerow::core::{Result, Schema};
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::{Kind, Model};
 
-use super::learning::{Cut, LearnResult, Plan, StreamRun, TestRows};
+use super::learning::{Cut, LearnResult, Plan, Predictions, StreamRun, TestRows};
 use super::{
-    Feed, NumberedRows, Outcome, check_room, check_writable, count_rows, interrupt, note_dates,
+    Feed, NumberedRows, Outcome, check_apart, check_room, check_writable, count_rows, interrupt, note_dates,
     open_to_learn, params,
 };
 use crate::args::StreamArgs;
@@ -18,7 +18,10 @@ use crate::output::{self, text};
 
 pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     let start = Instant::now();
-    check_writable(args.out.iter().chain(&args.report))?;
+    check_writable(args.out.iter().chain(&args.report).chain(&args.predictions))?;
+    if let (Some(predictions), Some(data)) = (&args.predictions, &args.data) {
+        check_apart("predictions", predictions, data)?;
+    }
     check_room(&args.common.limits)?;
     let kind = args.model.unwrap_or_default();
     if args.from.is_none() && !kind.learns() {
@@ -29,6 +32,8 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     let plan = Plan {
         max_memory: args.common.limits.max_memory,
         wants_report: args.report.is_some(),
+        delay: args.delay,
+        predictions: args.predictions.clone().map(Predictions::new),
         ..Plan::new(args.batch_rows.map_or(Cut::Windows(args.window), Cut::Every), &par, budget)
     };
     let (mut stream, mut feed, title) = match (&args.store, &args.data) {

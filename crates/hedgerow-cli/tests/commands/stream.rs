@@ -256,3 +256,66 @@ fn time_is_kept_and_ctrl_c_keeps_the_model() {
         assert_eq!(program.json("info c.hedgerow")["learning"]["rows_learnt"], result["rows"]);
     }
 }
+
+#[test]
+fn predictions_are_written_as_they_were_made() {
+    let program = Program::new();
+    program.write("t.csv", table(700));
+    let line = "stream t.csv --target kind --set n_trees=10 --predictions p.csv";
+    let result = program.json(line);
+    let text = String::from_utf8(program.read("p.csv")).unwrap();
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("row,label,prediction,probability,p_low,p_high"));
+    let rows: Vec<Vec<&str>> = lines.map(|line| line.split(',').collect()).collect();
+    assert_eq!((rows.len(), rows[0][0], rows[699][0]), (700, "0", "699"));
+    let right = rows.iter().filter(|row| row[1] == row[2]).count() as f64 / 700.0;
+    assert!((right - number(&result["metrics"]["accuracy"])).abs() < 1e-9);
+    let p = |cell: &str| cell.parse::<f64>().unwrap();
+    assert!(rows.iter().all(|row| (p(row[4]) + p(row[5]) - 1.0).abs() < 1e-5));
+    assert!(rows.iter().all(|row| p(row[3]) == p(row[4]).max(p(row[5]))));
+    for (wrong, told) in [("no/p.csv", "no: the folder"), ("t.csv", "t.csv")] {
+        let line = format!("stream t.csv --target kind --predictions {wrong}");
+        holds(&program.refused(&line), &[told]);
+    }
+}
+
+#[test]
+fn labels_that_come_late_are_learnt_late() {
+    let program = Program::new();
+    program.write("t.csv", table(900));
+    let line = "stream t.csv --target kind --set n_trees=10 --predictions";
+    let [now, late] = [format!("{line} now.csv"), format!("{line} late.csv --delay 300 --out m.hedgerow")]
+        .map(|line| program.json(&line));
+    assert!(number(&now["metrics"]["accuracy"]) > number(&late["metrics"]["accuracy"]) + 0.1);
+    // All labels have come at the end.
+    assert_eq!((&late["rows"], &late["rows_learnt"]), (&900.into(), &900.into()));
+    // Nothing is known of the classes while no label has come.
+    let text = String::from_utf8(program.read("late.csv")).unwrap();
+    let probability = |row: usize| text.lines().nth(1 + row).unwrap().split(',').nth(3).unwrap().to_string();
+    assert!((0..=300).all(|row| probability(row) == probability(0)), "{}", probability(300));
+    assert_ne!(probability(0), probability(899));
+    // In a store the labels that are missing at the end come with the next rows.
+    program.write("more.csv", table(1_000).replacen("kind\n", "kind\n5,6,low\n", 1));
+    let stored = "--target kind --set n_trees=10 --delay 300 --store kept";
+    let first = program.json(&format!("stream t.csv {stored}"));
+    assert_eq!((&first["rows"], &first["rows_learnt"]), (&900.into(), &600.into()));
+    let second = program.json(&format!("stream more.csv {stored}"));
+    assert_eq!((&second["rows"], &second["rows_learnt"]), (&1_901.into(), &1_601.into()));
+    let other = stored.replace("--delay 300", "--delay 200");
+    holds(&program.refused(&format!("stream more.csv {other}")), &["--delay was 300, now it is 200"]);
+}
+
+#[test]
+fn kappas_compare_with_guesses_and_with_the_last_label() {
+    let program = Program::new();
+    // Labels in runs of ten: whoever repeats the last one is right in nine of ten rows.
+    let rows: String = (0..1_000).map(|i| format!("{},{}\n", i % 13, ["x", "y"][i / 10 % 2])).collect();
+    program.write("t.csv", format!("a,kind\n{rows}"));
+    let result = program.json("stream t.csv --target kind --set n_trees=5");
+    let metrics = &result["metrics"];
+    let accuracy = number(&metrics["accuracy"]);
+    let repeated = 1.0 - 100.0 / 1_000.0;
+    assert!((number(&metrics["kappa_temporal"]) - (accuracy - repeated) / (1.0 - repeated)).abs() < 1e-9);
+    assert!((number(&metrics["kappa"]) - (2.0 * accuracy - 1.0)).abs() < 0.02);
+    holds(&program.ok("stream t.csv --target kind --set n_trees=5"), &["kappa ", "kappa-temporal "]);
+}

@@ -23,6 +23,9 @@ pub(crate) struct Config {
     pub(crate) max_memory: Option<u64>,
     /// What the limit left for the learner.
     pub(crate) bytes: Option<u64>,
+    /// Rows that come before the label of one does.
+    #[serde(default)]
+    pub(crate) delay: usize,
 }
 
 impl Config {
@@ -42,6 +45,7 @@ impl Config {
             cut,
             max_memory,
             bytes: None,
+            delay: 0,
         }
     }
 
@@ -60,7 +64,7 @@ impl Config {
             let from = config.from.as_ref().map(|from| format!("checksum {:08x}", from.1));
             serde_json::json!({
                 "--model": config.model, "--set": config.params, "--from": from, "batches": cut,
-                "--max-memory": config.max_memory,
+                "--max-memory": config.max_memory, "--delay": config.delay,
             })
         };
         match difference("", &of(self), &of(now)) {

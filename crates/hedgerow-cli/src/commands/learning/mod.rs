@@ -3,6 +3,7 @@
 mod keeper;
 mod memory;
 mod page;
+mod predictions;
 mod result;
 mod state;
 mod stored;
@@ -10,19 +11,20 @@ mod windows;
 
 use std::path::PathBuf;
 
-use hedgerow::Model;
 use hedgerow::core::traits::largest;
-use hedgerow::core::{Budget, Drift, Error, Par, Result, Rows, Schema, Silent, StopReason, Training, Update};
+use hedgerow::core::{Budget, Drift, Error, Par, Result, Schema, Silent, StopReason, Training, Update};
 use hedgerow::io::ReadOptions;
 use hedgerow::report::LeastSure;
+use hedgerow::{Delay, Model};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use keeper::{Config, Keeper};
+pub(crate) use predictions::Predictions;
 pub(crate) use result::LearnResult;
 pub(crate) use state::StreamState;
 pub(crate) use stored::{Reading, StoredRows};
-pub(crate) use windows::{Window, Windows};
+pub(crate) use windows::{Scored, Window, Windows};
 
 use super::{Chunk, Evaluation, Feed, LeftOut, NumberedRows, Renewed, timed};
 use state::PredictedRow;
@@ -76,12 +78,26 @@ pub(crate) struct Plan<'a> {
     pub(crate) wants_report: bool,
     /// Saves the model in a store on the way.
     pub(crate) keeper: Option<Keeper>,
+    /// Rows that come before the label of one does.
+    pub(crate) delay: usize,
+    /// Where predictions are written.
+    pub(crate) predictions: Option<Predictions>,
 }
 
 impl<'a> Plan<'a> {
     /// The plan of a stream that is only learnt.
     pub(crate) fn new(cut: Cut, par: &'a Par, budget: Budget) -> Self {
-        Self { cut, test: None, par, budget, max_memory: None, wants_report: false, keeper: None }
+        Self {
+            cut,
+            test: None,
+            par,
+            budget,
+            max_memory: None,
+            wants_report: false,
+            keeper: None,
+            delay: 0,
+            predictions: None,
+        }
     }
 }
 
@@ -118,7 +134,8 @@ impl<'a> StreamRun<'a> {
             let size = if let Cut::Windows(n) = plan.cut { Some(n) } else { None };
             let knows = if seen_before > 0 { model.schema().n_classes() } else { 0 };
             let (windows, has_met) = (Windows::new(size), vec![true; knows]);
-            (0, StreamState { windows, has_met, seen_before, ..StreamState::default() })
+            let delay = Delay::new(plan.delay);
+            (0, StreamState { windows, has_met, seen_before, delay, ..StreamState::default() })
         });
         Ok(Self {
             model,
@@ -137,7 +154,9 @@ impl<'a> StreamRun<'a> {
         let mut has_started = false;
         let mut end = self.plan.cut.end_after(self.state.windows.rows_seen());
         while self.stop == StopReason::Done {
-            let room = usize::try_from(end - self.state.windows.rows_seen()).unwrap_or(usize::MAX);
+            // What is told of a window is of the model as it is at its end.
+            let room = (end - self.state.windows.rows_seen()).min(self.state.windows.room());
+            let room = usize::try_from(room).unwrap_or(usize::MAX);
             let most = self.chunk_rows(feed.schema()).min(room);
             let chunk = match timed(&mut self.state.seconds.read, || feed.next(most)) {
                 Ok(Some(chunk)) => chunk,
@@ -165,8 +184,11 @@ impl<'a> StreamRun<'a> {
             }
             self.keep_safe(false)?;
         }
-        // Before the last stretch is closed: if more rows come, it goes on.
+        // Before the last stretch is closed: if more rows come, it goes on, and the labels that are yet to come do.
         self.keep_safe(true)?;
+        if self.plan.keeper.is_none() && has_started {
+            self.learn_waiting(feed.schema())?;
+        }
         self.left_out = feed.left_out()?;
         if self.state.windows.is_open() {
             self.end_batch(tell)?;
@@ -211,7 +233,7 @@ impl<'a> StreamRun<'a> {
     fn end_batch(&mut self, tell: &mut Tell<'_>) -> anyhow::Result<()> {
         let evaluation = if self.has_batches() { self.evaluate(false)? } else { None };
         let metrics = evaluation.map(|evaluation| evaluation.report()).transpose()?;
-        tell(&self.state.windows.close(metrics))
+        tell(&self.state.windows.close(metrics, self.model.memory_weights()))
     }
 
     fn chunk_rows(&self, schema: &Schema) -> usize {
@@ -241,10 +263,14 @@ impl<'a> StreamRun<'a> {
     /// Learns rows whose label was wrong: the model forgets what it can and learns the row with the new label. It has seen these
     /// rows, so its predictions for them do not count.
     fn correct(&mut self, chunk: &Chunk, schema: &Schema) -> Result<()> {
+        // A label that can be corrected has come.
+        self.learn_waiting(schema)?;
         for (i, &old) in chunk.old.iter().flatten().enumerate() {
             let forgot = self.model.forget(chunk.x.row(i), old, self.plan.par);
-            let (update, _) = self.learn_rows(chunk.rows().slice(i..i + 1), schema)?;
-            self.state.count(&update);
+            let update = self.timed_learning(|_, model, training| {
+                model.learn_rows(schema, chunk.rows().slice(i..i + 1), training)
+            })?;
+            self.state.count(&update.0);
             self.state.n_forgotten += usize::from(forgot);
             self.state.n_corrected += 1;
             self.cursor = chunk.cursor_after(i + 1);
@@ -255,13 +281,24 @@ impl<'a> StreamRun<'a> {
         Ok(())
     }
 
-    /// Has the model learn rows; what came of it, and how long it took.
-    fn learn_rows(&mut self, rows: Rows<'_>, schema: &Schema) -> Result<(Update, f64)> {
+    /// Has the model learn something; what came of it, and how long it took.
+    fn timed_learning(
+        &mut self,
+        learn: impl FnOnce(&mut Delay, &mut Model, &Training<'_>) -> Result<Update>,
+    ) -> Result<(Update, f64)> {
         let training = Training { par: self.plan.par, budget: &self.plan.budget, observer: &Silent };
         let mut seconds = 0.0;
-        let update = timed(&mut seconds, || self.model.learn_rows(schema, rows, &training))?;
+        let update = timed(&mut seconds, || learn(&mut self.state.delay, &mut self.model, &training))?;
         self.state.seconds.fit += seconds;
         Ok((update, seconds))
+    }
+
+    /// Learns the rows whose labels were yet to come.
+    fn learn_waiting(&mut self, schema: &Schema) -> Result<()> {
+        let (update, _) =
+            self.timed_learning(|delay, model, training| delay.finish(model, schema, training))?;
+        self.state.count(&update);
+        Ok(())
     }
 
     /// Lets the keeper save the model if it is time.
@@ -274,7 +311,11 @@ impl<'a> StreamRun<'a> {
 
     /// Predicts and learns some rows, and notes what came of it.
     fn learn(&mut self, chunk: &Chunk, schema: &Schema, tell: &mut Tell<'_>) -> anyhow::Result<()> {
-        let (update, seconds) = self.learn_rows(chunk.rows(), schema)?;
+        let (update, seconds) =
+            self.timed_learning(|delay, model, training| delay.learn(model, schema, chunk.rows(), training))?;
+        if let Some(predictions) = &mut self.plan.predictions {
+            predictions.write(chunk, &update, schema)?;
+        }
         self.cursor = chunk.cursor_after(update.n_learnt);
         let state = &mut self.state;
         state.count(&update);
@@ -285,15 +326,20 @@ impl<'a> StreamRun<'a> {
         for (i, &truth) in chunk.targets.view().labels()[..update.n_learnt].iter().enumerate() {
             let prediction = update.predictions.row(i);
             let weight = chunk.weights.as_ref().map_or(1.0, |w| w[i]);
-            state.meet(truth, self.model.schema().labels.name(truth));
+            state.meet(truth, schema.labels.name(truth));
             while let Some(drift) = drifts.next_if(|drift| drift.noticed_at <= state.windows.rows_seen() + 1)
             {
                 state.windows.note_drift(drift);
             }
             state.running.add(prediction, truth, weight);
             let loss = -prediction[truth.index()].max(1e-15).ln();
-            let is_right = largest(prediction) == Some(truth.index());
-            let is_end = state.windows.add(is_right, loss, seconds / update.n_learnt as f64);
+            let best = largest(prediction);
+            let is_end = state.windows.add(Scored {
+                is_right: best == Some(truth.index()),
+                log_loss: loss,
+                top: best.map_or(0.0, |class| prediction[class]),
+                seconds: seconds / update.n_learnt as f64,
+            });
             if self.plan.wants_report {
                 state.keep(PredictedRow {
                     number: chunk.numbers[i],
@@ -303,7 +349,7 @@ impl<'a> StreamRun<'a> {
                 });
             }
             if is_end {
-                tell(&state.windows.close(None))?;
+                tell(&state.windows.close(None, self.model.memory_weights()))?;
             }
         }
         Ok(())

@@ -65,6 +65,13 @@ fn curve(stream: &StreamRun<'_>) -> LearningCurve {
             rows_seen: window.rows_seen,
             accuracy: window.prequential_accuracy,
             log_loss: Some(window.prequential_log_loss),
+            ece: Some(window.prequential_ece),
+            memory_weights: match window.memory_weights[..] {
+                [all, newest_20, newest_100, newest_300, newest_1000] => {
+                    Some([all, newest_300 + newest_1000, newest_20 + newest_100])
+                }
+                _ => None,
+            },
             test_accuracy: window.test_accuracy,
             rows_per_second: Some(window.rows_per_second),
         });

@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use hedgerow::Delay;
 use hedgerow::core::metrics::Running;
 use hedgerow::core::{ClassId, Drift, Update};
-use serde::{Deserialize, Deserializer, Serialize};
+use hedgerow::delay::with_missing;
+use serde::{Deserialize, Serialize};
 
 use super::Windows;
 use crate::commands::Seconds;
@@ -32,6 +34,9 @@ pub(crate) struct StreamState {
     /// Rows learnt again with another label.
     pub(crate) n_corrected: u64,
     pub(super) newest: VecDeque<PredictedRow>,
+    /// Rows whose labels are yet to come.
+    #[serde(default)]
+    pub(super) delay: Delay,
 }
 
 /// A row and its prediction.
@@ -43,12 +48,6 @@ pub(super) struct PredictedRow {
     pub(super) truth: ClassId,
     #[serde(deserialize_with = "with_missing")]
     pub(super) values: Vec<f32>,
-}
-
-/// Reads values of which some are missing: JSON has no word for `NaN` and takes null.
-fn with_missing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
-    let values = Vec::<Option<f32>>::deserialize(deserializer)?;
-    Ok(values.into_iter().map(|value| value.unwrap_or(f32::NAN)).collect())
 }
 
 impl StreamState {

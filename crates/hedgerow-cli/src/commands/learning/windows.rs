@@ -1,7 +1,7 @@
 //! How it went, stretch by stretch.
 
 use hedgerow::core::Drift;
-use hedgerow::core::metrics::Report;
+use hedgerow::core::metrics::{Reliability, Report};
 use serde::{Deserialize, Serialize};
 
 /// Stretches that are kept where no batches were asked for: more are put together two by two.
@@ -19,6 +19,7 @@ pub(crate) struct Window {
     /// Share of its rows predicted right before they were learnt.
     pub(crate) prequential_accuracy: f64,
     pub(crate) prequential_log_loss: f64,
+    pub(crate) prequential_ece: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) test_accuracy: Option<f64>,
     /// All figures about the test data at its end.
@@ -26,47 +27,69 @@ pub(crate) struct Window {
     pub(crate) metrics: Option<Report>,
     /// Classes that came up for the first time.
     pub(crate) new_classes: Vec<String>,
+    /// How much the memories of a forest counted at its end: of all rows, then of the newest 20, 100, 300 and 1,000.
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
+    pub(crate) memory_weights: Vec<f64>,
     /// Changes that were noticed.
     pub(crate) drifts: Vec<Drift>,
 }
 
-/// A stretch with the sums that its figures come from: rows predicted right, and their log-loss.
+/// A stretch with what its figures come from.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Stretch(Window, u64, f64);
+struct Stretch {
+    window: Window,
+    /// Rows predicted right, and the sum of the log-losses.
+    n_right: u64,
+    loss: f64,
+    reliability: Reliability,
+}
+
+/// How the prediction for a row came out.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scored {
+    pub(crate) is_right: bool,
+    pub(crate) log_loss: f64,
+    /// The top probability.
+    pub(crate) top: f64,
+    /// Time that predicting and learning took.
+    pub(crate) seconds: f64,
+}
 
 impl Stretch {
     /// Adds the prediction for one row.
-    fn add(&mut self, is_right: bool, log_loss: f64, seconds: f64) {
-        let Self(window, n_right, loss) = self;
-        window.rows += 1;
-        window.seconds += seconds;
-        *n_right += u64::from(is_right);
-        *loss += log_loss;
+    fn add(&mut self, row: Scored) {
+        self.window.rows += 1;
+        self.window.seconds += row.seconds;
+        self.n_right += u64::from(row.is_right);
+        self.loss += row.log_loss;
+        self.reliability.add(row.top, row.is_right);
     }
 
     /// Puts in the figures that follow from the sums.
     fn finish(mut self) -> Self {
-        let Self(window, n_right, loss) = &mut self;
-        let n = window.rows.max(1) as f64;
+        let (n, window) = (self.window.rows.max(1) as f64, &mut self.window);
         window.rows_per_second = window.rows as f64 / window.seconds.max(1e-9);
-        window.prequential_accuracy = *n_right as f64 / n;
-        window.prequential_log_loss = *loss / n;
+        window.prequential_accuracy = self.n_right as f64 / n;
+        window.prequential_log_loss = self.loss / n;
+        window.prequential_ece = self.reliability.ece();
         self
     }
 
-    fn join(self, Self(next, next_right, next_loss): Self) -> Self {
-        let Self(window, n_right, loss) = self;
-        let joined = Window {
-            rows: window.rows + next.rows,
-            rows_seen: next.rows_seen,
-            seconds: window.seconds + next.seconds,
-            test_accuracy: next.test_accuracy.or(window.test_accuracy),
-            metrics: next.metrics.or(window.metrics),
-            new_classes: [window.new_classes, next.new_classes].concat(),
-            drifts: [window.drifts, next.drifts].concat(),
+    fn join(mut self, next: Self) -> Self {
+        self.reliability.merge(&next.reliability);
+        let (window, more) = (self.window, next.window);
+        let window = Window {
+            rows: window.rows + more.rows,
+            rows_seen: more.rows_seen,
+            seconds: window.seconds + more.seconds,
+            test_accuracy: more.test_accuracy.or(window.test_accuracy),
+            metrics: more.metrics.or(window.metrics),
+            memory_weights: more.memory_weights,
+            new_classes: [window.new_classes, more.new_classes].concat(),
+            drifts: [window.drifts, more.drifts].concat(),
             ..Window::default()
         };
-        Self(joined, n_right + next_right, loss + next_loss).finish()
+        Self { window, n_right: self.n_right + next.n_right, loss: self.loss + next.loss, ..self }.finish()
     }
 }
 
@@ -87,14 +110,19 @@ impl Windows {
 
     /// All that have ended.
     pub(crate) fn ended(&self) -> impl Iterator<Item = &Window> {
-        self.all.iter().map(|stretch| &stretch.0)
+        self.all.iter().map(|stretch| &stretch.window)
     }
 
     /// Adds the prediction for one row; whether it was the last one of a window.
-    pub(crate) fn add(&mut self, is_right: bool, loss: f64, seconds: f64) -> bool {
-        self.current.add(is_right, loss, seconds);
+    pub(crate) fn add(&mut self, row: Scored) -> bool {
+        self.current.add(row);
         self.rows_seen += 1;
-        self.size.is_some_and(|size| self.current.0.rows >= size)
+        self.size.is_some_and(|size| self.current.window.rows >= size)
+    }
+
+    /// Rows until the window ends.
+    pub(crate) fn room(&self) -> u64 {
+        self.size.map_or(u64::MAX, |size| size.saturating_sub(self.current.window.rows).max(1))
     }
 
     /// Rows so far.
@@ -104,24 +132,25 @@ impl Windows {
 
     /// Whether there are rows in no stretch yet.
     pub(crate) fn is_open(&self) -> bool {
-        self.current.0.rows > 0
+        self.current.window.rows > 0
     }
 
     pub(crate) fn note_class(&mut self, name: &str) {
-        self.current.0.new_classes.push(name.to_string());
+        self.current.window.new_classes.push(name.to_string());
     }
 
     pub(crate) fn note_drift(&mut self, drift: Drift) {
-        self.current.0.drifts.push(drift);
+        self.current.window.drifts.push(drift);
     }
 
-    /// Ends the stretch, with figures about the test data if there are any, and returns it.
-    pub(crate) fn close(&mut self, metrics: Option<Report>) -> Window {
+    /// Ends the stretch, with figures about the test data if there are any and the weights of memories, and returns it.
+    pub(crate) fn close(&mut self, metrics: Option<Report>, memory_weights: Vec<f64>) -> Window {
         let mut ended = std::mem::take(&mut self.current).finish();
-        ended.0.rows_seen = self.rows_seen;
-        ended.0.test_accuracy = metrics.as_ref().map(|report| report.accuracy);
-        ended.0.metrics = metrics;
-        let window = ended.0.clone();
+        ended.window.memory_weights = memory_weights;
+        ended.window.rows_seen = self.rows_seen;
+        ended.window.test_accuracy = metrics.as_ref().map(|report| report.accuracy);
+        ended.window.metrics = metrics;
+        let window = ended.window.clone();
         self.all.push(ended);
         if let Some(size) = self.size.filter(|_| self.all.len() >= MOST) {
             let mut old = std::mem::take(&mut self.all).into_iter();
@@ -148,11 +177,11 @@ mod tests {
             if row == 5_000 {
                 windows.note_class("late");
             }
-            if windows.add(row % 4 == 0, 0.5, 1e-3) {
-                windows.close(None);
+            if windows.add(Scored { is_right: row % 4 == 0, log_loss: 0.5, top: 0.75, seconds: 1e-3 }) {
+                windows.close(None, Vec::new());
             }
         }
-        windows.close(None);
+        windows.close(None, Vec::new());
         assert!((100..=MOST).contains(&windows.ended().count()), "{}", windows.ended().count());
         assert_eq!(windows.ended().map(|w| w.rows).sum::<u64>(), 12_345);
         assert_eq!(windows.ended().last().map(|w| w.rows_seen), Some(12_345));
@@ -163,14 +192,15 @@ mod tests {
         );
         let right: f64 = windows.ended().map(|w| w.prequential_accuracy * w.rows as f64).sum();
         assert!((right - 3_087.0).abs() < 1e-6, "{right}");
+        assert!(windows.ended().all(|w| (w.prequential_ece - (0.75 - w.prequential_accuracy)).abs() < 1e-9));
     }
 
     #[test]
     fn batches_end_when_they_are_told_to() {
         let mut windows = Windows::new(None);
         for _ in 0..1_000 {
-            assert!(!windows.add(true, 0.0, 0.0));
-            windows.close(None);
+            assert!(!windows.add(Scored { is_right: true, log_loss: 0.0, top: 1.0, seconds: 0.0 }));
+            windows.close(None, Vec::new());
         }
         assert_eq!(windows.ended().count(), 1_000);
         assert!(!windows.is_open());

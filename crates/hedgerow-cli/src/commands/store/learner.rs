@@ -60,6 +60,7 @@ impl<'a> Found<'a> {
         let now = Config {
             from: begun.from.clone(),
             bytes: begun.bytes,
+            delay: begun.delay,
             ..Config::new(&asked, (&begun.settings, begun.seed), cut, max_memory.or(begun.max_memory))
         };
         begun.check_same(self.learner, &now)?;

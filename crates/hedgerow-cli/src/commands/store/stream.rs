@@ -27,6 +27,11 @@ pub(crate) fn begin<'a>(
     let begun = found.begun.as_ref().filter(|_| plan.cut == Cut::Windows(WINDOW));
     let cut = begun.map_or(plan.cut, |begun| begun.cut);
     let (mut config, params) = found.settings(asked, cut, plan.max_memory)?;
+    if args.delay > 0 {
+        config.delay = args.delay;
+        found.begun.as_ref().map_or(Ok(()), |begun| begun.check_same(&args.learner, &config))?;
+    }
+    plan.delay = config.delay;
     let from = base_model(args, &config)?;
     let (known, data) = (found.schema(), found.input(args.data.as_deref())?);
     let schema = known.as_deref().or(from.as_ref().map(|(model, _)| model.schema()));

@@ -36,6 +36,9 @@ pub(super) fn write(report: &Report, classes: &[String], out: &mut dyn Write) ->
     let [auc, over, under] = [report.auc, report.overconfidence, report.underconfidence].map(or_dash);
     let Report { log_loss, brier, ece, .. } = report;
     writeln!(out, "  accuracy {accuracy}   balanced {balanced}   AUC {auc}")?;
+    let temporal =
+        report.kappa_temporal.map_or(String::new(), |kappa| format!("   kappa-temporal {kappa:.4}"));
+    writeln!(out, "  kappa {:.4}{temporal}", report.kappa)?;
     writeln!(out, "  log-loss {log_loss:.4}   Brier {brier:.4}   ECE {ece:.4}")?;
     writeln!(out, "  overconfidence where wrong {over}   underconfidence where right {under}")?;
     if classes.len() <= MOST_CLASSES {
