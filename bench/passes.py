@@ -15,6 +15,10 @@ class Pass:
     rows: int
     # Prequential accuracy.
     accuracy: float
+    # The others are none where a system does not report them.
+    kappa_temporal: float | None
+    log_loss: float | None
+    ece: float | None
     # On rows of the test file after the pass, where there is one.
     test: float | None
     # Rows a second, of predicting and learning.
@@ -26,6 +30,9 @@ class Pass:
         return cls(
             rows=result["rows"],
             accuracy=result["prequential"]["accuracy"],
+            kappa_temporal=result["prequential"].get("kappa_temporal"),
+            log_loss=result["prequential"].get("log_loss"),
+            ece=result["prequential"].get("ece"),
             test=result["metrics"]["accuracy"] if result.get("metrics_from") == "test" else None,
             rate=result["rows_per_second"],
             memory=result.get("peak_memory_bytes"),

@@ -5,6 +5,8 @@ Every system reads the same CSV file, from the first row to the last.
 
 from __future__ import annotations
 
+import gzip
+import shutil
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -27,9 +29,20 @@ class Stream:
     target: str = "class"
     # All columns hold categories, although they are written as numbers.
     nominal: bool = False
+    # A file in the folder `streams` of the data.
+    stored: str = ""
 
     def file(self) -> Path:
         return self.dataset.tables()[0] if self.dataset else FOLDER / f"{self.name}.csv"
+
+    def unpack(self, data: Path) -> bool:
+        """Writes the rows of a stored stream as plain CSV, if they are there."""
+        source = data / "streams" / self.stored
+        if not source.is_file():
+            return False
+        with gzip.open(source, "rb") as packed, self.file().open("wb") as plain:
+            shutil.copyfileobj(packed, plain)
+        return True
 
     def test(self) -> Path | None:
         return self.dataset.tables()[1] if self.dataset else None
@@ -48,6 +61,9 @@ STREAMS = {
         Stream("usps", "none", USPS, target=USPS.table_target()),
         Stream("letter", "none", LETTER, target=LETTER.table_target()),
         Stream("spam", "none", SPAM, target=SPAM.table_target()),
+        Stream("electricity", "never stops", stored="elec.csv.gz"),
+        Stream("moving-squares", "never stops", stored="moving_squares.csv.gz"),
+        Stream("chessboard", "recurring, all the time", stored="chessboard.csv.gz"),
         Stream("sea-abrupt", "abrupt, 3 changes", generate=("sea", "--drift", "abrupt")),
         Stream("sea-gradual", "gradual, 3 changes", generate=("sea", "--drift", "gradual")),
         Stream("sea-recurring", "recurring, 3 changes", generate=("sea", "--drift", "recurring")),
