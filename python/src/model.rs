@@ -371,7 +371,7 @@ impl Model {
             let rows = from..(from + ANSWERED_AT_ONCE).min(n_rows);
             let mut out = answers.slice_mut(s![rows.clone(), ..]);
             view.with_rows(rows, |x| {
-                check_finite(model.schema(), x, from)?;
+                check_finite(model.schema(), x, from, &par)?;
                 if model.task() == Task::Classification {
                     return model.classifier()?.predict_proba_into(x, &par, out);
                 }
@@ -385,8 +385,8 @@ impl Model {
 }
 
 /// Fails on the first infinite value of rows, the first of which is row `from` of a table.
-fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize) -> Result<()> {
-    let Some((row, column)) = first_infinite(x) else { return Ok(()) };
+fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize, par: &Par) -> Result<()> {
+    let Some((row, column)) = first_infinite(x, par) else { return Ok(()) };
     let problem = DataProblem::Infinite { text: x[(row, column)].to_string() };
     let name = schema.columns.get(column).map(|c| c.name.clone()).unwrap_or_default();
     Err(DataError::from(problem).at_row((from + row) as u64 + 1).in_column(name).into())

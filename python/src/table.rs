@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hedgerow::core::Features;
+use hedgerow::core::{Features, Par};
 use ndarray::{Array2, ArrayView2, s};
 use numpy::{PyArray2, PyArrayMethods as _, PyReadonlyArray2, PyUntypedArrayMethods as _};
 use pyo3::exceptions::PyTypeError;
@@ -147,13 +147,23 @@ fn copy<T: Number>(x: ArrayView2<'_, T>, out: &mut [f32]) {
 }
 
 /// The place of the first infinite value. Runs as fast as memory is read: models are asked many times a second.
-pub(crate) fn first_infinite(x: ArrayView2<'_, f32>) -> Option<(usize, usize)> {
+pub(crate) fn first_infinite(x: ArrayView2<'_, f32>, par: &Par) -> Option<(usize, usize)> {
+    /// Values looked at together.
+    const PART: usize = 1 << 18;
     const INFINITE: u32 = f32::INFINITY.to_bits();
     const SIGN: u32 = 1 << 31;
     let has_infinite =
         |values: &[f32]| values.iter().fold(false, |any, v| any | (v.to_bits() & !SIGN == INFINITE));
     match x.as_slice() {
-        Some(values) if !values.chunks(4096).any(has_infinite) => None,
+        Some(values)
+            if !par
+                .map(values.len().div_ceil(PART), |part| {
+                    values[part * PART..values.len().min((part + 1) * PART)].chunks(4096).any(has_infinite)
+                })
+                .contains(&true) =>
+        {
+            None
+        }
         _ => x.indexed_iter().find(|(_, v)| v.is_infinite()).map(|(place, _)| place),
     }
 }
