@@ -191,7 +191,8 @@ impl OnlineModel for ForestModel {
     fn summary(&self, _classes: &[String]) -> Summary {
         let forest = self.forest();
         let height = forest.trees().iter().map(Tree::height).max().unwrap_or(0);
-        let is_calibrated = forest.calibration().is_some();
+        let online = forest.horizons.is_some() && forest.params.calibrate;
+        let is_calibrated = online || forest.calibration().is_some();
         let calibrated = if is_calibrated { ", probabilities calibrated" } else { "" };
         let n_nodes = count(forest.n_nodes() as u64);
         let mut summary = Summary::new(format!("{} trees", count(forest.trees().len() as u64)))
