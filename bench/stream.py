@@ -241,7 +241,9 @@ WANTED_SPEED = {"River ARF": 20, "River AMF": 0, "MOA ARF-10": 2, "MOA ARF-100":
 def row_claims(table: Table) -> list[Claim]:
     def at(column: str, stream: str, system: str) -> float | None:
         found = [row for row in table.matching(stream) if row[2].strip("*") == system]
-        return number(found[0][table.columns.index(column)]) if found else None
+        # A stored table may be older than a column.
+        known = bool(found) and column in table.columns
+        return number(found[0][table.columns.index(column)]) if known else None
 
     found = [
         Claim("usps row by row, rows/s against AMF", at("rows/s ×", "usps", "River AMF"), 50, True, times, ("rows",)),
