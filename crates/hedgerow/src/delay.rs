@@ -69,6 +69,10 @@ impl Delay {
         for (i, &class) in rows.labels().iter().enumerate() {
             let row = rows.x.slice(s![i..=i, ..]);
             let proba = model.predict_proba_par(row, training.par)?;
+            if proba.is_empty() {
+                // No label has come yet: one class is as probable as another.
+                update.predictions.row_mut(i).fill(1.0 / schema.n_classes().max(1) as f64);
+            }
             update.predictions.slice_mut(s![i..=i, ..proba.ncols()]).assign(&proba);
             let weight = rows.weights.map_or(1.0, |w| w[i]);
             self.waiting.push_back(Waiting { values: row.iter().copied().collect(), class, weight });

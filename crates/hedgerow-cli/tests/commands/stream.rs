@@ -293,6 +293,7 @@ fn labels_that_come_late_are_learnt_late() {
     let text = String::from_utf8(program.read("late.csv")).unwrap();
     let probability = |row: usize| text.lines().nth(1 + row).unwrap().split(',').nth(3).unwrap().to_string();
     assert!((0..=300).all(|row| probability(row) == probability(0)), "{}", probability(300));
+    assert_eq!(probability(0), "0.500000");
     assert_ne!(probability(0), probability(899));
     // In a store the labels that are missing at the end come with the next rows.
     program.write("more.csv", table(1_000).replacen("kind\n", "kind\n5,6,low\n", 1));
