@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
-from itertools import islice
+from itertools import islice, product
 from pathlib import Path
 from statistics import mean
 from typing import NamedTuple
@@ -33,6 +34,8 @@ N_GP_ROWS = 2000
 # What counts as worse: points of accuracy, and percent of the others.
 MOST_POINTS, MOST_LOSS_PERCENT, MOST_COST_PERCENT = 0.2, 3.0, 10.0
 LIMIT_SECONDS = 1800
+# A fit shorter than this varies by more than what counts as worse: it is timed so many times more.
+SHORT_SECONDS, MORE_TIMES = 1.0, 8
 
 
 class Build(NamedTuple):
@@ -151,6 +154,13 @@ class BuildsBench(Bench):
                 side_name, program, verb = ways[side]
                 label = f"{name} {kind}, seed {repeat}, {side_name}"
                 found[side].append(self.one(label, program, verb, kind, files, repeat))
+        firsts = [runs[0] for runs in found if runs[0] is not None]
+        if len(firsts) == 2 and max(run.fit for run in firsts) < SHORT_SECONDS:
+            for again, side in product(range(MORE_TIMES), (0, 1)):
+                side_name, program, verb = ways[side]
+                run = self.one(f"{name} {kind}, time {again + 1}, {side_name}", program, verb, kind, files, 0)
+                if run is not None and run.fit < found[side][0].fit:
+                    found[side][0] = replace(found[side][0], fit=run.fit)
         return found
 
     def repeats(self, big: bool) -> int:
@@ -178,7 +188,8 @@ class BuildsBench(Bench):
             return None
         text = (
             f"OLD is {told[0]}, NEW is {told[1]}. Repeat i has seed i with both; accuracy and log-loss are means, fit s is "
-            "the best and peak MB the least of the repeats. Defaults. Δ is NEW against OLD."
+            f"the best and peak MB the least of the repeats; fits shorter than {SHORT_SECONDS:.0f} s were timed {MORE_TIMES} "
+            "times more. Defaults. Δ is NEW against OLD."
         )
         return Body([Table(("set", "kind", "seeds", *columns_of(MEASURES, ("OLD", "NEW"))), rows, 2)], text)
 
