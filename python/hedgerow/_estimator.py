@@ -84,6 +84,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def __getstate__(self) -> dict[str, Any]:
         state = dict(self.__dict__)
         if "_model" in state:
+            state["_waiting"] = state["_model"].waiting()
             state["_model"] = state["_model"].to_bytes()
         return state
 
@@ -91,6 +92,9 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         self.__dict__.update(state)
         if isinstance(state.get("_model"), bytes):
             self._model = _hedgerow.from_bytes(state["_model"])
+            waiting = self.__dict__.pop("_waiting", None)
+            if waiting is not None:
+                self._model.wait(waiting)
 
     @classmethod
     def _of_model(cls, model: _hedgerow.Model) -> Self:

@@ -96,7 +96,8 @@ class OnlineForestClassifier(ForestArguments, OnlineClassifier):
         -------
         self
         """
-        return self._learn(X, y, classes, sample_weight)
+        self._learn(X, y, classes, sample_weight)
+        return self
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

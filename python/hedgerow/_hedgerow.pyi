@@ -121,9 +121,10 @@ class Model:
         """
         The kind of model.
         """
-    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
+    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, delay: SupportsIndex = 0, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
         """
-        Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
+        Learns rows in order, each when `delay` more rows have come. `new_classes` and `new_categories` (by column) are those that have not been seen
+        before.
         """
     @property
     def n_bytes(self, /) -> int:
@@ -144,6 +145,11 @@ class Model:
     def n_trees(self, /) -> int | None:
         """
         How many trees there are, where it is a forest.
+        """
+    @property
+    def n_waiting(self, /) -> int:
+        """
+        Rows that wait for their labels.
         """
     def predict_proba(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
         """
@@ -170,6 +176,14 @@ class Model:
     def to_bytes(self, /) -> bytes:
         """
         The bytes of the model file.
+        """
+    def wait(self, /, waiting: str) -> None:
+        """
+        Puts rows there that wait for their labels.
+        """
+    def waiting(self, /) -> str | None:
+        """
+        The rows that wait for their labels, in JSON; none if there are none.
         """
 
 def command_line(args: SupportsGetItem[int, str]) -> int:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from hedgerow import _hedgerow, _labels
 from hedgerow._classifier import Classifier, checked_weights
@@ -13,6 +16,7 @@ from hedgerow._table import NewCategories, TableReader
 
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from typing_extensions import Self
 
 
@@ -37,7 +41,49 @@ class OnlineClassifier(Classifier):
         -------
         self
         """
-        return self._learn(X, y, classes, None)
+        self._learn(X, y, classes, None)
+        return self
+
+    def predict_then_learn(
+        self, X: Any, y: Any, delay: int = 0, classes: Any = None, sample_weight: Any = None
+    ) -> NDArray[np.float64]:
+        """Predict rows and learn them, one after the other: every prediction is made before the label of the row was known.
+
+        How rows are cut into calls changes nothing. Rows whose labels have not come wait in the model; a call with delay 0 learns them first.
+
+        >>> from hedgerow import OnlineForestClassifier
+        >>> model = OnlineForestClassifier(n_estimators=10, random_state=0)
+        >>> rows = [[i % 10] for i in range(300)]
+        >>> proba = model.predict_then_learn(rows, [i % 10 > 4 for i in range(300)], delay=5)
+        >>> proba.shape, model.n_waiting_
+        ((300, 2), 5)
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        y : array of shape (n_samples,)
+            Their labels.
+        delay : int
+            The label of a row comes when so many more rows have come.
+        classes : array, optional
+            All classes there will be, if they are to have their columns from the start. Then other labels are an error.
+        sample_weight : array of shape (n_samples,), optional
+            The weight of each row, for kinds that take weights.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes)
+            The probability of each class. Classes that were not known yet have 0.
+        """
+        if not isinstance(delay, Integral) or delay < 0:
+            raise ValueError(f"`delay` must be a whole number, 0 or more (got {delay!r})")
+        return self._learn(X, y, classes, sample_weight, int(delay))
+
+    @property
+    def n_waiting_(self) -> int:
+        """Rows of `predict_then_learn` that wait for their labels."""
+        return self._fitted().n_waiting
 
     def learn_one(self, x: Mapping[Any, Any], y: Any) -> None:
         """Learn one row, given by the names of its columns.
@@ -101,7 +147,8 @@ class OnlineClassifier(Classifier):
     def _get_params(self) -> dict[str, Any]:
         return dict(self.get_params(deep=False))
 
-    def _learn(self, X: Any, y: Any, classes: Any, weights: Any) -> Self:
+    def _learn(self, X: Any, y: Any, classes: Any, weights: Any, delay: int = 0) -> NDArray[np.float64]:
+        """Learn rows; return their predictions from before."""
         name = type(self).__name__
         labels = _labels.column(y, name)
         if classes is not None:
@@ -117,7 +164,7 @@ class OnlineClassifier(Classifier):
         weights = checked_weights(weights, len(labels))
         if is_first:
             self._begin(reader, labels[:0] if classes is None else classes)
-        return self._teach(values, labels, new_categories, weights, X, is_first=is_first)
+        return self._teach(values, labels, new_categories, weights, X, is_first=is_first, delay=delay)
 
     def _begin(self, reader: TableReader, classes: Any) -> None:
         """Make a model that knows nothing yet."""
@@ -133,8 +180,16 @@ class OnlineClassifier(Classifier):
         self._take(model, classes)
 
     def _teach(
-        self, values: Any, labels: Any, new_categories: NewCategories, weights: Any, X: Any = None, *, is_first: bool
-    ) -> Self:
+        self,
+        values: Any,
+        labels: Any,
+        new_categories: NewCategories,
+        weights: Any,
+        X: Any = None,
+        *,
+        is_first: bool,
+        delay: int = 0,
+    ) -> NDArray[np.float64]:
         """Let the engine learn rows; if it refuses them, everything is as it was."""
         codes, classes = _labels.encode_with(labels, self.classes_)
         watchers = Watchers(self, "learning", X, labels) if len(codes) > 1 else None
@@ -145,6 +200,7 @@ class OnlineClassifier(Classifier):
                 new_classes=_labels.names(classes[len(self.classes_) :]),
                 new_categories=new_categories,
                 weights=weights,
+                delay=delay,
                 watch=watchers.watch() if watchers else None,
                 **self._limits(),
             )
@@ -159,4 +215,5 @@ class OnlineClassifier(Classifier):
         self.classes_ = classes
         if update.raised is not None:
             raise update.raised
-        return self
+        predictions: NDArray[np.float64] = update.answers
+        return predictions

@@ -1,14 +1,16 @@
 //! The model as Python sees it.
 
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use hedgerow::Delay;
 use hedgerow::core::{
     ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Normals, Par, Result,
     Rows, Schema, Silent, Source, StopReason, Targets, Task, Training,
 };
 use ndarray::{Array2, s};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -24,7 +26,11 @@ const LEARNT_AT_ONCE: usize = 8;
 
 /// A model and the schema it was trained on. Several threads may ask it at once; while it learns, they wait.
 #[pyclass(frozen, module = "hedgerow._hedgerow")]
-pub(crate) struct Model(RwLock<hedgerow::Model>);
+pub(crate) struct Model {
+    model: RwLock<hedgerow::Model>,
+    /// Rows that wait for their labels.
+    delay: Mutex<Delay>,
+}
 
 /// Means and variances.
 type Values<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
@@ -157,8 +163,9 @@ impl Model {
         model().map(Self::of).map_err(to_python)
     }
 
-    /// Learns rows in order. `new_classes` and `new_categories` (by column) are those that have not been seen before.
-    #[pyo3(signature = (x, targets, *, new_classes=Vec::new(), new_categories=Vec::new(), weights=None, threads=0, seconds=None, memory=None, watch=None))]
+    /// Learns rows in order, each when `delay` more rows have come. `new_classes` and `new_categories` (by column) are those that have not been seen
+    /// before.
+    #[pyo3(signature = (x, targets, *, new_classes=Vec::new(), new_categories=Vec::new(), weights=None, delay=0, threads=0, seconds=None, memory=None, watch=None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "they are named in Python, and only our own code calls this"
@@ -171,6 +178,7 @@ impl Model {
         new_classes: Vec<String>,
         new_categories: Vec<(usize, Vec<String>)>,
         weights: Option<PyReadonlyArray1<'_, f32>>,
+        delay: usize,
         threads: usize,
         seconds: Option<f64>,
         memory: Option<u64>,
@@ -184,14 +192,16 @@ impl Model {
         let budget = limits.budget(0).map_err(to_python)?;
         let stop = budget.stop.clone();
         let work = |observer: &dyn hedgerow::core::Observer| -> Result<_> {
-            let mut model = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            let (mut waiting, mut model) = (self.delay(), self.write());
+            *waiting = std::mem::take(&mut *waiting).with_rows(delay);
             let par = if n_rows <= LEARNT_AT_ONCE { Par::sequential() } else { limits.par()? };
             let schema = grown(model.schema(), new_classes, new_categories)?;
             let training = Training { par: &par, budget: &budget, observer };
             view.with_rows(0..n_rows, |x| {
-                model.learn_rows(
+                waiting.learn(
+                    &mut model,
                     &schema,
-                    Rows { x, targets: targets.view(), weights: weights.as_deref() },
+                    Rows::new(x, targets.view(), weights.as_deref()),
                     &training,
                 )
             })
@@ -241,6 +251,22 @@ impl Model {
         let answers = self.answers(py, x, threads)?;
         let column = |place: usize| answers.column(place).to_owned().into_pyarray(py);
         Ok((column(0), column(1)))
+    }
+
+    /// The rows that wait for their labels, in JSON; none if there are none.
+    fn waiting(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        run::at_once(py, || {
+            let delay = self.delay();
+            (delay.n_waiting() > 0).then(|| serde_json::to_string(&*delay)).transpose()
+        })?
+        .map_err(|error| PyValueError::new_err(error.to_string()))
+    }
+
+    /// Puts rows there that wait for their labels.
+    fn wait(&self, waiting: &str) -> PyResult<()> {
+        *self.delay() =
+            serde_json::from_str(waiting).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(())
     }
 
     /// Writes the model file.
@@ -301,6 +327,12 @@ impl Model {
         self.told(py, |model| model.check_can_learn().is_ok())
     }
 
+    /// Rows that wait for their labels.
+    #[getter]
+    fn n_waiting(&self, py: Python<'_>) -> PyResult<usize> {
+        run::at_once(py, || self.delay().n_waiting())
+    }
+
     /// How many rows it has learnt, where it can go on learning.
     #[getter]
     fn n_seen(&self, py: Python<'_>) -> PyResult<Option<u64>> {
@@ -341,11 +373,19 @@ impl Model {
 
 impl Model {
     pub(crate) fn of(model: hedgerow::Model) -> Self {
-        Self(RwLock::new(model))
+        Self { model: RwLock::new(model), delay: Mutex::default() }
     }
 
     fn read(&self) -> RwLockReadGuard<'_, hedgerow::Model> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+        self.model.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, hedgerow::Model> {
+        self.model.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn delay(&self) -> MutexGuard<'_, Delay> {
+        self.delay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A fact of the model, asked for without the interpreter's lock: whoever has the model may be waiting for that one.

@@ -1,5 +1,6 @@
 """Learning batch by batch, row by row, and with River."""
 
+import pickle
 import subprocess
 import sys
 
@@ -67,6 +68,33 @@ def test_save_load_and_go_on(online_model, rings, tmp_path):
     for one in (model, again):
         one.partial_fit(X[150:], y[150:])
     assert model.to_bytes() == again.to_bytes()
+
+
+@pytest.mark.parametrize("delay", [0, 7])
+def test_predictions_come_before_labels_do(online_model, rings, delay):
+    X, y = rings
+    model, other = online_model, fresh(online_model)
+    whole = model.predict_then_learn(X, y, delay=delay)
+    assert model.n_waiting_ == delay
+    assert whole.shape == (len(y), 3)
+    # Cut anywhere, saved in between.
+    parts = [other.predict_then_learn(X[:50], y[:50], delay=delay)]
+    other = pickle.loads(pickle.dumps(other))
+    assert other.n_waiting_ == delay
+    parts.append(other.predict_then_learn(X[50:], y[50:], delay=delay))
+    known = parts[0].shape[1]
+    np.testing.assert_array_equal(whole[50:], parts[1])
+    np.testing.assert_array_equal(whole[:50, :known], parts[0])
+    # Without a delay, what waits is learnt first.
+    model.partial_fit(X[:1], y[:1])
+    assert model.n_waiting_ == 0
+    assert model.score(X, y) > 0.9
+
+
+def test_a_delay_is_a_whole_number(online_model):
+    for delay in (-1, 1.5, "3"):
+        with pytest.raises(ValueError, match="`delay` must be a whole number, 0 or more"):
+            online_model.predict_then_learn([[0.0]], ["a"], delay=delay)
 
 
 def test_rows_by_name(rings):

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::budget::Budget;
 use crate::data::{ClassId, Schema, TargetSlice, check_rows};
 use crate::error::{Error, Result, check_shapes};
+use crate::online::Mixed;
 use crate::par::Par;
 use crate::traits::{Normals, Observer};
 
@@ -41,6 +42,8 @@ pub struct Rows<'a> {
     pub targets: TargetSlice<'a>,
     /// The weight of each row; 1 where there is none.
     pub weights: Option<&'a [f32]>,
+    /// What was predicted of each row when it came, where its label came later: that is what calibration learns from.
+    pub earlier: Option<&'a [Mixed]>,
 }
 
 impl<'a> Rows<'a> {
@@ -50,7 +53,13 @@ impl<'a> Rows<'a> {
         targets: impl Into<TargetSlice<'a>>,
         weights: Option<&'a [f32]>,
     ) -> Self {
-        Self { x, targets: targets.into(), weights }
+        Self { x, targets: targets.into(), weights, earlier: None }
+    }
+
+    /// The same rows, of which this was predicted when they came.
+    #[must_use]
+    pub fn with_earlier(self, earlier: &'a [Mixed]) -> Self {
+        Self { earlier: Some(earlier), ..self }
     }
 
     /// The class of each row; none for a regression.
@@ -64,7 +73,8 @@ impl<'a> Rows<'a> {
         Rows {
             x: self.x.slice_move(s![rows.clone(), ..]),
             targets: self.targets.slice(rows.clone()),
-            weights: self.weights.map(|weights| &weights[rows]),
+            weights: self.weights.map(|weights| &weights[rows.clone()]),
+            earlier: self.earlier.map(|earlier| &earlier[rows]),
         }
     }
 
@@ -76,6 +86,7 @@ impl<'a> Rows<'a> {
             ("feature columns of the schema", n_features, schema.n_features()),
             ("targets", n, self.targets.len()),
             ("weights", n, self.weights.map_or(n, <[f32]>::len)),
+            ("earlier predictions", n, self.earlier.map_or(n, <[_]>::len)),
         ])?;
         if schema.n_classes() < n_classes {
             let (expected, got) = (n_classes, schema.n_classes());

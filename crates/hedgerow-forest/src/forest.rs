@@ -1,7 +1,7 @@
 //! The forest: trees, and how their votes are combined.
 
 use hedgerow_core::saved::{self, require};
-use hedgerow_core::{Classifier, Par, Result, Schema};
+use hedgerow_core::{Classifier, Mixed, Par, Result, Schema};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
@@ -200,16 +200,55 @@ impl Forest {
         }
     }
 
+    /// Predicts rows, one after the other in `rows`, without the memories of the newest rows.
+    fn predict_alone(&self, rows: &[f32], out: &mut [f64]) {
+        out.fill(0.0);
+        if let Some(bytes) = narrow(rows).filter(|_| out.len() >= LANES * self.n_classes) {
+            self.add_all_votes(&bytes, out);
+        } else {
+            let parts = rows.chunks(FLOAT_BLOCK * self.n_features);
+            for (rows, out) in parts.zip(out.chunks_mut(FLOAT_BLOCK * self.n_classes)) {
+                self.add_all_votes(rows, out);
+            }
+        }
+        self.finish(out);
+    }
+
+    /// The predictions of rows by the forest alone and by each memory of the newest rows that is at work, with what becomes of them.
+    pub(crate) fn predict_mixed(&self, x: ArrayView2<'_, f32>) -> Vec<Mixed> {
+        let x = x.as_standard_layout();
+        let (rows, n_classes) = (x.as_slice().unwrap_or_default(), self.n_classes);
+        let len = x.nrows() * n_classes;
+        if len == 0 {
+            return vec![Mixed::default(); x.nrows()];
+        }
+        let mut members = vec![vec![0.0; len]];
+        self.predict_alone(rows, &mut members[0]);
+        let new = Horizons::default();
+        let horizons = self.horizons.as_ref().unwrap_or(&new);
+        members.extend(self.predict_memories(horizons, rows, len));
+        let of_row =
+            |row: usize| members.iter().flat_map(move |proba| &proba[row * n_classes..][..n_classes]);
+        let mixed = |row| horizons.mixture.predict(&of_row(row).copied().collect::<Vec<_>>(), n_classes);
+        (0..x.nrows()).map(mixed).collect()
+    }
+
     /// Mixes the predictions of some rows with those of the memories of the newest rows.
     fn mix_horizons(&self, rows: &[f32], out: &mut [f64]) {
         let Some(horizons) = self.horizons.as_ref().filter(|_| self.n_classes > 0) else { return };
+        let memories = self.predict_memories(horizons, rows, out.len());
+        horizons.mix(&memories, self.n_classes, self.params.calibrate, out);
+    }
+
+    /// The predictions of each memory of the newest rows, `len` numbers each.
+    fn predict_memories(&self, horizons: &Horizons, rows: &[f32], len: usize) -> Vec<Vec<f64>> {
         let memory = |trees: &[Tree]| {
-            let mut votes = vec![0.0; out.len()];
+            let mut votes = vec![0.0; len];
             self.add_votes(trees, rows, &horizons::plain(), &mut votes);
+            votes.chunks_mut(self.n_classes).for_each(horizons::normalize);
             votes
         };
-        let mut votes: Vec<Vec<f64>> = horizons.trees.chunks(horizons::N_TREES).map(memory).collect();
-        horizons.mix(&mut votes, self.n_classes, self.params.calibrate, out);
+        horizons.trees.chunks(horizons::N_TREES).map(memory).collect()
     }
 
     /// Turns summed votes of all trees into probabilities.
@@ -254,17 +293,8 @@ impl Classifier for Forest {
         let Some(rows) = x.as_slice() else { return };
         let predict = |first: usize, out: &mut [f64]| {
             let n_rows = out.len() / self.n_classes.max(1);
-            out.fill(0.0);
             let rows = &rows[first * self.n_features..(first + n_rows) * self.n_features];
-            if let Some(bytes) = narrow(rows).filter(|_| n_rows >= LANES) {
-                self.add_all_votes(&bytes, out);
-            } else {
-                let parts = rows.chunks(FLOAT_BLOCK * self.n_features);
-                for (rows, out) in parts.zip(out.chunks_mut(FLOAT_BLOCK * self.n_classes)) {
-                    self.add_all_votes(rows, out);
-                }
-            }
-            self.finish(out);
+            self.predict_alone(rows, out);
             self.mix_horizons(rows, out);
         };
         if let Some(out) = out.as_slice_mut() {

@@ -13,6 +13,8 @@ use crate::tree::Tree;
 
 /// Rows that each of the short memories holds.
 pub(crate) const MEMORIES: [u64; 4] = [20, 100, 300, 1000];
+/// A forest of less weight in the mixture hardly counts.
+const LEAST_WEIGHT: f64 = 0.1;
 /// Trees of each.
 pub(crate) const N_TREES: usize = 25;
 
@@ -50,6 +52,11 @@ impl Horizons {
         weights
     }
 
+    /// Whether the forest hardly counts in predictions.
+    pub(crate) fn is_forest_idle(&self) -> bool {
+        self.is_trusted && self.weights()[0] < LEAST_WEIGHT
+    }
+
     /// What is predicted of what was mixed.
     pub(crate) fn chosen<'a>(&self, mixed: &'a Mixed, calibrates: bool) -> &'a [f64] {
         match (self.is_trusted, calibrates) {
@@ -65,20 +72,20 @@ impl Horizons {
         let memory = |trees: &[Tree]| {
             let mut votes = vec![0.0; out.len()];
             trees.iter().for_each(|tree| tree.add_shares(tree.leaf(row), &plain(), &mut votes));
+            normalize(&mut votes);
             votes
         };
-        let mut votes: Vec<Vec<f64>> = self.trees.chunks(N_TREES).map(memory).collect();
-        self.mix(&mut votes, out.len(), params.calibrate, out);
+        let memories: Vec<Vec<f64>> = self.trees.chunks(N_TREES).map(memory).collect();
+        self.mix(&memories, out.len(), params.calibrate, out);
     }
 
-    /// Mixes the predictions of some rows by the forest, in `out`, with the summed votes of each memory for the same rows.
-    pub(crate) fn mix(&self, votes: &mut [Vec<f64>], n_classes: usize, calibrates: bool, out: &mut [f64]) {
-        votes.iter_mut().flat_map(|votes| votes.chunks_mut(n_classes)).for_each(normalize);
-        let mut members = Vec::with_capacity((1 + votes.len()) * n_classes);
+    /// Mixes the predictions of some rows by the forest, in `out`, with those of each memory for the same rows.
+    pub(crate) fn mix(&self, memories: &[Vec<f64>], n_classes: usize, calibrates: bool, out: &mut [f64]) {
+        let mut members = Vec::with_capacity((1 + memories.len()) * n_classes);
         for (row, out) in out.chunks_mut(n_classes).enumerate() {
             members.clear();
             members.extend_from_slice(out);
-            votes.iter().for_each(|votes| members.extend(&votes[row * n_classes..(row + 1) * n_classes]));
+            memories.iter().for_each(|proba| members.extend(&proba[row * n_classes..(row + 1) * n_classes]));
             let mixed = self.mixture.predict(&members, n_classes);
             out.copy_from_slice(self.chosen(&mixed, calibrates));
         }

@@ -3,10 +3,10 @@
 use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Dataset, Error, Features, KindInfo, Learning, ModelKind, OnlineModel,
-    OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart, Schema, Summary,
+    BoxedRun, Budget, Checked, ClassId, Dataset, Error, Features, KindInfo, Learning, Mixed, ModelKind,
+    OnlineModel, OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart, Schema, Summary,
 };
-use ndarray::{Array2, ArrayView1, s};
+use ndarray::{Array2, ArrayView1, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
 use crate::forest::Forest;
@@ -140,6 +140,10 @@ impl OnlineModel for ForestModel {
     fn is_calibrated_online(&self) -> bool {
         let params = &self.forest().params;
         params.horizons || !params.calibrate
+    }
+
+    fn predict_mixed(&self, x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<Mixed>> {
+        self.forest().params.horizons.then(|| self.forest().predict_mixed(x))
     }
 
     fn know_classes(&mut self, n_classes: usize) {

@@ -219,7 +219,7 @@ impl Model {
     ) -> Result<Update> {
         let (par, budget) = (Par::shared(), Budget::open());
         let training = Training { par: &par, budget: &budget, observer: &Silent };
-        self.learn_rows(schema, Rows { x, targets, weights: None }, &training)
+        self.learn_rows(schema, Rows::new(x, targets, None), &training)
     }
 }
 

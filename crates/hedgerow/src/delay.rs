@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hedgerow_core::{ClassId, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{ClassId, Mixed, Result, Rows, Schema, Training, Update};
 use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -39,12 +39,20 @@ struct Waiting {
     values: Vec<f32>,
     class: ClassId,
     weight: f32,
+    /// What was predicted when it came.
+    earlier: Mixed,
 }
 
 impl Delay {
     /// Labels come when so many more rows have come; with 0 a row is learnt as soon as it is predicted.
     pub fn new(n_rows: usize) -> Self {
         Self { n_rows, waiting: VecDeque::new() }
+    }
+
+    /// The same rows wait, and from now on labels come after so many more rows.
+    #[must_use]
+    pub fn with_rows(self, n_rows: usize) -> Self {
+        Self { n_rows, ..self }
     }
 
     /// Rows that wait for their labels.
@@ -62,7 +70,10 @@ impl Delay {
         training: &Training<'_>,
     ) -> Result<Update> {
         if self.n_rows == 0 {
-            return model.learn_rows(schema, rows, training);
+            let earlier = self.finish(model, schema, training)?;
+            let mut update = model.learn_rows(schema, rows, training)?;
+            update.add_changes(earlier);
+            return Ok(update);
         }
         let n = rows.labels().len();
         let mut update = Update { predictions: Array2::zeros((n, schema.n_classes())), ..Update::default() };
@@ -75,7 +86,8 @@ impl Delay {
             }
             update.predictions.slice_mut(s![i..=i, ..proba.ncols()]).assign(&proba);
             let weight = rows.weights.map_or(1.0, |w| w[i]);
-            self.waiting.push_back(Waiting { values: row.iter().copied().collect(), class, weight });
+            let earlier = model.predict_mixed(row, training.par)?.pop().unwrap_or_default();
+            self.waiting.push_back(Waiting { values: row.iter().copied().collect(), class, weight, earlier });
             while self.waiting.len() > self.n_rows {
                 self.learn_oldest(model, schema, training, &mut update)?;
             }
@@ -107,7 +119,8 @@ impl Delay {
         if let Ok(x) = ArrayView2::from_shape((1, row.values.len()), &row.values) {
             let (class, weight) = ([row.class], [row.weight]);
             let weights = (row.weight != 1.0).then_some(&weight[..]);
-            update.add_changes(model.learn_rows(schema, Rows::new(x, &class[..], weights), training)?);
+            let rows = Rows::new(x, &class[..], weights).with_earlier(std::slice::from_ref(&row.earlier));
+            update.add_changes(model.learn_rows(schema, rows, training)?);
         }
         self.waiting.pop_front();
         Ok(())
@@ -139,13 +152,17 @@ mod tests {
             Rows::new(x.slice(s![range.clone(), ..]), &data.labels()[range], None)
         };
         let new = || Model::new(data.schema.clone(), &params).unwrap();
-        // By definition: predict row t by a model that has learnt the rows before t - 7.
+        // By definition: predict row t by a model that has learnt the rows before t - 7, and calibrate by what was predicted of each.
         let mut naive = new();
-        let mut expected = Vec::new();
+        let (mut expected, mut mixed) = (Vec::new(), Vec::new());
         for t in 0..60_usize {
-            expected.push(naive.predict_proba_par(x.slice(s![t..=t, ..]), &par).unwrap().row(0).to_vec());
+            let row = x.slice(s![t..=t, ..]);
+            expected.push(naive.predict_proba_par(row, &par).unwrap().row(0).to_vec());
+            mixed.extend(naive.predict_mixed(row, &par).unwrap());
             if t >= 7 {
-                naive.learn_rows(&data.schema, rows(t - 7..t - 6), &training).unwrap();
+                let (x, labels) = (x.slice(s![t - 7..t - 6, ..]), &data.labels()[t - 7..t - 6]);
+                let late = Rows::new(x, labels, None).with_earlier(&mixed[t - 7..t - 6]);
+                naive.learn_rows(&data.schema, late, &training).unwrap();
             }
         }
         for size in [1, 13, 60] {
@@ -164,5 +181,27 @@ mod tests {
             delay.finish(&mut model, &data.schema, &training).unwrap();
             assert_eq!((delay.n_waiting(), model.n_seen()), (0, Some(60)));
         }
+    }
+
+    #[test]
+    fn late_labels_calibrate_what_was_predicted_when_their_rows_came() {
+        // Every 40 rows the classes may trade places. The newest rows tell how they stand; those of 40 rows ago tell nothing.
+        let data = blobs(4_000, 2, 2, 5);
+        let mut rng = hedgerow_core::rng::Rng::new(1, hedgerow_core::rng::Purpose::Data, 0);
+        let swaps: Vec<u32> = (0..100).map(|_| rng.below(2)).collect();
+        let own = data.labels().iter().enumerate();
+        let labels: Vec<ClassId> = own.map(|(t, class)| ClassId(class.0 ^ swaps[t / 40])).collect();
+        let x = data.features.to_array(0..4_000);
+        let (par, budget) = (Par::shared(), Budget::open());
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let mean_loss = |n_rows: usize| {
+            let mut model = Model::new(data.schema.clone(), &ModelParams::new(Kind::default())).unwrap();
+            let rows = Rows::new(x.view(), &labels[..], None);
+            let update = Delay::new(n_rows).learn(&mut model, &data.schema, rows, &training).unwrap();
+            let predicted = update.predictions.rows().into_iter().zip(&labels).skip(1_000);
+            predicted.map(|(p, class)| -p[class.index()].ln()).sum::<f64>() / 3_000.0
+        };
+        let losses = [0, 40].map(mean_loss);
+        assert!(losses[0] < 0.6 && (0.65..0.8).contains(&losses[1]), "{losses:?}");
     }
 }

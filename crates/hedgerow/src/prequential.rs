@@ -3,7 +3,7 @@
 //! It lies over the predictions of any kind of classifier that does not do this itself. A model that was fitted begins with the calibration
 //! of its fit, which this one leaves as it is until prequential predictions speak against it.
 
-use hedgerow_core::{Classifier, Mixture, Par, Rows, Task, Update};
+use hedgerow_core::{Classifier, Mixed, Mixture, Par, Result, Rows, Task, Update};
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 use crate::model::Model;
@@ -30,6 +30,17 @@ impl Classifier for Model {
 }
 
 impl Model {
+    /// What is predicted of rows, with all that calibration can be learnt from when their labels come.
+    pub(crate) fn predict_mixed(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<Mixed>> {
+        if let Some(mixed) = self.learner.get().predict_mixed(x, par) {
+            return Ok(mixed);
+        }
+        let new = Mixture::new(1);
+        let (mixture, proba) =
+            (self.prequential.as_ref().unwrap_or(&new), self.uncalibrated()?.predict_proba(x, par)?);
+        Ok(proba.rows().into_iter().map(|row| mixture.predict(&row.to_vec(), row.len())).collect())
+    }
+
     /// Calibrates the predictions of rows that were just learnt, one after the other, each by those before it. The model knew `n_classes`.
     pub(crate) fn calibrate_learnt(&mut self, rows: Rows<'_>, mut n_classes: usize, update: &mut Update) {
         if self.schema.task != Task::Classification || self.learner.get().is_calibrated_online() {
@@ -40,9 +51,10 @@ impl Model {
             // A class becomes known with its first row.
             n_classes = n_classes.max(class.index() + 1);
             let mut out = update.predictions.slice_mut(s![i, ..n_classes]);
-            let mixed = mixture.predict(&out.to_vec(), n_classes);
-            mixture.learn(&mixed, class.index(), rows.weights.map_or(1.0, |w| f64::from(w[i])));
-            out.iter_mut().zip(mixed.proba).for_each(|(to, p)| *to = p);
+            let now = mixture.predict(&out.to_vec(), n_classes);
+            let mixed = rows.earlier.map_or(&now, |earlier| &earlier[i]);
+            mixture.learn(mixed, class.index(), rows.weights.map_or(1.0, |w| f64::from(w[i])));
+            out.iter_mut().zip(&now.proba).for_each(|(to, p)| *to = *p);
         }
     }
 }

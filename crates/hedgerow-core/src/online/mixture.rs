@@ -15,6 +15,8 @@ use output::Output;
 const FLOOR: f64 = 1e-4;
 /// How much a loss counts one row later.
 const DISCOUNT: f64 = 0.98;
+/// The same for the frequencies of the newest labels.
+const LABEL_DISCOUNT: f64 = 0.8;
 /// The prior weight of the first member, where the others have 1.
 const PRIOR_OF_FIRST: f64 = 3.0;
 /// The share of the weight that always follows the prior, so that a member can come back (fixed share: Herbster & Warmuth, 1998).
@@ -35,10 +37,15 @@ pub struct Mixture {
     /// The first member alone, then what mixes all.
     #[serde(with = "columns")]
     outputs: Vec<Output>,
+    /// Discounted counts of the newest labels.
+    #[serde(with = "array")]
+    labels: Vec<f64>,
+    /// Labels so far.
+    n_learnt: u64,
 }
 
 /// What a mixture predicts for a row.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Mixed {
     /// The probability of each class.
     pub proba: Vec<f64>,
@@ -48,10 +55,27 @@ pub struct Mixed {
     pub raw: Vec<f64>,
     /// The pool of the members, neither calibrated nor corrected.
     pub pool: Vec<f64>,
+    /// Discounted counts of the newest labels, as far as they had come.
+    pub labels: Vec<f64>,
+    /// Labels that had come.
+    pub n_learnt: u64,
     /// The probabilities of each member and their logarithms, and those of the pool.
     members: [Vec<f64>; 2],
     pool_logs: Vec<f64>,
     outputs: Vec<Vec<f64>>,
+}
+
+impl Mixed {
+    /// Members that have predicted the row.
+    pub fn n_members(&self) -> usize {
+        self.members[0].len() / self.proba.len().max(1)
+    }
+
+    /// What the first of two members predicted, and what both did.
+    pub fn of_two(first: Vec<f64>, proba: Vec<f64>) -> Self {
+        let members = [[&first[..], &proba].concat(), Vec::new()];
+        Self { proba, first, members, ..Self::default() }
+    }
 }
 
 impl Mixture {
@@ -60,7 +84,13 @@ impl Mixture {
         let n_outputs = if n_members > 1 { 1 + STEPS.len() } else { 1 };
         let outputs =
             (0..n_outputs).map(|number| Output::new(if number > 1 { n_members } else { 0 })).collect();
-        Self { losses: vec![0.0; n_members], log_losses: vec![0.0; n_members - 1], outputs }
+        Self {
+            losses: vec![0.0; n_members],
+            log_losses: vec![0.0; n_members - 1],
+            outputs,
+            labels: Vec::new(),
+            n_learnt: 0,
+        }
     }
 
     /// Members, whether they predict at present or not.
@@ -114,31 +144,42 @@ impl Mixture {
             first: outputs[0].clone(),
             raw: members[..n_classes].to_vec(),
             pool,
+            labels: self.labels.clone(),
+            n_learnt: self.n_learnt,
             members: [clipped, logs],
             pool_logs,
             outputs,
         }
     }
 
-    /// Learns the label of a row that was just predicted. A row of weight 2 counts like two rows.
+    /// Learns the label of a row that was predicted, just now or some labels ago. A row of weight 2 counts like two rows; where labels come late, each
+    /// counts less and for longer: what followed the newest of them closely would be out of date when the next prediction is made.
     pub fn learn(&mut self, mixed: &Mixed, label: usize, weight: f64) {
         let (n_classes, weight) = (mixed.proba.len(), weight.clamp(0.0, MOST_WEIGHT));
+        let n_late = self.n_learnt.saturating_sub(mixed.n_learnt);
+        self.n_learnt += 1;
+        self.labels.resize(n_classes.max(label + 1).max(self.labels.len()), 0.0);
+        self.labels.iter_mut().for_each(|count| *count *= LABEL_DISCOUNT);
+        self.labels[label] += 1.0;
         if label >= n_classes {
             return;
         }
+        let share = 1.0 / libm::sqrt(1.0 + n_late as f64);
+        let discount = 1.0 - (1.0 - DISCOUNT) * share;
         let [members, logs] = &mixed.members;
         for (loss, p) in self.losses.iter_mut().zip(members.chunks(n_classes)) {
-            *loss = DISCOUNT * *loss + weight * brier(p.iter().copied(), label);
+            *loss = discount * *loss + weight * brier(p.iter().copied(), label);
         }
         for (loss, p) in self.log_losses.iter_mut().zip(members.chunks(n_classes).skip(1)) {
-            *loss = DISCOUNT * *loss - weight * libm::log(p[label]);
+            *loss = discount * *loss - weight * libm::log(p[label]);
         }
         for (number, (output, predicted)) in self.outputs.iter_mut().zip(&mixed.outputs).enumerate() {
             let (own, step) = match number {
                 0 => ([&members[..n_classes], &logs[..n_classes]], 0.0),
                 _ => ([&mixed.pool[..], &mixed.pool_logs], STEPS[number - 1]),
             };
-            output.learn(predicted, own, logs, [weight, step], label);
+            output.loss = discount * output.loss - weight * libm::log(predicted[label]);
+            output.learn(predicted, own, logs, [weight * share, step], label);
         }
     }
 
@@ -150,13 +191,14 @@ impl Mixture {
             && self.log_losses.len() + 1 == n_members
             && self.losses.iter().chain(&self.log_losses).all(|loss| (0.0..=MOST_LOSS).contains(loss))
             && self.outputs.iter().zip(&expected.outputs).all(|(output, expected)| output.is_like(expected))
+            && self.labels.iter().all(|count| (0.0..=1.0 / (1.0 - LABEL_DISCOUNT) + 1e-9).contains(count))
     }
 }
 
 /// No row counts more.
 const MOST_WEIGHT: f64 = 10.0;
-/// No discounted loss is larger.
-const MOST_LOSS: f64 = 2.0 * MOST_WEIGHT * 20.0 / (1.0 - DISCOUNT);
+/// No discounted loss is larger, however late labels come.
+const MOST_LOSS: f64 = 1e12;
 
 /// Weights that fall with the losses as they count for the next row, with a share that follows the prior alone.
 fn shared_weights(losses: &[f64], prior: impl Fn(usize) -> f64, share: f64) -> Vec<f64> {

@@ -112,6 +112,12 @@ pub trait OnlineModel: Any + Send + Sync {
         false
     }
 
+    /// What its members predict and what their mixture makes of it, row by row; none where it has no mixture. With the labels, which may come
+    /// later, this is given back ([`Rows::earlier`]).
+    fn predict_mixed(&self, _x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<Mixed>> {
+        None
+    }
+
     /// Makes room for classes that come with the next rows.
     fn know_classes(&mut self, _n_classes: usize) {}
 

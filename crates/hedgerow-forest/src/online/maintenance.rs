@@ -16,11 +16,14 @@ use super::{BLOCK, Birth, OnlineForest};
 use crate::calibration::{self, Calibration, WeightedPredictions, prior_shift};
 use crate::codes::Code;
 use crate::grow::{Grown, GrowthInput, Matrix, grow, on_grid};
+use crate::horizons::Horizons;
 use crate::params::ClassWeights;
 use crate::train::balanced_weights;
 
 /// Fewest held-out rows to evaluate new trees on.
 const LEAST_HELD_OUT: usize = 16;
+/// How much longer the pauses are while the forest hardly counts in the mixture.
+const IDLE_PAUSE: u64 = 4;
 
 /// A tree grown anew, and how it did on rows it had not seen.
 pub(super) struct NewTree {
@@ -33,8 +36,11 @@ impl OnlineForest {
     /// Handles drift alarms, replaces trees and calibrates, each if it is due.
     pub(super) fn maintain(&mut self, training: &Training<'_>, update: &mut Update) {
         update.drifts.extend(self.detector.pending.take());
+        // Where the memories of the newest rows predict, it can wait.
+        let pause =
+            if self.forest.horizons.as_ref().is_some_and(Horizons::is_forest_idle) { IDLE_PAUSE } else { 1 };
         let calibrates =
-            self.seen - self.calibrated_at >= (self.pool.n_rows as u64 / 2).max(8 * *BLOCK.start());
+            self.seen - self.calibrated_at >= pause * (self.pool.n_rows as u64 / 2).max(8 * *BLOCK.start());
         let has_changed = self.forget_what_harms(calibrates, training, update);
         self.noise = self.detector.errors.mean().min(0.5);
         if self.arms.decide() {
@@ -42,7 +48,7 @@ impl OnlineForest {
         }
         let n_rows = self.pool.n_rows;
         let n_new = (self.seen - self.kept_up_at) as usize;
-        if has_changed || n_new >= (n_rows / 4).max(*BLOCK.start() as usize) {
+        if has_changed || n_new >= pause as usize * (n_rows / 4).max(*BLOCK.start() as usize) {
             self.kept_up_at = self.seen;
             self.weigh_classes(training);
             let doublings = libm::log2(1.0 + n_new as f64 / (n_rows.saturating_sub(n_new)).max(1) as f64);

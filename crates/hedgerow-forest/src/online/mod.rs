@@ -207,6 +207,10 @@ impl OnlineForest {
     /// search for better trees, never the learning of rows; the stop flag ends both.
     pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         rows.check(schema, self.forest.n_features, self.forest.n_classes)?;
+        Ok(training.par.within(|| self.learn_checked(schema, rows, training)))
+    }
+
+    fn learn_checked(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Update {
         self.start(schema, training.par);
         let n_classes = schema.n_classes();
         let mut update =
@@ -234,7 +238,7 @@ impl OnlineForest {
         }
         self.learn_recent(rows, n_mixed..update.n_learnt, training.par, &mut update);
         self.give_trees();
-        Ok(update)
+        update
     }
 
     /// Puts all trees into the order in which they are saved: the same for the same trees, however they came to be.

@@ -172,7 +172,7 @@ fn a_batch_is_its_rows_in_order() {
 fn a_full_pool_of_long_blocks_is_its_rows_in_order() {
     // Large enough for blocks to be learnt tree by tree while rows leave.
     let data = blobs(12_000, 2, 3, 9);
-    let settings = [("pool_rows", "8192"), ("n_trees", "2"), ("min_leaf_rows", "1")];
+    let settings = [("pool_rows", "8192"), ("n_trees", "2"), ("min_leaf_rows", "1"), ("forget", "false")];
     let whole = learnt(&data, &settings, &[usize::MAX / 2], 2);
     assert_eq!(whole.pool.n_rows, 8192);
     let mut other = learnt(&data, &settings, &[1000, 77], 1);

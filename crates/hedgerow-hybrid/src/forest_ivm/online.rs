@@ -54,7 +54,7 @@ impl OnlineModel for ForestIvm {
 
     fn ingest(&mut self, rows: Rows<'_>, learning: &mut Learning<'_>) -> Result<Array2<f64>> {
         let Learning { schema, training, update } = learning;
-        let of_forest = self.forest.learn(schema, rows, training)?;
+        let of_forest = self.forest.learn(schema, Rows { earlier: None, ..rows }, training)?;
         let n = of_forest.n_learnt;
         let mut of_ivms: Vec<Vec<f64>> = vec![Vec::new(); n];
         let routes = self.params.combine == Combine::Route;

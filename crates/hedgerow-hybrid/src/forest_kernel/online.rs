@@ -106,7 +106,7 @@ impl OnlineModel for ForestKernelClassifier {
         let n = online.waiting.len();
         let x = online.waiting.features.to_array(0..n);
         let weights = online.waiting.weights.as_deref();
-        let waiting = Rows { x: x.view(), targets: online.waiting.targets.view(), weights };
+        let waiting = Rows::new(x.view(), online.waiting.targets.view(), weights);
         let budget = Budget { deadline: training.budget.deadline, ..half(training.budget) };
         let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..**training })?;
         forest.put_in_order();

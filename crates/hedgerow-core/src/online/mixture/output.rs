@@ -4,7 +4,7 @@
 //! prediction should be surer than the labels are. The exponents `v_m` let members correct the pool, negative ones too. The log-loss is convex in
 //! all of them; they follow its gradient, a small step with every row.
 
-use super::{DISCOUNT, FLOOR, MOST_LOSS};
+use super::{FLOOR, MOST_LOSS};
 
 /// Steps of power and contrast, and where they stay. A contrast below minus the power would turn predictions round.
 const STEP_OF_POWER: f64 = 0.01;
@@ -71,7 +71,6 @@ impl Output {
         [weight, step]: [f64; 2],
         label: usize,
     ) {
-        self.loss = DISCOUNT * self.loss - weight * libm::log(predicted[label]);
         let slope = |feature: &[f64]| {
             feature.iter().zip(predicted).map(|(value, p)| value * p).sum::<f64>() - feature[label]
         };

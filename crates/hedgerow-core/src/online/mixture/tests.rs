@@ -80,7 +80,7 @@ fn example() -> Mixture {
         output(0.2, 1.1, -0.4, &[0.1, -0.2]),
         output(0.1, 0.9, 0.7, &[0.4, 0.0]),
     ];
-    Mixture { losses: vec![0.3, 0.1], log_losses: vec![0.5], outputs }
+    Mixture { losses: vec![0.3, 0.1], log_losses: vec![0.5], outputs, ..Mixture::new(2) }
 }
 
 #[test]

@@ -8,8 +8,8 @@
 //! So they must also do better than the frequencies of the newest labels, alone and with the forest: what these explain is the order of the rows,
 //! not drift.
 
-use hedgerow_core::brier;
 use hedgerow_core::saved::array;
+use hedgerow_core::{Mixed, brier};
 use serde::{Deserialize, Serialize};
 
 /// Rows between two decisions while the short memories rest, and while they are at work.
@@ -25,8 +25,7 @@ const BETWEEN_TRIALS: [u64; 2] = [1024, 16_384];
 const LEAST_GAIN: f64 = 0.004;
 /// Rows at work before they are trusted.
 const LEAST_SHOWN: u64 = 16;
-/// How much a label counts one row later, and what classes have without any.
-const LABEL_DISCOUNT: f64 = 0.8;
+/// What classes have without any label, beside the forest and alone.
 const LABEL_PRIORS: [f64; 2] = [0.05, 0.005];
 /// What the mixture is compared with: the forest, and what knows the newest labels.
 const N_RIVALS: usize = 3;
@@ -57,18 +56,13 @@ pub(super) enum Decision {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Activity {
     pub(super) is_awake: bool,
-    /// Rows learnt when they were last woken.
-    since: u64,
     /// Rows learnt at which they are tried next, and how many rows came between the last two trials.
     next_trial: u64,
     between: u64,
     /// By how much the mixture has lowered the log-loss of the forest, of the frequencies of the newest labels, and of both together.
     #[serde(with = "array")]
     gains: Vec<f64>,
-    /// Discounted counts of the newest labels.
-    #[serde(with = "array")]
-    labels: Vec<f64>,
-    /// Rows since they were last woken.
+    /// Rows that they have predicted since they were last woken.
     n_awake: u64,
     /// The mean loss of the forest over the newest rows, and over more of them, with its variance.
     recent: f64,
@@ -80,11 +74,9 @@ impl Default for Activity {
     fn default() -> Self {
         Self {
             is_awake: false,
-            since: 0,
             next_trial: FIRST_TRIAL,
             between: BETWEEN_TRIALS[0],
             gains: vec![0.0; N_RIVALS],
-            labels: Vec::new(),
             n_awake: 0,
             recent: 0.5,
             usual: 0.5,
@@ -94,26 +86,30 @@ impl Default for Activity {
 }
 
 impl Activity {
-    /// Notes a row: what the forest predicted, what the mixture did, and the label.
-    pub(super) fn note(&mut self, forest: &[f64], mixed: &[f64], label: usize) {
+    /// Notes what was predicted of a row, and its label.
+    pub(super) fn note(&mut self, made: &Mixed, label: usize) {
+        let (forest, mixed) = (&made.first, &made.proba);
+        // A class that was not known yet was not predicted.
+        if label >= forest.len() {
+            return;
+        }
         let follow = |mean: &mut f64, value: f64, discount: f64| *mean += (1.0 - discount) * (value - *mean);
-        self.labels.resize(forest.len().max(self.labels.len()), 0.0);
+        let newest = |class: usize| made.labels.get(class).copied().unwrap_or(0.0);
         let share = |of: &dyn Fn(usize) -> f64| of(label) / (0..forest.len()).map(of).sum::<f64>();
         let rivals = [
             forest[label],
-            share(&|class| forest[class] * (self.labels[class] + LABEL_PRIORS[0])),
-            share(&|class| self.labels[class] + LABEL_PRIORS[1]),
+            share(&|class| forest[class] * (newest(class) + LABEL_PRIORS[0])),
+            share(&|class| newest(class) + LABEL_PRIORS[1]),
         ];
         let log = |p: f64| libm::log(p.max(LEAST));
         let gains = rivals.map(|rival| log(mixed[label]) - log(rival));
-        self.labels.iter_mut().for_each(|count| *count *= LABEL_DISCOUNT);
-        self.labels[label] += 1.0;
         let loss = brier(forest.iter().copied(), label);
         let deviation = loss - self.usual;
         follow(&mut self.variance, deviation * deviation, USUAL_DISCOUNT);
         follow(&mut self.usual, loss, USUAL_DISCOUNT);
         follow(&mut self.recent, loss, RECENT_DISCOUNT);
-        if self.is_awake {
+        // Rows from before they were woken say nothing about them.
+        if self.is_awake && made.n_members() > 1 {
             self.n_awake += 1;
             // A mean of all rows at first.
             let discount = GAIN_DISCOUNT.min(1.0 - 1.0 / self.n_awake as f64);
@@ -138,15 +134,14 @@ impl Activity {
             if !is_alarm && n_seen < self.next_trial {
                 return Decision::Stay;
             }
-            (self.is_awake, self.since, self.n_awake) = (true, n_seen, 0);
+            (self.is_awake, self.n_awake) = (true, 0);
             self.gains.fill(0.0);
             return if is_alarm { Decision::Wake } else { Decision::Try };
         }
-        let awake_for = n_seen - self.since;
-        if awake_for < TRIAL || self.is_trusted() {
+        if self.n_awake < TRIAL || self.is_trusted() {
             return Decision::Stay;
         }
-        let between = if awake_for >= USEFUL { BETWEEN_TRIALS[0] } else { 2 * self.between };
+        let between = if self.n_awake >= USEFUL { BETWEEN_TRIALS[0] } else { 2 * self.between };
         self.between = between.min(BETWEEN_TRIALS[1]);
         (self.is_awake, self.next_trial) = (false, n_seen + self.between);
         Decision::Rest
@@ -160,14 +155,12 @@ impl Activity {
 
     /// Whether what was read is possible after so many rows.
     pub(super) fn is_valid(&self, n_seen: u64) -> bool {
-        self.since <= n_seen
-            && self.next_trial < 1 << 62
+        self.next_trial < 1 << 62
             && (1..=BETWEEN_TRIALS[1]).contains(&self.between)
             && [self.recent, self.usual].iter().all(|loss| (0.0..=2.0).contains(loss))
             && (0.0..=4.0).contains(&self.variance)
             && self.gains.len() == N_RIVALS
             && self.gains.iter().all(|gain| gain.abs() <= 40.0)
-            && self.labels.iter().all(|count| (0.0..=1.0 / (1.0 - LABEL_DISCOUNT) + 1e-9).contains(count))
             && self.n_awake <= n_seen
     }
 }
@@ -186,7 +179,7 @@ mod tests {
             let mixed = (forest * libm::exp(gain)).min(1.0);
             let label = *n as usize % 2;
             let with = |p: f64| if label == 0 { [p, 1.0 - p] } else { [1.0 - p, p] };
-            activity.note(&with(forest), &with(mixed), label);
+            activity.note(&Mixed::of_two(with(forest).to_vec(), with(mixed).to_vec()), label);
             if n.is_multiple_of(PAUSES[0]) {
                 let decision = activity.decide(*n);
                 decisions.extend((decision != Decision::Stay).then_some((*n, decision)));

@@ -108,13 +108,14 @@ impl Recent {
             members.clear();
             members.extend(out.iter());
             votes.iter().for_each(|votes| members.extend(&votes[i * n_classes..(i + 1) * n_classes]));
-            let mixed = horizons.mixture.predict(&members, n_classes);
-            let chosen = horizons.chosen(&mixed, input.params.calibrate);
+            let now = horizons.mixture.predict(&members, n_classes);
+            let chosen = horizons.chosen(&now, input.params.calibrate);
             out.iter_mut().zip(chosen).for_each(|(to, p)| *to = *p);
-            self.activity.note(&mixed.first, &mixed.proba, class.index());
+            let mixed = rows.earlier.map_or(&now, |earlier| &earlier[i]);
+            self.activity.note(mixed, class.index());
             horizons.is_trusted = self.activity.is_trusted();
             let counts = f64::from(weight(i)) * input.class_weights[class.index()];
-            horizons.mixture.learn(&mixed, class.index(), counts);
+            horizons.mixture.learn(mixed, class.index(), counts);
         }
         self.n_seen += rows.labels().len() as u64;
     }
@@ -128,14 +129,17 @@ impl Recent {
         par: &Par,
     ) -> Vec<Vec<f64>> {
         let n_seen = self.n_seen;
-        let memory = |(memory, &len): (&mut Memory, &u64)| {
-            let staged = memory.stage(rows, n_seen, len);
-            let mut votes = memory.learn(&staged, len, n_classes, input, par);
-            memory.release(&staged);
-            votes.iter_mut().for_each(|votes| votes.chunks_mut(n_classes).for_each(normalize));
-            votes
-        };
-        self.memories.iter_mut().zip(&MEMORIES).filter_map(memory).collect()
+        let mut memories: Vec<_> =
+            self.memories.iter_mut().zip(MEMORIES).map(|(memory, len)| (memory, len, None)).collect();
+        par.for_chunks(&mut memories, 1, |_, memories| {
+            for (memory, len, votes) in memories {
+                let staged = memory.stage(rows, n_seen, *len);
+                *votes = memory.learn(&staged, *len, n_classes, input, par);
+                memory.release(&staged);
+                votes.iter_mut().for_each(|votes| votes.chunks_mut(n_classes).for_each(normalize));
+            }
+        });
+        memories.into_iter().filter_map(|(_, _, votes)| votes).collect()
     }
 
     /// Wakes the short memories, or lets them rest.
