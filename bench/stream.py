@@ -13,6 +13,7 @@ import zipfile
 from functools import partial
 from statistics import mean, stdev
 
+import drift
 import machine
 from common import PEER_SCRIPTS, Bench, Failed, Part
 from datasets import CACHE, DATASETS
@@ -157,15 +158,16 @@ class StreamBench(Bench):
             significant(smaller(passes)),
         ]
 
+    def is_there(self, stream: Stream) -> bool:
+        """Whether its rows are there, or can be made."""
+        if stream.stored:
+            return self.args.data is not None and stream.unpack(self.args.data)
+        return self.ready(stream.dataset) if stream.dataset else self.made(stream, self.n_rows())
+
     def row_by_row(self) -> Body | None:
         rows = []
-        for stream in (STREAMS[name] for name in self.sets if name in STREAMS):
-            if stream.stored:
-                is_there = self.args.data is not None and stream.unpack(self.args.data)
-            else:
-                is_there = self.ready(stream.dataset) if stream.dataset else self.made(stream, self.n_rows())
-            if is_there:
-                rows += self.stream_rows(stream)
+        for stream in (STREAMS[name] for name in self.sets if name in STREAMS and self.is_there(STREAMS[name])):
+            rows += self.stream_rows(stream)
         if not rows:
             return None
         limit = f"after {self.args.stream_seconds:g} s" if self.args.stream_seconds else "never"
@@ -285,13 +287,14 @@ def batch_claims(table: Table) -> list[Claim]:
 
 def claims(sections: Sections) -> list[Claim | str]:
     """What learning online must show."""
-    rows, batches, memory = (table_of(sections, name) for name in PARTS)
+    rows, batches, memory, calibrated, single, after = (table_of(sections, name) for name in PARTS)
     done = memory.rows[0][0] if memory.rows else "–"
     second, last = (memory.value(TENTHS[i]) for i in (1, 9))
     megabytes = "{:.0f} MB".format
     rate = last / second if last and second else None
     found = [
         *row_claims(rows),
+        *drift.claims(calibrated, single, after, lambda stream: rows.value("rows done", stream, "", "Hedgerow")),
         *batch_claims(batches),
         Claim(f"{done} rows, peak memory", memory.value("peak MB"), MEMORY_LIMIT_MB, False, megabytes, ("memory",)),
         Claim(f"{done} rows, rows/s of the last tenth against the second", rate, 0.8, True, times, ("memory",)),
@@ -304,6 +307,9 @@ PARTS = {
     "rows": Part("Row by row", StreamBench.row_by_row),
     "batches": Part("In ten batches", StreamBench.batches),
     "memory": Part("In bounded memory", StreamBench.memory),
+    "calibration": Part("With and without calibration", drift.calibration),
+    "memories": Part("Against single memories", drift.memories),
+    "changes": Part("Calibration after changes", drift.changes),
 }
 BENCH = StreamBench
 PAGE = Page("streams", "Benchmarks of streams", (), tuple(PARTS), claims)

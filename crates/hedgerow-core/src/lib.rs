@@ -44,7 +44,8 @@ pub use folds::Folds;
 pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, RunStart, fit};
 pub use learn::{Drift, Learning, Rows, Training, Update};
 pub use online::{
-    Mixed, Mixture, OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows, Schedule, brier,
+    CalibrationGain, Mixed, Mixture, OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows,
+    Schedule, brier,
 };
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};

@@ -13,8 +13,10 @@ use crate::tree::Tree;
 
 /// Rows that each of the short memories holds.
 pub(crate) const MEMORIES: [u64; 4] = [20, 100, 300, 1000];
-/// A forest of less weight in the mixture hardly counts.
-const LEAST_WEIGHT: f64 = 0.1;
+/// How much the weight of the forest counts one row later in its mean.
+const WEIGHT_DISCOUNT: f64 = 0.995;
+/// A forest hardly counts from the first of these mean weights down, and counts again from the second up.
+const IDLE_WEIGHTS: [f64; 2] = [0.05, 0.15];
 /// Trees of each.
 pub(crate) const N_TREES: usize = 25;
 
@@ -27,11 +29,20 @@ pub(crate) struct Horizons {
     pub(crate) mixture: Mixture,
     /// Whether predictions are those of the mixture of all; otherwise they are those of the forest, calibrated.
     pub(crate) is_trusted: bool,
+    /// The mean weight of the forest over the newest rows, and whether it hardly counts.
+    forest_weight: f64,
+    pub(crate) is_forest_idle: bool,
 }
 
 impl Default for Horizons {
     fn default() -> Self {
-        Self { trees: Vec::new(), mixture: Mixture::new(1 + MEMORIES.len()), is_trusted: false }
+        Self {
+            trees: Vec::new(),
+            mixture: Mixture::new(1 + MEMORIES.len()),
+            is_trusted: false,
+            forest_weight: 1.0,
+            is_forest_idle: false,
+        }
     }
 }
 
@@ -41,6 +52,7 @@ impl Horizons {
         self.trees.len().is_multiple_of(N_TREES)
             && self.trees.len() <= MEMORIES.len() * N_TREES
             && self.mixture.is_valid(1 + MEMORIES.len())
+            && (0.0..=1.0).contains(&self.forest_weight)
             && self.trees.iter().all(|tree| tree.check(n_features, n_classes).is_ok())
     }
 
@@ -52,9 +64,12 @@ impl Horizons {
         weights
     }
 
-    /// Whether the forest hardly counts in predictions.
-    pub(crate) fn is_forest_idle(&self) -> bool {
-        self.is_trusted && self.weights()[0] < LEAST_WEIGHT
+    /// Follows the weight of the forest: `weight` is that of a row.
+    pub(crate) fn note_weight(&mut self, weight: f64) {
+        let weight = if self.is_trusted { weight } else { 1.0 };
+        self.forest_weight += (1.0 - WEIGHT_DISCOUNT) * (weight - self.forest_weight);
+        let [idle, again] = IDLE_WEIGHTS;
+        self.is_forest_idle = self.forest_weight < if self.is_forest_idle { again } else { idle };
     }
 
     /// What is predicted of what was mixed.

@@ -3,7 +3,7 @@
 //! It lies over the predictions of any kind of classifier that does not do this itself. A model that was fitted begins with the calibration
 //! of its fit, which this one leaves as it is until prequential predictions speak against it.
 
-use hedgerow_core::{Classifier, Mixed, Mixture, Par, Result, Rows, Task, Update};
+use hedgerow_core::{CalibrationGain, Classifier, Mixed, Mixture, Par, Result, Rows, Task, Update};
 use ndarray::{ArrayView2, ArrayViewMut2, s};
 
 use crate::model::Model;
@@ -30,6 +30,11 @@ impl Classifier for Model {
 }
 
 impl Model {
+    /// What prequential calibration has changed; none where nothing has been learnt online, or the kind calibrates itself.
+    pub fn calibration_gain(&self) -> Option<CalibrationGain> {
+        self.prequential.as_ref().map(Mixture::gain)
+    }
+
     /// What is predicted of rows, with all that calibration can be learnt from when their labels come.
     pub(crate) fn predict_mixed(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<Mixed>> {
         if let Some(mixed) = self.learner.get().predict_mixed(x, par) {

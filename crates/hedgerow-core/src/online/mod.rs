@@ -11,7 +11,7 @@ use std::any::Any;
 
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, s};
 
-pub use mixture::{Mixed, Mixture, brier};
+pub use mixture::{CalibrationGain, Mixed, Mixture, brier};
 pub use prequential::Prequential;
 pub use retained::RetainedRows;
 pub use schedule::{Pause, Schedule};

@@ -24,6 +24,8 @@ pub(super) struct Arms {
     is_clear: bool,
     only_exact_right: f64,
     only_tolerant_right: f64,
+    /// The class of the last row.
+    last: Option<u16>,
 }
 
 impl Arms {
@@ -34,8 +36,13 @@ impl Arms {
         self.favors_tolerant != explores
     }
 
-    /// Counts the predictions of the two arms, exact and tolerant, for a row of a class.
-    pub(super) fn note(&mut self, exact: &[f64], tolerant: &[f64], class: usize) {
+    /// Counts the predictions of the two arms, exact and tolerant, for a row of a class. Where labels come in runs, the rows of a run are right or
+    /// wrong together: only the first one counts.
+    pub(super) fn note(&mut self, exact: &[f64], tolerant: &[f64], class: u16) {
+        if self.last.replace(class) == Some(class) {
+            return;
+        }
+        let class = usize::from(class);
         match (largest(exact) == Some(class), largest(tolerant) == Some(class)) {
             (true, false) => self.only_exact_right += 1.0,
             (false, true) => self.only_tolerant_right += 1.0,
@@ -49,7 +56,7 @@ impl Arms {
         let ahead = self.only_tolerant_right - self.only_exact_right;
         let ahead = if self.favors_tolerant { -ahead } else { ahead };
         if ahead > 4.0 * libm::sqrt(n) {
-            *self = Self { favors_tolerant: !self.favors_tolerant, ..Self::default() };
+            *self = Self { favors_tolerant: !self.favors_tolerant, last: self.last, ..Self::default() };
             return true;
         }
         self.is_clear = -ahead > 4.0 * libm::sqrt(n) || (self.is_clear && ahead < 0.0);
@@ -64,5 +71,26 @@ impl Arms {
     pub(super) fn is_valid(&self) -> bool {
         let fits = |n: f64| (0.0..1e12).contains(&n);
         fits(self.only_exact_right) && fits(self.only_tolerant_right)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arm_that_is_right_more_often_wins_and_a_run_of_labels_counts_once() {
+        let (right, wrong) = ([0.1, 0.9], [0.9, 0.1]);
+        let mut arms = Arms::default();
+        // One label a thousand times: the same mistake, over and over.
+        (0..1_000).for_each(|_| arms.note(&wrong, &right, 1));
+        assert!(!arms.decide() && !arms.is_tolerant(1));
+        // Of labels that change with every row, a tenth is right by the tolerant trees alone.
+        for row in 0..1_000_u16 {
+            let class = row % 2;
+            let of = |is_right: bool| if is_right == (class == 1) { right } else { wrong };
+            arms.note(&of(row % 10 != 0), &of(true), class);
+        }
+        assert!(arms.decide() && arms.is_tolerant(1) && arms.is_valid());
     }
 }

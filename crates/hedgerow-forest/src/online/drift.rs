@@ -2,11 +2,13 @@
 //!
 //! A rise of the error rate is an alarm (`DriftDetector`), with the row since which it holds. Whether the rows from before it should be
 //! forgotten is tested: a few young trees are grown from the rows since then alone, and evaluated on held-out rows among the newest. If
-//! they do better than the present trees, which have learnt all rows, the older rows are forgotten. After a large change that is so at
+//! they do better than the present trees, which have learnt all rows, and better than the order of the labels explains, the older
+//! rows are forgotten. After a large change that is so at
 //! once, after a small one only when there are enough new rows to learn from; until then the alarm stays. Changes too slow for the
 //! detector are found by the same test with the newest quarter of the rows, now and then.
 
 use hedgerow_core::drift::{Adwin, Direction};
+use hedgerow_core::traits::largest;
 use hedgerow_core::{Drift, Training, Update};
 use serde::{Deserialize, Serialize};
 
@@ -98,7 +100,35 @@ impl OnlineForest {
         let (young, old) = (share(of_young), share(of_old));
         // Both are means over trees on the same rows, so they differ by less than this by chance.
         let chance = libm::sqrt(old * (1.0 - old) / held.len() as f64) / 2.0;
-        of_old.0 > 0 && young > old + chance
+        of_old.0 > 0 && young > old + chance + (1.0 - old) * self.explained_by_labels(since, &held)
+    }
+
+    /// The share of the forest's errors on some rows that would not be there had it known how frequent each class has been since some row. Where labels
+    /// come in runs, trees grown from the newest rows alone know that, and it says nothing against older rows.
+    fn explained_by_labels(&self, since: u64, held: &[u32]) -> f64 {
+        let n_classes = self.forest.n_classes;
+        let (mut all, mut newest) = (vec![0.5; n_classes], vec![0.5; n_classes]);
+        for &slot in &self.pool.by_class() {
+            let class = usize::from(self.pool.classes[slot as usize]);
+            all[class] += 1.0;
+            newest[class] += if self.pool.ages[slot as usize] >= since { 1.0 } else { 0.0 };
+        }
+        let (way, n_ways) = (self.chosen_leaf_weight(), self.leaf_weights.len());
+        let wrong = |&slot: &u32| {
+            let votes = self.window.votes(self.pool.ages[slot as usize], way, n_ways);
+            let shifted: Vec<f64> = votes
+                .iter()
+                .zip(&newest)
+                .zip(&all)
+                .map(|((v, new), all)| f64::from(*v) * new / all)
+                .collect();
+            let class = Some(usize::from(self.pool.classes[slot as usize]));
+            [largest(votes) != class, largest(&shifted) != class]
+                .map(|is_wrong| f64::from(u8::from(is_wrong)))
+        };
+        let [plain, shifted] =
+            held.iter().map(wrong).fold([0.0; 2], |[a, b], [plain, shifted]| [a + plain, b + shifted]);
+        if plain > 0.0 { (1.0 - shifted / plain).max(0.0) } else { 0.0 }
     }
 
     /// Forgets the rows from before some row, except for the newest of classes that have few rows since, and for all of classes
@@ -124,5 +154,49 @@ impl OnlineForest {
         } else {
             self.forget_slots(&gone, training.par);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+    use hedgerow_core::{Budget, ClassId, Par, Params as _, Rows, Silent};
+    use ndarray::s;
+
+    use super::*;
+    use crate::params::ForestParams;
+
+    #[test]
+    fn runs_of_labels_explain_errors_and_a_change_of_the_concept_does_not() {
+        // Two classes that overlap.
+        let mut data = blobs(1_500, 2, 2, 3);
+        for (row, label) in data.labels_mut().iter_mut().enumerate() {
+            *label = ClassId((label.0 + u32::from(row % 4 == 0)) % 2);
+        }
+        let explained = |change: &dyn Fn(usize, ClassId) -> Option<ClassId>| {
+            let rows: Vec<usize> =
+                (0..1_500).filter(|&row| row < 1_200 || change(row, data.labels()[row]).is_some()).collect();
+            let mut data = data.select(&rows);
+            for row in 1_200..data.n_rows() {
+                let label = data.labels()[row];
+                data.labels_mut()[row] = change(row, label).unwrap_or(label);
+            }
+            let params = ForestParams { n_trees: 10, forget: false, ..ForestParams::default() };
+            let mut online = OnlineForest::new(&data.schema, &params.check().unwrap()).unwrap();
+            let (par, budget, x) =
+                (Par::sequential(), Budget::open(), data.features.to_array(0..data.n_rows()));
+            let training = Training { par: &par, budget: &budget, observer: &Silent };
+            online
+                .learn(&data.schema, Rows::new(x.slice(s![.., ..]), data.labels(), None), &training)
+                .unwrap();
+            let held: Vec<u32> = online.held_out_rows(1_200);
+            assert!(held.len() > 30);
+            online.explained_by_labels(1_200, &held)
+        };
+        let run = explained(&|_, label| (label.0 == 1).then_some(label));
+        assert!(run > 0.9, "{run}");
+        let mixed = explained(&|_, label| Some(label));
+        let swapped = explained(&|_, label| Some(ClassId(1 - label.0)));
+        assert!(mixed < 0.4 && swapped < 0.4, "{mixed} {swapped}");
     }
 }

@@ -16,12 +16,13 @@ use super::{BLOCK, Birth, OnlineForest};
 use crate::calibration::{self, Calibration, WeightedPredictions, prior_shift};
 use crate::codes::Code;
 use crate::grow::{Grown, GrowthInput, Matrix, grow, on_grid};
-use crate::horizons::Horizons;
 use crate::params::ClassWeights;
 use crate::train::balanced_weights;
 
 /// Fewest held-out rows to evaluate new trees on.
 const LEAST_HELD_OUT: usize = 16;
+/// Trees that go on while the forest hardly counts in the mixture.
+const N_IDLE_TREES: usize = 24;
 /// How much longer the pauses are while the forest hardly counts in the mixture.
 const IDLE_PAUSE: u64 = 4;
 
@@ -37,8 +38,9 @@ impl OnlineForest {
     pub(super) fn maintain(&mut self, training: &Training<'_>, update: &mut Update) {
         update.drifts.extend(self.detector.pending.take());
         // Where the memories of the newest rows predict, it can wait.
-        let pause =
-            if self.forest.horizons.as_ref().is_some_and(Horizons::is_forest_idle) { IDLE_PAUSE } else { 1 };
+        let is_idle = self.forest.horizons.as_ref().is_some_and(|horizons| horizons.is_forest_idle);
+        let pause = if is_idle { IDLE_PAUSE } else { 1 };
+        self.set_size(is_idle, training);
         let calibrates =
             self.seen - self.calibrated_at >= pause * (self.pool.n_rows as u64 / 2).max(8 * *BLOCK.start());
         let has_changed = self.forget_what_harms(calibrates, training, update);
@@ -57,6 +59,26 @@ impl OnlineForest {
         if has_changed || calibrates {
             self.calibrated_at = self.seen;
             self.calibrate(training);
+        }
+    }
+
+    /// Lets most trees go while the forest hardly counts in the mixture, and grows new ones when it counts again.
+    fn set_size(&mut self, is_idle: bool, training: &Training<'_>) {
+        if is_idle && self.live.len() > N_IDLE_TREES {
+            self.n_resting += self.live.len() - N_IDLE_TREES;
+            self.live.truncate(N_IDLE_TREES);
+            self.records.truncate(N_IDLE_TREES);
+            self.births.truncate(N_IDLE_TREES);
+            self.forest.trees.truncate(N_IDLE_TREES);
+        } else if !is_idle && self.n_resting > 0 {
+            let (n, rows) = (std::mem::take(&mut self.n_resting), self.pool.by_class());
+            for new in self.grow_new_trees(n, &rows, &[], training) {
+                self.births.push(new.live.birth);
+                self.live.push(new.live);
+                self.records.push(new.record);
+            }
+            // They are with the forest while nothing is learnt; it counts them all the time.
+            self.forest.trees.resize_with(self.live.len(), Default::default);
         }
     }
 

@@ -98,6 +98,8 @@ pub struct OnlineForest {
     /// Share of the new trees that may be tried which is tried: less while they are no better than the present ones.
     replacement_rate: f64,
     next_serial: u64,
+    /// Trees that were let go while the forest hardly counts; as many are grown when it counts again.
+    n_resting: usize,
     /// Most rows in the pool, so that a limit on memory is kept; none while there has been no need.
     most_rows: Option<usize>,
     /// The memories of the newest rows; none where they are not wanted, or nothing has been learnt yet.
@@ -167,6 +169,7 @@ impl OnlineForest {
             noise: 0.0,
             replacement_rate: 1.0,
             next_serial: n_trees,
+            n_resting: 0,
             most_rows: None,
             recent: None,
             forest,
@@ -406,7 +409,7 @@ impl OnlineForest {
         if let Some([exact, tolerant]) = &outcome.arms {
             let predictions = exact.chunks(n_classes).zip(tolerant.chunks(n_classes));
             for (row, (exact, tolerant)) in staged.iter().zip(predictions) {
-                self.arms.note(exact, tolerant, usize::from(row.class));
+                self.arms.note(exact, tolerant, row.class);
             }
         }
         for (row, sums) in staged.iter().zip(outcome.sums.chunks(leaf_weights.len() * n_classes)) {

@@ -52,6 +52,7 @@ impl Saved for OnlineForest {
             && (0.0..=1.0).contains(&self.replacement_rate)
             && (0.0..=0.5).contains(&self.noise)
             && self.arms.is_valid()
+            && self.n_resting <= self.forest.params.n_trees
             && self.seen < 1 << 62;
         require(weights_fit && scales_fit && counters_fit, || wrong("impossible numbers"))?;
         match (&mut self.recent, &self.forest.horizons) {

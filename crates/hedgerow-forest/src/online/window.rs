@@ -75,6 +75,13 @@ impl Window {
         self.n_trees[at] = n_trees;
     }
 
+    /// The summed votes for the row of this number, one of the newest, with one of so many leaf weights; for the classes known then.
+    pub(super) fn votes(&self, age: u64, leaf_weight: usize, n_leaf_weights: usize) -> &[f32] {
+        let row = self.shares.get(age as usize % ROWS).map_or(&[][..], Vec::as_slice);
+        let n_classes = row.len() / n_leaf_weights;
+        &row[leaf_weight * n_classes..][..n_classes]
+    }
+
     /// Drops the predictions of rows before the one of a number, which are from before a concept drift.
     pub(super) fn forget_before(&mut self, since: u64, seen: u64) {
         for age in seen.saturating_sub(ROWS as u64)..since {

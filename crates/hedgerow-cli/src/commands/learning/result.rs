@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use hedgerow::core::Drift;
 use hedgerow::core::metrics::Report;
+use hedgerow::core::{CalibrationGain, Drift};
 use serde::Serialize;
 
 use super::{Keeper, StreamRun, Window, page};
@@ -35,6 +35,9 @@ pub(crate) struct LearnResult {
     pub(crate) metrics: Report,
     /// Metrics of the predictions made before the rows were learnt.
     pub(crate) prequential: Report,
+    /// Log-loss without and with prequential calibration, over all rows learnt online.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) calibration: Option<CalibrationGain>,
     pub(crate) batches: Vec<Window>,
     pub(crate) left_out: LeftOut,
     /// Rows learnt again because their label was corrected.
@@ -97,6 +100,7 @@ impl LearnResult {
             metrics_rows,
             metrics,
             prequential,
+            calibration: model.calibration_gain(),
             batches: state.windows.ended().cloned().collect(),
             left_out,
             rows_corrected: state.n_corrected,

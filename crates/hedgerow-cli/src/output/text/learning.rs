@@ -107,6 +107,10 @@ fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
         out,
         "  {retained} rows retained, {forgotten} forgotten; {renewed}; {drifts} drift{plural} noticed"
     )?;
+    if let Some(gain) = &result.calibration {
+        let [before, after] = [gain.log_loss_before, gain.log_loss_after];
+        writeln!(out, "  prequential calibration: log-loss {after:.4}, without it {before:.4}")?;
+    }
     if result.left_out.without_label > 0 {
         writeln!(out, "  {} rows without a label were left out", count(result.left_out.without_label))?;
     }

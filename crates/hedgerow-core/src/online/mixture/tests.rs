@@ -75,7 +75,9 @@ fn example() -> Mixture {
         exponents: exponents.to_vec(),
     };
     let outputs = vec![
+        output(0.5, 1.2, -0.3, &[]),
         output(0.4, 0.8, 0.5, &[]),
+        output(0.6, 0.7, 1.5, &[]),
         output(0.3, 1.3, 0.0, &[]),
         output(0.2, 1.1, -0.4, &[0.1, -0.2]),
         output(0.1, 0.9, 0.7, &[0.4, 0.0]),
@@ -92,24 +94,32 @@ fn predictions_are_those_of_the_formulae() {
     let normal = |p: [f64; 2]| p.map(|x| x / (p[0] + p[1]));
     let (pow, exp) = (libm::pow, libm::exp);
     let outputs = [
+        [0, 1].map(|c| pow(p[0][c], 1.2) * exp(-0.3 * p[0][c])),
         [0, 1].map(|c| pow(p[0][c], 0.8) * exp(0.5 * p[0][c])),
+        [0, 1].map(|c| pow(p[0][c], 0.7) * exp(1.5 * p[0][c])),
         pool.map(|q| pow(q, 1.3)),
         [0, 1].map(|c| pow(pool[c], 1.1) * exp(-0.4 * pool[c]) * pow(p[0][c], 0.1) * pow(p[1][c], -0.2)),
         [0, 1].map(|c| pow(pool[c], 0.9) * exp(0.7 * pool[c]) * pow(p[0][c], 0.4)),
     ];
     let outputs = outputs.map(normal);
-    let v: Vec<f64> = [0.4, 0.3, 0.2, 0.1, 0.5].map(|loss| exp(-0.98 * loss)).to_vec();
-    let sum: f64 = v.iter().sum();
-    let all = outputs.iter().chain([&p[1]]);
-    let expected = [0, 1].map(|c| {
-        all.clone().zip(&v).map(|(output, v)| (0.98 * v / sum + 0.02 / 5.0) * output[c]).sum::<f64>()
-    });
+    // Three paces of the first member count as one, then come three outputs and the other member.
+    let shared = |losses: &[f64], priors: &[f64]| {
+        let v: Vec<f64> = losses.iter().zip(priors).map(|(loss, prior)| prior * exp(-0.98 * loss)).collect();
+        let (sum, all): (f64, f64) = (v.iter().sum(), priors.iter().sum());
+        v.iter().zip(priors).map(|(v, prior)| 0.98 * v / sum + 0.02 * prior / all).collect::<Vec<f64>>()
+    };
+    let third = 1.0 / 3.0;
+    let v = shared(&[0.5, 0.4, 0.6, 0.3, 0.2, 0.1, 0.5], &[third, third, third, 1.0, 1.0, 1.0, 1.0]);
+    let all: Vec<&[f64; 2]> = outputs.iter().chain([&p[1]]).collect();
+    let mean = |v: &[f64], c: usize| all.iter().zip(v).map(|(output, v)| v * output[c]).sum::<f64>();
+    let expected = [0, 1].map(|c| mean(&v, c));
+    let of_first = shared(&[0.5, 0.4, 0.6], &[1.0; 3]);
     let mixed = example().predict(&p.concat(), 2);
     for (ours, expected) in mixed.proba.iter().zip(expected) {
         assert!((ours - expected).abs() < 1e-12, "{ours} {expected}");
     }
     assert!(mixed.pool.iter().zip(pool).all(|(ours, pool)| (ours - pool).abs() < 1e-12));
-    assert!(mixed.first.iter().zip(outputs[0]).all(|(ours, first)| (ours - first).abs() < 1e-12));
+    assert!(mixed.first.iter().zip([0, 1]).all(|(ours, c)| (ours - mean(&of_first, c)).abs() < 1e-12));
 }
 
 #[test]
@@ -129,13 +139,17 @@ fn gradients_are_those_of_the_log_loss() {
         let change = *at(&mut after) - *at(&mut before);
         assert!((change + 2.0 * step * slope).abs() < 1e-6, "{output} {change} {slope}");
     };
-    for output in 0..4 {
-        check(output, 0.01, &|mixture| &mut mixture.outputs[output].power);
-        check(output, 0.1, &|mixture| &mut mixture.outputs[output].contrast);
+    for output in 0..6 {
+        let pace = PACES.get(output).copied().unwrap_or(1.0);
+        check(output, 0.01 * pace, &|mixture| &mut mixture.outputs[output].power);
+        check(output, 0.1 * pace, &|mixture| &mut mixture.outputs[output].contrast);
     }
-    for (output, member) in [(2, 0), (2, 1), (3, 0), (3, 1)] {
-        check(output, STEPS[output - 1], &|mixture| &mut mixture.outputs[output].exponents[member]);
+    for (output, member) in [(4, 0), (4, 1), (5, 0), (5, 1)] {
+        let step = STEPS[output - PACES.len()];
+        check(output, step, &|mixture| &mut mixture.outputs[output].exponents[member]);
     }
+    let gain = after.gain();
+    assert_eq!((gain.rows, gain.log_loss_before), (1, -libm::log(0.2)));
 }
 
 #[test]

@@ -109,6 +109,7 @@ impl Recent {
             members.extend(out.iter());
             votes.iter().for_each(|votes| members.extend(&votes[i * n_classes..(i + 1) * n_classes]));
             let now = horizons.mixture.predict(&members, n_classes);
+            horizons.note_weight(now.weight_of_first);
             let chosen = horizons.chosen(&now, input.params.calibrate);
             out.iter_mut().zip(chosen).for_each(|(to, p)| *to = *p);
             let mixed = rows.earlier.map_or(&now, |earlier| &earlier[i]);

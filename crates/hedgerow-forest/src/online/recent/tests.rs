@@ -134,9 +134,10 @@ fn short_memories_follow_what_the_forest_cannot() {
 #[test]
 fn where_nothing_changes_they_rest_and_nothing_is_lost() {
     let data = turning(6_000, usize::MAX);
-    let mut resting = online(&data, &[]);
+    let mut resting = online(&data, &[("n_trees", "50")]);
     let with = learn(&mut resting, &data, 0..6_000, 500, None);
-    let without = learn(&mut online(&data, &[("horizons", "false")]), &data, 0..6_000, 500, None);
+    let without = [("n_trees", "50"), ("horizons", "false")];
+    let without = learn(&mut online(&data, &without), &data, 0..6_000, 500, None);
     let [with, without] = [with, without].map(|update| accuracy(&update, &data, 1_000..6_000));
     assert!(with > without - 0.004, "{with} {without}");
     assert!(resting.forest.horizons.unwrap().trees.is_empty());
@@ -209,4 +210,26 @@ fn rows_sorted_by_label_teach_as_much_as_before() {
         found.iter().zip(data.labels()).filter(|(a, b)| a == b).count()
     });
     assert!(with + 5 >= without, "{with} {without}");
+}
+
+#[test]
+fn most_trees_rest_while_the_forest_does_not_count_and_come_back() {
+    // Labels trade places all the time, and then no more.
+    let turns = turning(4_000, 60);
+    let settled = turning(12_000, usize::MAX);
+    let begun = || online(&turns, &[("n_trees", "40")]);
+    let mut whole = begun();
+    learn(&mut whole, &turns, 0..4_000, 4_000, None);
+    assert_eq!((whole.forest.trees.len(), whole.n_resting), (24, 16));
+    assert!(whole.forest.horizons.as_ref().unwrap().is_forest_idle);
+    let mut restored = saved_copy(&whole, &turns.schema).unwrap();
+    assert!(restored == whole, "restored");
+    let update = learn(&mut whole, &settled, 0..12_000, 12_000, None);
+    learn(&mut restored, &settled, 0..12_000, 70, None);
+    assert!(restored == whole, "cut and restored");
+    assert_eq!((whole.forest.trees.len(), whole.n_resting), (40, 0));
+    let mut fresh = begun();
+    let expected = learn(&mut fresh, &settled, 0..12_000, 12_000, None);
+    let [found, expected] = [update, expected].map(|update| accuracy(&update, &settled, 9_000..12_000));
+    assert!(found > expected - 0.01, "{found} {expected}");
 }

@@ -1,0 +1,144 @@
+//! The last step of calibration: the largest probability is moved by what was right of such predictions so far.
+//!
+//! Power and contrast give a curve its shape; what they cannot describe stays as a bias that the labels show. So the bias is followed at knots of
+//! the largest probability, linear in between, and subtracted. Nothing that a forecaster of any kind leaves out of account in its own probability survives
+//! this (Foster & Hart, 2023, "Calibeating": beating forecasters at their own game). The predicted class stays the same.
+
+use serde::{Deserialize, Serialize};
+
+use crate::saved::array;
+use crate::traits::largest;
+
+/// Intervals between the knots.
+const N_INTERVALS: usize = 10;
+/// The share of a row's residual that a knot follows: after so many rows at least, and more while there are few.
+const LEAST_STEP: f64 = 0.005;
+const PRIOR_ROWS: f64 = 20.0;
+/// The most that is left to a class, and the least that the others share.
+const MOST: f64 = 1.0 - 1e-4;
+
+/// What is known about the bias of the largest probability.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Recalibration {
+    /// What is added at each knot, and the rows that it has followed.
+    #[serde(with = "array")]
+    shifts: Vec<f64>,
+    #[serde(with = "array")]
+    rows: Vec<f64>,
+}
+
+/// The most probable class of a prediction, its probability before it was moved, and after.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Top {
+    class: usize,
+    before: f64,
+    after: f64,
+}
+
+impl Default for Recalibration {
+    fn default() -> Self {
+        Self { shifts: vec![0.0; N_INTERVALS + 1], rows: vec![0.0; N_INTERVALS + 1] }
+    }
+}
+
+impl Recalibration {
+    /// Moves the largest probability; the others keep their proportions.
+    pub(super) fn apply(&self, proba: &mut [f64]) -> Top {
+        let Some(class) = largest(&*proba) else { return Top::default() };
+        let before = proba[class];
+        let rest = 1.0 - before;
+        if rest <= 1.0 - MOST {
+            return Top { class, before, after: before };
+        }
+        let shift: f64 = knots(before).into_iter().map(|(knot, share)| share * self.shifts[knot]).sum();
+        let others = proba.iter().enumerate().filter(|(other, _)| *other != class);
+        let second = others.map(|(_, p)| *p).fold(0.0, f64::max);
+        // Below this another class would be the most probable one.
+        let least = second / (rest + second) * (1.0 + 1e-9);
+        let after = (before + shift).min(MOST).max(least);
+        proba.iter_mut().for_each(|p| *p *= (1.0 - after) / rest);
+        proba[class] = after;
+        Top { class, before, after }
+    }
+
+    /// Learns the label of a row that it has predicted. A row of weight 2 counts like two rows.
+    pub(super) fn learn(&mut self, top: Top, label: usize, weight: f64) {
+        let residual = f64::from(u8::from(top.class == label)) - top.after;
+        for (knot, share) in knots(top.before) {
+            self.rows[knot] += weight * share;
+            let step = LEAST_STEP.max(1.0 / (PRIOR_ROWS + self.rows[knot]));
+            self.shifts[knot] =
+                (self.shifts[knot] + (weight * share * step).min(1.0) * residual).clamp(-1.0, 1.0);
+        }
+    }
+
+    /// Whether what was read is possible.
+    pub(super) fn is_valid(&self) -> bool {
+        [&self.shifts, &self.rows].iter().all(|list| list.len() == N_INTERVALS + 1)
+            && self.shifts.iter().all(|shift| shift.abs() <= 1.0)
+            && self.rows.iter().all(|rows| (0.0..1e18).contains(rows))
+    }
+}
+
+/// The two knots next to a probability, and how much each counts.
+fn knots(p: f64) -> [(usize, f64); 2] {
+    let at = p.clamp(0.0, 1.0) * N_INTERVALS as f64;
+    let below = (at as usize).min(N_INTERVALS - 1);
+    let share = at - below as f64;
+    [(below, 1.0 - share), (below + 1, share)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rng::{Purpose, Rng};
+
+    #[test]
+    fn any_bias_of_the_largest_probability_goes() {
+        // What is right of those that are given p is a curve that no power describes.
+        let truth = |p: f64| 0.5 + 0.45 * libm::sqrt(2.0 * p - 1.0) * (2.0 - 2.0 * p).max(0.3);
+        let (mut found, mut rng) = (Recalibration::default(), Rng::new(3, Purpose::Data, 0));
+        let (mut before, mut after, n) = ([[0.0; 2]; 10], [[0.0; 2]; 10], 40_000);
+        for row in 0..n {
+            let p = 0.5 + 0.5 * rng.unit();
+            let label = usize::from(rng.unit() > truth(p));
+            let mut proba = [p, 1.0 - p];
+            let top = found.apply(&mut proba);
+            assert!((proba[0] + proba[1] - 1.0).abs() < 1e-12 && proba[0] >= 0.5 && top.class == 0);
+            if row > n / 2 {
+                for (bins, p) in [(&mut before, p), (&mut after, proba[0])] {
+                    let bin = &mut bins[((p - 0.5) * 20.0).min(9.0) as usize];
+                    *bin = [bin[0] + p, bin[1] + f64::from(u8::from(label == 0))];
+                }
+            }
+            found.learn(top, label, 1.0);
+            assert!(found.is_valid());
+        }
+        let ece = |bins: [[f64; 2]; 10]| {
+            bins.iter().map(|[sure, right]| (sure - right).abs()).sum::<f64>() / f64::from(n / 2)
+        };
+        assert!(ece(before) > 0.08 && ece(after) < 0.02, "{} {}", ece(before), ece(after));
+    }
+
+    #[test]
+    fn the_predicted_class_and_the_proportions_of_the_others_stay() {
+        let mut down = Recalibration::default();
+        down.shifts.fill(-0.9);
+        let mut proba = [0.2, 0.5, 0.3];
+        let top = down.apply(&mut proba);
+        assert_eq!((top.class, largest(&proba)), (1, Some(1)));
+        // Nearly as probable as the second: 0.3 of 0.8.
+        assert!((proba[1] - 0.375).abs() < 1e-6 && (proba[2] / proba[0] - 1.5).abs() < 1e-9, "{proba:?}");
+        let mut up = Recalibration::default();
+        up.shifts.fill(0.9);
+        let mut proba = [0.2, 0.5, 0.3];
+        up.apply(&mut proba);
+        assert_eq!(proba[1], MOST);
+        // With nothing learnt, nothing changes; what is sure stays, and no classes do no harm.
+        let mut proba = [0.2, 0.5, 0.3];
+        Recalibration::default().apply(&mut proba);
+        assert!(proba.iter().zip([0.2, 0.5, 0.3]).all(|(p, expected)| (p - expected).abs() < 1e-12));
+        assert_eq!(up.apply(&mut [1.0, 0.0]).after, 1.0);
+        assert_eq!(up.apply(&mut []), Top::default());
+    }
+}
