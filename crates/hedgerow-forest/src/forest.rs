@@ -112,6 +112,11 @@ impl Forest {
         self.horizons.as_ref().map_or_else(Vec::new, Horizons::weights)
     }
 
+    /// Rows that one of the memories of the newest 20, 100 or 300 rows predicted best.
+    pub fn n_best_by_short_memory(&self) -> u64 {
+        self.horizons.as_ref().map_or(0, |horizons| horizons.n_short)
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let recent = self.horizons.as_ref().map_or(&[][..], |horizons| &horizons.trees);

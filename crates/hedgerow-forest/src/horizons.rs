@@ -27,11 +27,14 @@ pub(crate) struct Horizons {
     pub(crate) mixture: Mixture,
     /// Whether predictions are those of the mixture of all; otherwise they are those of the forest, calibrated.
     pub(crate) is_trusted: bool,
+    /// Rows that one of the short memories but the longest predicted best.
+    #[serde(default)]
+    pub(crate) n_short: u64,
 }
 
 impl Default for Horizons {
     fn default() -> Self {
-        Self { trees: Vec::new(), mixture: Mixture::new(1 + MEMORIES.len()), is_trusted: false }
+        Self { trees: Vec::new(), mixture: Mixture::new(1 + MEMORIES.len()), is_trusted: false, n_short: 0 }
     }
 }
 
@@ -55,6 +58,12 @@ impl Horizons {
     /// Whether the forest hardly counts in predictions.
     pub(crate) fn is_forest_idle(&self) -> bool {
         self.is_trusted && self.weights()[0] < LEAST_WEIGHT
+    }
+
+    /// Notes that a row was predicted.
+    pub(crate) fn note_leader(&mut self, n_members: usize) {
+        let leader = self.mixture.leader(n_members);
+        self.n_short += u64::from(self.is_trusted && (1..MEMORIES.len()).contains(&leader));
     }
 
     /// What is predicted of what was mixed.

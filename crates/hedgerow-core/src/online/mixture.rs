@@ -113,6 +113,11 @@ impl Mixture {
         shared_weights(&self.losses[..n_members], prior, SHARE_OF_MEMBERS)
     }
 
+    /// Which of the first so many members has the least loss.
+    pub fn leader(&self, n_members: usize) -> usize {
+        (0..n_members).min_by(|&a, &b| self.losses[a].total_cmp(&self.losses[b])).unwrap_or(0)
+    }
+
     /// Mixes the predictions of a row: `members` has `n_classes` probabilities for each member; of the first alone, or of all.
     pub fn predict(&self, members: &[f64], n_classes: usize) -> Mixed {
         let n_members = members.len() / n_classes.max(1);

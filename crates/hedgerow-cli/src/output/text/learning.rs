@@ -107,6 +107,9 @@ fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
         out,
         "  {retained} rows retained, {forgotten} forgotten; {renewed}; {drifts} drift{plural} noticed"
     )?;
+    if let Some(stream) = &result.stream {
+        writeln!(out, "  stream: {}", stream.text)?;
+    }
     if result.left_out.without_label > 0 {
         writeln!(out, "  {} rows without a label were left out", count(result.left_out.without_label))?;
     }
