@@ -71,6 +71,11 @@ impl Mixed {
         self.members[0].len() / self.proba.len().max(1)
     }
 
+    /// What one of these members predicted, no probability below a floor.
+    pub fn member(&self, number: usize) -> &[f64] {
+        self.members[0].chunks(self.proba.len().max(1)).nth(number).unwrap_or_default()
+    }
+
     /// What the first of two members predicted, and what both did.
     pub fn of_two(first: Vec<f64>, proba: Vec<f64>) -> Self {
         let members = [[&first[..], &proba].concat(), Vec::new()];
