@@ -43,10 +43,8 @@ pub(super) fn changes(segments: &Segments, stretches: &[Stretch]) -> Vec<Fit> {
     let all: Vec<Fits> = stretches.windows(2).map(|pair| fits(segments, &pair[0], &pair[1])).collect();
     // The changes of a stream are often alike: what each of them hardly shows, all of them may.
     let in_all: f64 = all.iter().map(|fits| fits.gain).sum();
-    let chosen = |fits: &Fits| match fits.gain > if in_all > LEAST_GAIN { 0.0 } else { LEAST_GAIN } {
-        true => fits.slow,
-        false => fits.step,
-    };
+    let least = if in_all > LEAST_GAIN { 0.0 } else { LEAST_GAIN };
+    let chosen = |fits: &Fits| if fits.gain > least { fits.slow } else { fits.step };
     all.iter().map(chosen).collect()
 }
 
@@ -77,8 +75,8 @@ fn shares(segments: &Segments, before: &Stretch, after: &Stretch) -> Vec<Share> 
         let (mut along, mut weight) = (0.0, 0.0);
         for step in &steps {
             let own = segments.all[i].at(step.place);
-            along += own.n * step.step * (own.value - step.middle) / step.variance;
-            weight += own.n * step.step * step.step / step.variance;
+            along += own.n * step.size * (own.value - step.middle) / step.variance;
+            weight += own.n * step.size * step.size / step.variance;
         }
         let value = 0.5 + along / weight;
         // Which rows of a slow change follow the new concept is drawn.
@@ -103,9 +101,12 @@ fn error_about_mean(shares: &[Share], segments: &Range<usize>) -> f64 {
 
 /// A change with such a middle and width. A segment across a step has its part of both concepts.
 fn fit(shares: &[Share], middle: f64, width: f64) -> Fit {
-    let of = |at: f64| match width > 0.0 {
-        true => 1.0 / (1.0 + libm::exp(-4.0 * (at - middle) / width)),
-        false => (at + 0.5 - middle).clamp(0.0, 1.0),
+    let of = |at: f64| {
+        if width > 0.0 {
+            1.0 / (1.0 + libm::exp(-4.0 * (at - middle) / width))
+        } else {
+            (at + 0.5 - middle).clamp(0.0, 1.0)
+        }
     };
     let error = |share: &Share| share.weight * (share.value - of(share.at)) * (share.value - of(share.at));
     Fit { middle, width, error: shares.iter().map(error).sum() }

@@ -58,7 +58,7 @@ impl Segment {
         }
     }
 
-    /// Adds the rows of another segment (Chan, Golub & LeVeque, 1979).
+    /// Adds the rows of another segment (Chan et al., 1979).
     pub(super) fn join(&mut self, other: &Self) {
         let n = self.n_figures().max(other.n_figures());
         self.make_room(other.counts.len(), n);

@@ -49,13 +49,13 @@ pub(super) struct Difference {
 /// A number that two segments have in common.
 pub(super) struct Step {
     pub(super) place: Place,
-    /// From the one to the other.
-    pub(super) step: f64,
+    /// How far it is from the one to the other.
+    pub(super) size: f64,
     /// Half way.
     pub(super) middle: f64,
-    /// The variance of the values, and that of the step.
+    /// The variance of the values, and that of the size.
     pub(super) variance: f64,
-    of_step: f64,
+    of_size: f64,
 }
 
 impl Segments {
@@ -140,8 +140,8 @@ impl Segments {
     pub(super) fn difference(&self, a: &Segment, b: &Segment) -> Difference {
         let (mut errors, mut square, mut n) = (0.0, 0.0, 0.0);
         for step in self.steps(a, b) {
-            errors += step.step * step.step / step.of_step;
-            square += (step.step * step.step - step.of_step) / step.variance;
+            errors += step.size * step.size / step.of_size;
+            square += (step.size * step.size - step.of_size) / step.variance;
             n += 1.0;
         }
         if n == 0.0 {
@@ -183,11 +183,11 @@ fn step(a: &Segment, b: &Segment, place: Place) -> Option<Step> {
     if a.n < LEAST_ROWS || b.n < LEAST_ROWS {
         return None;
     }
-    let step = b.value - a.value;
+    let size = b.value - a.value;
     // What does not vary within a segment differs by much as soon as it differs at all.
     let least = 1e-9 * (a.value.abs() + b.value.abs());
     let variance = ((a.scatter + b.scatter) / (a.n + b.n - 2.0)).max(least * least);
     let middle = (a.value + b.value) / 2.0;
-    let of_step = variance * (1.0 / a.n + 1.0 / b.n);
-    (of_step > 0.0).then_some(Step { place, step, middle, variance, of_step })
+    let of_size = variance * (1.0 / a.n + 1.0 / b.n);
+    (of_size > 0.0).then_some(Step { place, size, middle, variance, of_size })
 }
