@@ -7,12 +7,23 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
+__all__ = ["VERSION", "Early", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
 
 VERSION: Final[str]
 """
 The version of the engine.
 """
+
+@final
+class Early:
+    """
+    What was predicted of a row when it came. It is given back with the label, for calibration to learn from.
+    """
+    def __new__(cls, /, text: str) -> Early: ...
+    def text(self, /) -> str:
+        """
+        The same in JSON.
+        """
 
 @final
 class Fitted:
@@ -121,10 +132,10 @@ class Model:
         """
         The kind of model.
         """
-    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, delay: SupportsIndex = 0, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
+    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, earlier: SupportsGetItem[int, Early] | None = None, delay: SupportsIndex = 0, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
         """
         Learns rows in order, each when `delay` more rows have come. `new_classes` and `new_categories` (by column) are those that have not been seen
-        before.
+        before, `earlier` is what was predicted of each row when it came, if its label came later.
         """
     @property
     def n_bytes(self, /) -> int:
@@ -150,6 +161,10 @@ class Model:
     def n_waiting(self, /) -> int:
         """
         Rows that wait for their labels.
+        """
+    def predict_early(self, /, x: Any) -> tuple[Incomplete, list[Early]]:
+        """
+        A probability for every class of every row, with what is given back when the labels come.
         """
     def predict_proba(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
         """

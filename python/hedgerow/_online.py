@@ -166,6 +166,26 @@ class OnlineClassifier(Classifier):
             self._begin(reader, labels[:0] if classes is None else classes)
         return self._teach(values, labels, new_categories, weights, X, is_first=is_first, delay=delay)
 
+    def _early(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64], list[_hedgerow.Early]]:
+        """Predict rows whose labels come later: their numbers, their predictions, and what is given back with the labels."""
+        if not self.__sklearn_is_fitted__():
+            reader = TableReader(type(self).__name__)
+            if isinstance(X, Mapping):
+                reader.first_row(X)
+            else:
+                reader.first(X)
+            self._begin(reader, np.array([], dtype=object))
+        if isinstance(X, Mapping):
+            values, new_categories = self._reader.row(X, grow=True)
+        else:
+            values, new_categories = self._reader.more(X, grow=True)
+        if new_categories:
+            # What the numbers stand for must be known before they are kept.
+            self._model.learn(values[:0], np.array([], np.int64), new_categories=new_categories)
+            self._reader.grow(new_categories)
+        proba, early = self._model.predict_early(values)
+        return np.array(values), proba, early
+
     def _begin(self, reader: TableReader, classes: Any) -> None:
         """Make a model that knows nothing yet."""
         with self._argument_names():
@@ -189,6 +209,7 @@ class OnlineClassifier(Classifier):
         *,
         is_first: bool,
         delay: int = 0,
+        earlier: list[_hedgerow.Early] | None = None,
     ) -> NDArray[np.float64]:
         """Let the engine learn rows; if it refuses them, everything is as it was."""
         codes, classes = _labels.encode_with(labels, self.classes_)
@@ -200,6 +221,7 @@ class OnlineClassifier(Classifier):
                 new_classes=_labels.names(classes[len(self.classes_) :]),
                 new_categories=new_categories,
                 weights=weights,
+                earlier=earlier,
                 delay=delay,
                 watch=watchers.watch() if watchers else None,
                 **self._limits(),

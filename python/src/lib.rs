@@ -3,6 +3,7 @@
 //! What people use is written in Python (`hedgerow/`); this module is private to it. `table` reads arrays, `run` is the one way
 //! into the engine, `errors` the one way out of it when something is wrong.
 
+mod early;
 mod errors;
 mod limits;
 mod model;
@@ -17,6 +18,8 @@ mod _hedgerow {
 
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::early::Early;
     #[pymodule_export]
     use crate::model::{Fitted, Lesson, Model};
 

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 
 use hedgerow::Delay;
 use hedgerow::core::{
-    ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Normals, Par, Result,
-    Rows, Schema, Silent, Source, StopReason, Targets, Task, Training,
+    ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Mixed, Normals, Par,
+    Result, Rows, Schema, Silent, Source, StopReason, Targets, Task, Training,
 };
 use ndarray::{Array2, s};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
@@ -14,6 +14,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
+use crate::early::Early;
 use crate::errors::to_python;
 use crate::limits::{Limits, params};
 use crate::run;
@@ -164,8 +165,8 @@ impl Model {
     }
 
     /// Learns rows in order, each when `delay` more rows have come. `new_classes` and `new_categories` (by column) are those that have not been seen
-    /// before.
-    #[pyo3(signature = (x, targets, *, new_classes=Vec::new(), new_categories=Vec::new(), weights=None, delay=0, threads=0, seconds=None, memory=None, watch=None))]
+    /// before, `earlier` is what was predicted of each row when it came, if its label came later.
+    #[pyo3(signature = (x, targets, *, new_classes=Vec::new(), new_categories=Vec::new(), weights=None, earlier=None, delay=0, threads=0, seconds=None, memory=None, watch=None))]
     #[expect(
         clippy::too_many_arguments,
         reason = "they are named in Python, and only our own code calls this"
@@ -178,6 +179,7 @@ impl Model {
         new_classes: Vec<String>,
         new_categories: Vec<(usize, Vec<String>)>,
         weights: Option<PyReadonlyArray1<'_, f32>>,
+        earlier: Option<Vec<Py<Early>>>,
         delay: usize,
         threads: usize,
         seconds: Option<f64>,
@@ -189,6 +191,8 @@ impl Model {
         let (view, n_rows) = (table.view(), table.shape()[0]);
         let targets = targets.targets();
         let weights = weights.map(|w| w.as_array().to_vec());
+        let earlier: Option<Vec<Mixed>> =
+            earlier.map(|all| all.iter().map(|early| early.get().mixed.clone()).collect());
         let budget = limits.budget(0).map_err(to_python)?;
         let stop = budget.stop.clone();
         let work = |observer: &dyn hedgerow::core::Observer| -> Result<_> {
@@ -198,12 +202,9 @@ impl Model {
             let schema = grown(model.schema(), new_classes, new_categories)?;
             let training = Training { par: &par, budget: &budget, observer };
             view.with_rows(0..n_rows, |x| {
-                waiting.learn(
-                    &mut model,
-                    &schema,
-                    Rows::new(x, targets.view(), weights.as_deref()),
-                    &training,
-                )
+                let rows =
+                    Rows { earlier: earlier.as_deref(), ..Rows::new(x, targets.view(), weights.as_deref()) };
+                waiting.learn(&mut model, &schema, rows, &training)
             })
         };
         let outcome = if n_rows <= LEARNT_AT_ONCE {
@@ -238,6 +239,29 @@ impl Model {
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         Ok(self.answers(py, x, threads)?.into_pyarray(py))
+    }
+
+    /// A probability for every class of every row, with what is given back when the labels come.
+    fn predict_early<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+    ) -> PyResult<(Bound<'py, PyArray2<f64>>, Vec<Early>)> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let early = run::at_once(py, || {
+            let (model, par) = (self.read(), Par::sequential());
+            view.with_rows(0..n_rows, |x| {
+                check_finite(model.schema(), x, 0, &par)?;
+                model.predict_early(x, &par)
+            })
+        })?
+        .map_err(to_python)?;
+        let n_classes = early.first().map_or(0, |(proba, _)| proba.len());
+        let (proba, mixed): (Vec<_>, Vec<_>) = early.into_iter().unzip();
+        let table = Array2::from_shape_fn((n_rows, n_classes), |(row, class)| proba[row][class]);
+        let early = mixed.into_iter().map(|mixed| Early { mixed }).collect();
+        Ok((table.into_pyarray(py), early))
     }
 
     /// The number of every row and the variance of what would be observed.

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from conftest import fresh, name_of
 
-from hedgerow import IvmClassifier, OnlineForestClassifier
+from hedgerow import GpClassifier, IvmClassifier, LateLabels, OnlineForestClassifier
 
 
 def test_late_classes_append_columns(online_model, rings):
@@ -89,6 +89,84 @@ def test_predictions_come_before_labels_do(online_model, rings, delay):
     model.partial_fit(X[:1], y[:1])
     assert model.n_waiting_ == 0
     assert model.score(X, y) > 0.9
+
+
+def test_late_labels_do_what_a_delay_does(online_model, rings):
+    X, y = rings
+    held, model = online_model, fresh(online_model)
+    expected = held.predict_then_learn(X, y, delay=9)
+    late = LateLabels(model)
+    for i, row in enumerate(X):
+        proba = late.predict_proba(row[None], [i])[0]
+        if proba.size:
+            np.testing.assert_array_equal(proba, expected[i, : proba.size])
+        if i == 40:
+            late = pickle.loads(pickle.dumps(late))
+        if i >= 9:
+            late.learn_one(i - 9, y[i - 9])
+    assert late.keys() == list(range(len(y) - 9, len(y)))
+    assert len(late) == held.n_waiting_ == 9 and 0 not in late
+    # The last ones together, with the same result.
+    late.learn(late.keys(), y[-9:])
+    held.predict_then_learn(X[:1], y[:1])
+    late.model.partial_fit(X[:1], y[:1])
+    assert late.model.to_bytes() == held.to_bytes()
+
+
+def test_late_labels_come_in_any_order_or_never(online_model, rings):
+    X, y = rings
+    late = LateLabels(online_model.partial_fit(X[:200], y[:200]))
+    keys = [f"row {i}" for i in range(200, 300)]
+    assert (late.predict(X[200:], keys) == y[200:]).mean() > 0.6
+    late.learn(keys[50:], y[250:])
+    late.drop(keys[:10])
+    late.learn(keys[10:50][::-1], y[210:250][::-1])
+    assert len(late) == 0
+    assert late.model.score(X, y) > 0.8
+    other = fresh(online_model).partial_fit(X[:200], y[:200])
+    assert not np.array_equal(other.predict_proba(X), late.model.predict_proba(X))
+
+
+def test_late_labels_of_rows_by_name():
+    late = LateLabels(OnlineForestClassifier(n_estimators=10, random_state=0))
+    colors = ["red", "green", "blue"]
+    for i in range(60):
+        # Categories come late, and so do classes.
+        color = colors[i % (2 if i < 30 else 3)]
+        prediction = late.predict_proba_one({"color": color, "noise": i % 7}, key=i)
+        assert (prediction == {}) == (i <= 5)
+        if i >= 5:
+            late.learn_one(i - 5, late_color(i - 5))
+    assert late.model.predict_one({"color": "blue", "noise": 1}) == "b"
+    assert late.model.predict_one({"color": "red", "noise": 1}) == "r"
+
+
+def late_color(i):
+    return "rgb"[i % (2 if i < 30 else 3)]
+
+
+def test_late_labels_refuse_what_cannot_be(rings):
+    X, y = rings
+    with pytest.raises(TypeError, match="`model` must be a classifier that learns more"):
+        LateLabels(GpClassifier())
+    late = LateLabels(OnlineForestClassifier(n_estimators=5, random_state=0))
+    assert late.predict(X[:2], ["a", "b"]).tolist() == [None, None]
+    with pytest.raises(ValueError, match="a row 'a' waits for its label already"):
+        late.predict(X[:1], ["a"])
+    with pytest.raises(ValueError, match="there are 2 rows and 1 keys"):
+        late.predict(X[:2], ["c"])
+    with pytest.raises(KeyError, match="no row 'c' waits"):
+        late.learn(["a", "c"], y[:2])
+    with pytest.raises(ValueError, match="there are 1 labels and 2 keys"):
+        late.learn(["a", "b"], y[:1])
+    with pytest.raises(ValueError, match="must not have a key twice"):
+        late.learn(["a", "a"], y[:2])
+    with pytest.raises(ValueError, match="NaN or None"):
+        late.learn(["a"], [None])
+    assert late.keys() == ["a", "b"]
+    late.learn([], y[:0])
+    late.learn_one("b", y[1])
+    assert list(late) == ["a"]
 
 
 def test_a_delay_is_a_whole_number(online_model):

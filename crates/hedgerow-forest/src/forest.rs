@@ -112,6 +112,11 @@ impl Forest {
         self.horizons.as_ref().map_or_else(Vec::new, Horizons::weights)
     }
 
+    /// Rows that one of the memories of the newest 20, 100 or 300 rows predicted best.
+    pub fn n_best_by_short_memory(&self) -> u64 {
+        self.horizons.as_ref().map_or(0, |horizons| horizons.n_short)
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         let recent = self.horizons.as_ref().map_or(&[][..], |horizons| &horizons.trees);
@@ -214,13 +219,13 @@ impl Forest {
         self.finish(out);
     }
 
-    /// The predictions of rows by the forest alone and by each memory of the newest rows that is at work, with what becomes of them.
-    pub(crate) fn predict_mixed(&self, x: ArrayView2<'_, f32>) -> Vec<Mixed> {
+    /// The predictions of rows, with those by the forest alone and by each memory of the newest rows that is at work, and what becomes of them.
+    pub(crate) fn predict_mixed(&self, x: ArrayView2<'_, f32>) -> Vec<(Vec<f64>, Mixed)> {
         let x = x.as_standard_layout();
         let (rows, n_classes) = (x.as_slice().unwrap_or_default(), self.n_classes);
         let len = x.nrows() * n_classes;
         if len == 0 {
-            return vec![Mixed::default(); x.nrows()];
+            return vec![Default::default(); x.nrows()];
         }
         let mut members = vec![vec![0.0; len]];
         self.predict_alone(rows, &mut members[0]);
@@ -229,8 +234,18 @@ impl Forest {
         members.extend(self.predict_memories(horizons, rows, len));
         let of_row =
             |row: usize| members.iter().flat_map(move |proba| &proba[row * n_classes..][..n_classes]);
-        let mixed = |row| horizons.mixture.predict(&of_row(row).copied().collect::<Vec<_>>(), n_classes);
-        (0..x.nrows()).map(mixed).collect()
+        let mix = |row| {
+            let members: Vec<f64> = of_row(row).copied().collect();
+            let mixed = horizons.mixture.predict(&members, n_classes);
+            // Before anything was learnt online, the forest predicts as it was fitted.
+            let chosen = if self.horizons.is_some() {
+                horizons.chosen(&mixed, self.params.calibrate)
+            } else {
+                &members[..n_classes]
+            };
+            (chosen.to_vec(), mixed)
+        };
+        (0..x.nrows()).map(mix).collect()
     }
 
     /// Mixes the predictions of some rows with those of the memories of the newest rows.

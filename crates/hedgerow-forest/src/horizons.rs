@@ -32,6 +32,8 @@ pub(crate) struct Horizons {
     /// The mean weight of the forest over the newest rows, and whether it hardly counts.
     forest_weight: f64,
     pub(crate) is_forest_idle: bool,
+    /// Rows that one of the short memories but the longest predicted best.
+    pub(crate) n_short: u64,
 }
 
 impl Default for Horizons {
@@ -42,6 +44,7 @@ impl Default for Horizons {
             is_trusted: false,
             forest_weight: 1.0,
             is_forest_idle: false,
+            n_short: 0,
         }
     }
 }
@@ -70,6 +73,12 @@ impl Horizons {
         self.forest_weight += (1.0 - WEIGHT_DISCOUNT) * (weight - self.forest_weight);
         let [idle, again] = IDLE_WEIGHTS;
         self.is_forest_idle = self.forest_weight < if self.is_forest_idle { again } else { idle };
+    }
+
+    /// Notes that a row was predicted.
+    pub(crate) fn note_leader(&mut self, n_members: usize) {
+        let leader = self.mixture.leader(n_members);
+        self.n_short += u64::from(self.is_trusted && (1..MEMORIES.len()).contains(&leader));
     }
 
     /// What is predicted of what was mixed.

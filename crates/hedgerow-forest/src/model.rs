@@ -142,7 +142,7 @@ impl OnlineModel for ForestModel {
         params.horizons || !params.calibrate
     }
 
-    fn predict_mixed(&self, x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<Mixed>> {
+    fn predict_mixed(&self, x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<(Vec<f64>, Mixed)>> {
         self.forest().params.horizons.then(|| self.forest().predict_mixed(x))
     }
 

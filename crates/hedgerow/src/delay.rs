@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hedgerow_core::{ClassId, Mixed, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{ClassId, Mixed, Par, Result, Rows, Schema, Training, Update};
 use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -79,14 +79,15 @@ impl Delay {
         let mut update = Update { predictions: Array2::zeros((n, schema.n_classes())), ..Update::default() };
         for (i, &class) in rows.labels().iter().enumerate() {
             let row = rows.x.slice(s![i..=i, ..]);
-            let proba = model.predict_proba_par(row, training.par)?;
+            // Of one row, threads would cost more than they do.
+            let (proba, earlier) = model.predict_early(row, &Par::sequential())?.pop().unwrap_or_default();
+            let mut predicted = update.predictions.row_mut(i);
             if proba.is_empty() {
                 // No label has come yet: one class is as probable as another.
-                update.predictions.row_mut(i).fill(1.0 / schema.n_classes().max(1) as f64);
+                predicted.fill(1.0 / schema.n_classes().max(1) as f64);
             }
-            update.predictions.slice_mut(s![i..=i, ..proba.ncols()]).assign(&proba);
+            predicted.iter_mut().zip(proba).for_each(|(to, p)| *to = p);
             let weight = rows.weights.map_or(1.0, |w| w[i]);
-            let earlier = model.predict_mixed(row, training.par)?.pop().unwrap_or_default();
             self.waiting.push_back(Waiting { values: row.iter().copied().collect(), class, weight, earlier });
             while self.waiting.len() > self.n_rows {
                 self.learn_oldest(model, schema, training, &mut update)?;
@@ -158,7 +159,7 @@ mod tests {
         for t in 0..60_usize {
             let row = x.slice(s![t..=t, ..]);
             expected.push(naive.predict_proba_par(row, &par).unwrap().row(0).to_vec());
-            mixed.extend(naive.predict_mixed(row, &par).unwrap());
+            mixed.extend(naive.predict_early(row, &par).unwrap().into_iter().map(|(_, mixed)| mixed));
             if t >= 7 {
                 let (x, labels) = (x.slice(s![t - 7..t - 6, ..]), &data.labels()[t - 7..t - 6]);
                 let late = Rows::new(x, labels, None).with_earlier(&mixed[t - 7..t - 6]);

@@ -2,10 +2,11 @@
 
 use std::any::Any;
 
+use hedgerow_core::drift::{StreamHistory, StreamSummary};
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
-    ClassId, Classifier, ColumnKind, DataProblem, Dataset, Error, Mixture, ModelProblem, OnlineModel, Par,
-    Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
+    ClassId, Classifier, ColumnKind, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem, OnlineModel,
+    Par, Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
@@ -23,6 +24,9 @@ pub struct Model {
     /// What prequential predictions have taught about calibration; none before anything was learnt online.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) prequential: Option<Mixture>,
+    /// What the rows learnt online were like; none before there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) history: Option<Box<StreamHistory>>,
 }
 
 impl Model {
@@ -43,7 +47,7 @@ impl Model {
                 categories.push("?".into());
             }
         }
-        Ok(Self { learner: params.new_model(&begun)?, schema, prequential: None })
+        Ok(Self { learner: params.new_model(&begun)?, schema, prequential: None, history: None })
     }
 
     /// A model of parts; fails unless they are of the same columns and classes.
@@ -56,7 +60,7 @@ impl Model {
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
         ])?;
-        Ok(Self { schema, learner, prequential: None })
+        Ok(Self { schema, learner, prequential: None, history: None })
     }
 
     /// Whether it predicts classes or numbers.
@@ -117,10 +121,10 @@ impl Model {
         &self.learner
     }
 
-    /// The same model without its rows: smaller, and it learns no more.
+    /// The same model without its rows and the figures of its stream: smaller, and it learns no more.
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { learner: self.learner.frozen(), ..self }
+        Self { learner: self.learner.frozen(), history: None, ..self }
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -140,8 +144,24 @@ impl Model {
         }
         if let Ok(update) = &mut update {
             self.calibrate_learnt(rows, n_known, update);
+            self.note_learnt(rows.slice(0..update.n_learnt), &update.drifts);
         }
         update
+    }
+
+    fn note_learnt(&mut self, rows: Rows<'_>, drifts: &[Drift]) {
+        if self.schema.task != Task::Classification || rows.labels().is_empty() {
+            return;
+        }
+        let n_before = self.n_seen().unwrap_or(0).saturating_sub(rows.labels().len() as u64);
+        let n_recent = self.n_best_by_short_memory();
+        let history = self.history.get_or_insert_with(|| Box::new(StreamHistory::after(n_before)));
+        history.add(rows, drifts, n_recent);
+    }
+
+    /// What the stream of rows learnt online was like; none if there was none.
+    pub fn stream_summary(&self) -> Option<StreamSummary> {
+        self.history.as_ref().map(|history| history.summary())
     }
 
     /// Takes back a label that turned out to be wrong: the model forgets the row with these values and this class, if it retains it and its kind can
@@ -208,6 +228,14 @@ impl Model {
             return forest.memory_weights();
         }
         Vec::new()
+    }
+
+    fn n_best_by_short_memory(&self) -> u64 {
+        #[cfg(feature = "forest")]
+        if let Some(forest) = self.as_forest() {
+            return forest.n_best_by_short_memory();
+        }
+        0
     }
 
     /// The model itself, if it is of this type: `model.downcast::<IvmClassifier>()`.

@@ -3,8 +3,9 @@
 //! It lies over the predictions of any kind of classifier that does not do this itself. A model that was fitted begins with the calibration
 //! of its fit, which this one leaves as it is until prequential predictions speak against it.
 
+use hedgerow_core::error::check_shapes;
 use hedgerow_core::{CalibrationGain, Classifier, Mixed, Mixture, Par, Result, Rows, Task, Update};
-use ndarray::{ArrayView2, ArrayViewMut2, s};
+use ndarray::{ArrayView1, ArrayView2, ArrayViewMut2, s};
 
 use crate::model::Model;
 
@@ -35,15 +36,21 @@ impl Model {
         self.prequential.as_ref().map(Mixture::gain)
     }
 
-    /// What is predicted of rows, with all that calibration can be learnt from when their labels come.
-    pub(crate) fn predict_mixed(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<Mixed>> {
+    /// Predicts rows whose labels come later: the probability of each class, and what is to be given back with the label
+    /// ([`Rows::with_earlier`]), so that calibration learns from what was predicted when the row came. Fails for a regression model.
+    pub fn predict_early(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<(Vec<f64>, Mixed)>> {
+        let classifier = self.uncalibrated()?;
+        check_shapes([("feature columns", self.n_features(), x.ncols())])?;
         if let Some(mixed) = self.learner.get().predict_mixed(x, par) {
             return Ok(mixed);
         }
-        let new = Mixture::new(1);
-        let (mixture, proba) =
-            (self.prequential.as_ref().unwrap_or(&new), self.uncalibrated()?.predict_proba(x, par)?);
-        Ok(proba.rows().into_iter().map(|row| mixture.predict(&row.to_vec(), row.len())).collect())
+        let (new, is_new) = (Mixture::new(1), self.prequential.is_none());
+        let mixture = self.prequential.as_ref().unwrap_or(&new);
+        let early = |row: ArrayView1<'_, f64>| {
+            let mixed = mixture.predict(&row.to_vec(), row.len());
+            (if is_new { row.to_vec() } else { mixed.proba.clone() }, mixed)
+        };
+        Ok(classifier.predict_proba(x, par)?.rows().into_iter().map(early).collect())
     }
 
     /// Calibrates the predictions of rows that were just learnt, one after the other, each by those before it. The model knew `n_classes`.

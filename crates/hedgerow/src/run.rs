@@ -57,7 +57,12 @@ impl<M: 'static> TrainingRun for OfKind<M> {
 
     fn model(&self) -> Option<ModelTask<Model>> {
         let (schema, wrap) = (self.schema.clone(), self.wrap);
-        Some(self.run.model()?.map(move |model| Model { schema, learner: wrap(model), prequential: None }))
+        Some(self.run.model()?.map(move |model| Model {
+            schema,
+            learner: wrap(model),
+            prequential: None,
+            history: None,
+        }))
     }
 
     fn stop(&self) -> StopReason {

@@ -257,3 +257,23 @@ fn models_without_rows_answer_the_same_before_and_after_they_have_learnt_more() 
         }
     }
 }
+
+#[test]
+fn every_kind_that_learns_keeps_what_its_stream_was_like() {
+    let data = more_rows();
+    for kind in Kind::ALL.iter().copied().filter(|kind| kind.learns()) {
+        let mut model = Model::new(data.schema.clone(), &params(kind)).unwrap();
+        assert!(model.stream_summary().is_none(), "{kind}");
+        let rows: Vec<usize> = (0..data.n_rows()).collect();
+        for part in rows.chunks(170) {
+            teach(&mut model, &data.select(part)).unwrap();
+            model = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
+        }
+        let mut whole = Model::new(data.schema.clone(), &params(kind)).unwrap();
+        teach(&mut whole, &data).unwrap();
+        let summary = whole.stream_summary().unwrap();
+        assert_eq!((summary.rows, summary.drift()), (300, "stationary"), "{kind}");
+        assert_eq!(model.stream_summary(), Some(summary), "{kind}");
+        assert!(model.to_bytes().unwrap() == whole.to_bytes().unwrap(), "{kind}");
+    }
+}

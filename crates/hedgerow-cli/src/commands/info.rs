@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::Context as _;
+use hedgerow::core::drift::StreamSummary;
 use hedgerow::core::{Schema, Task};
 use hedgerow::forest::{Calibration, Forest};
 use hedgerow::io::{Summary, summarize};
@@ -59,6 +60,28 @@ pub(crate) struct LearningInfo {
     pub(crate) predictor_bytes: u64,
     /// Bytes in the file of the rows with all else that learning needs.
     pub(crate) row_bytes: u64,
+    /// What the rows learnt online were like: changes of the concept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stream: Option<Stream>,
+}
+
+/// How the concept of a stream changed.
+#[derive(Debug, Serialize)]
+pub(crate) struct Stream {
+    /// In a word: stationary, abrupt, gradual, recurring or continual.
+    pub(crate) drift: &'static str,
+    /// In a sentence.
+    pub(crate) text: String,
+    #[serde(flatten)]
+    pub(crate) summary: StreamSummary,
+}
+
+impl Stream {
+    /// Of the rows that a model has learnt online, if there were any.
+    pub(crate) fn of(model: &Model) -> Option<Self> {
+        let summary = model.stream_summary()?;
+        Some(Self { drift: summary.drift(), text: summary.text(), summary })
+    }
 }
 
 /// What `info` tells about data.
@@ -121,5 +144,13 @@ fn learning_info(model: &Model) -> anyhow::Result<Option<LearningInfo>> {
     let retained_by_class = retained.map(|rows| names.zip(rows.class_counts()).collect());
     let predictor_bytes = model.clone().without_rows().file_len()?;
     let row_bytes = model.file_len()?.saturating_sub(predictor_bytes);
-    Ok(Some(LearningInfo { rows_learnt, rows_retained, retained_by_class, predictor_bytes, row_bytes }))
+    let stream = Stream::of(model);
+    Ok(Some(LearningInfo {
+        rows_learnt,
+        rows_retained,
+        retained_by_class,
+        predictor_bytes,
+        row_bytes,
+        stream,
+    }))
 }

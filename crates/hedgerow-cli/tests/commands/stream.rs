@@ -174,6 +174,34 @@ fn drift_is_noticed_and_marked() {
 }
 
 #[test]
+fn the_stream_is_summarised() {
+    let program = Program::new();
+    program.ok("generate hyperplane --drift recurring --rows 6000 --noise 0 --seed 2 --out t.csv");
+    let line = "stream t.csv --target class --set n_trees=10";
+    let result = program.json(&format!("{line} --out t.hedgerow"));
+    let stream = &result["stream"];
+    assert_eq!((&stream["drift"], &stream["rows"]), (&"recurring".into(), &6_000.into()), "{stream}");
+    let changes = stream["changes"].as_array().unwrap();
+    for (change, place) in changes.iter().zip([1_500, 3_000, 4_500]) {
+        assert!(change["row"].as_u64().unwrap().abs_diff(place) < 150, "{stream}");
+        assert_eq!(change["pace"], "abrupt");
+    }
+    assert_eq!((changes.len(), &changes[1]["returns_to"]), (3, &0.into()));
+    let text = stream["text"].as_str().unwrap();
+    holds(text, &["abrupt drifts at rows 1,", "recurring concepts: at row "]);
+    // The model keeps it, and a report tells it.
+    assert_eq!(program.json("info t.hedgerow")["learning"]["stream"], *stream);
+    holds(&program.ok("info t.hedgerow"), &[&format!("stream of 6,000 rows: {text}")]);
+    holds(&program.ok(&format!("{line} --report t.html")), &[&format!("stream: {text}")]);
+    holds(&String::from_utf8(program.read("t.html")).unwrap(), &["Concept drift", text]);
+    program.ok("generate hyperplane --drift none --rows 3000 --seed 2 --out s.csv");
+    holds(
+        &program.ok("stream s.csv --target class --set n_trees=10"),
+        &["stream: stationary: no concept drift"],
+    );
+}
+
+#[test]
 fn a_bad_row_ends_it_and_what_was_learnt_is_kept() {
     let program = Program::new();
     let good = table(1_700);

@@ -14,5 +14,7 @@
 
 mod adwin;
 mod histogram;
+mod history;
 
 pub use adwin::{Adwin, AdwinParams, Change, Direction};
+pub use history::{ConceptChange, Pace, StreamHistory, StreamSummary};

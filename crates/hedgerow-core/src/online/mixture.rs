@@ -111,6 +111,11 @@ impl Mixed {
         self.members[0].len() / self.proba.len().max(1)
     }
 
+    /// What one of these members predicted, no probability below a floor.
+    pub fn member(&self, number: usize) -> &[f64] {
+        self.members[0].chunks(self.proba.len().max(1)).nth(number).unwrap_or_default()
+    }
+
     /// What the first of two members predicted, and what both did.
     pub fn of_two(first: Vec<f64>, proba: Vec<f64>) -> Self {
         let members = [[&first[..], &proba].concat(), Vec::new()];
@@ -161,6 +166,11 @@ impl Mixture {
     pub fn weights(&self, n_members: usize) -> Vec<f64> {
         let prior = |member: usize| if member == 0 { PRIOR_OF_FIRST } else { 1.0 };
         shared_weights(&self.losses[..n_members], prior, SHARE_OF_MEMBERS)
+    }
+
+    /// Which of the first so many members has the least loss.
+    pub fn leader(&self, n_members: usize) -> usize {
+        (0..n_members).min_by(|&a, &b| self.losses[a].total_cmp(&self.losses[b])).unwrap_or(0)
     }
 
     /// Mixes the predictions of a row: `members` has `n_classes` probabilities for each member; of the first alone, or of all.

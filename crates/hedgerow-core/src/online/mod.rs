@@ -112,9 +112,9 @@ pub trait OnlineModel: Any + Send + Sync {
         false
     }
 
-    /// What its members predict and what their mixture makes of it, row by row; none where it has no mixture. With the labels, which may come
-    /// later, this is given back ([`Rows::earlier`]).
-    fn predict_mixed(&self, _x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<Mixed>> {
+    /// Predicts rows, and says what its members predict and what their mixture makes of it; none where it has no mixture. With the labels, which
+    /// may come later, the latter is given back ([`Rows::earlier`]).
+    fn predict_mixed(&self, _x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<(Vec<f64>, Mixed)>> {
         None
     }
 

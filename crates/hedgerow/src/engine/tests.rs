@@ -188,6 +188,51 @@ fn rows_that_come_during_training_are_taken_up() {
 }
 
 #[test]
+fn what_was_predicted_on_the_way_leaves_no_trace_in_the_model() {
+    // Calibration is out of sample on all rows, whenever they came; see `docs/math/trainer.md`.
+    let (data, _) = confused();
+    for params in params().into_iter().take(2) {
+        let engine = Engine::start(data.schema.clone(), &params, &two_threads()).unwrap();
+        for begin in (0..1_200).step_by(300) {
+            engine.append_data(part(&data, begin..begin + 300)).unwrap();
+            engine.wait();
+        }
+        let model = engine.finish().unwrap().model;
+        if params.kind() == Kind::Forest {
+            assert!(model.to_bytes().unwrap() == fitted(&data, &params).to_bytes().unwrap());
+        }
+        assert!(model.prequential.is_none() && model.stream_summary().is_none(), "{}", params.kind());
+    }
+}
+
+#[test]
+fn a_model_that_goes_on_learning_goes_on_from_its_calibration() {
+    let (data, _) = confused();
+    let more = blobs(40, 3, 3, 6);
+    let x = more.features.to_array(0..40);
+    for params in params() {
+        let engine = Engine::start(data.schema.clone(), &params, &two_threads()).unwrap();
+        engine.append_data(data.clone()).unwrap();
+        engine.wait();
+        let mut model = engine.finish().unwrap().model;
+        let (par, budget) = (Par::sequential(), Budget::open());
+        let training = Training { par: &par, budget: &budget, observer: &Silent };
+        let before = model.predict_proba_par(x.view(), &par).unwrap();
+        let first = Rows::new(x.view(), more.labels(), None).slice(0..1);
+        let update = model.learn_rows(&data.schema, first, &training).unwrap();
+        let after = model.predict_proba_par(x.view(), &par).unwrap();
+        let largest = |a: ArrayView2<'_, f64>, b: ArrayView2<'_, f64>| {
+            a.iter().zip(&b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
+        };
+        // No class has less than 1e-4 in what is calibrated.
+        let jump = largest(update.predictions.view(), before.slice(ndarray::s![..1, ..]));
+        assert!(jump < 1e-3, "{}: {jump}", params.kind());
+        let by_one_row = largest(after.view(), before.view());
+        assert!(by_one_row < 0.15, "{}: {by_one_row}", params.kind());
+    }
+}
+
+#[test]
 fn labels_that_are_corrected_are_learnt() {
     let data = blobs(600, 3, 3, 4);
     let mut wrong = data.clone();

@@ -62,6 +62,8 @@ impl Model {
         })?;
         let fits = model.prequential.as_ref().is_none_or(|mixture| mixture.is_valid(1));
         saved::require(fits, || "its prequential calibration has impossible numbers")?;
+        let fits = model.history.as_ref().is_none_or(|history| history.is_valid());
+        saved::require(fits, || "the figures of its stream are impossible")?;
         Ok(model)
     }
 }

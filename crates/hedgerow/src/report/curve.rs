@@ -118,8 +118,8 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
     let share = |v| percent(v, 0);
     let weights = vec![
         series("all rows", "a", |p| Some(p.memory_weights?[0]), share),
-        series("newest 300 to 1,000", "b", |p| Some(p.memory_weights?[1]), share),
-        series("newest 20 to 100", "c", |p| Some(p.memory_weights?[2]), share),
+        series("300 to 1,000 rows", "b", |p| Some(p.memory_weights?[1]), share),
+        series("20 to 100 rows", "c", |p| Some(p.memory_weights?[2]), share),
     ];
     let speed = vec![series("rows/s", "c", |p| p.rows_per_second, short)];
     let small = |title, tick, series: Vec<Series>| {
@@ -168,7 +168,7 @@ fn reading(point: &CurvePoint) -> String {
     lines.extend(point.ece.map(|v| format!("ECE {}", decimal(v, 4))));
     lines.extend(point.memory_weights.map(|[all, long, short]| {
         format!(
-            "memories: all rows {}, newest 300 to 1,000 {}, newest 20 to 100 {}",
+            "memories: all rows {}, 300 to 1,000 rows {}, 20 to 100 rows {}",
             percent(all, 0),
             percent(long, 0),
             percent(short, 0)

@@ -28,6 +28,9 @@ pub(super) fn page(
     fact(&mut page, "Rows a second", count((n_rows as f64 / state.seconds.fit.max(1e-9)) as u64));
     let (name, value) = stream.renewed().fact();
     fact(&mut page, name, value);
+    if let Some(summary) = model.stream_summary() {
+        fact(&mut page, "Concept drift", summary.text());
+    }
     page.curve = Some(curve(stream));
     if let Some(evaluation) = evaluation {
         let n_rows = count(evaluation.n_rows() as u64);

@@ -8,6 +8,7 @@ use hedgerow::core::{CalibrationGain, Drift};
 use serde::Serialize;
 
 use super::{Keeper, StreamRun, Window, page};
+use crate::commands::info::Stream;
 use crate::commands::store::learner::StoreFacts;
 use crate::commands::{LeftOut, Made, Renewed, after_bad_row, page as pages};
 
@@ -29,6 +30,9 @@ pub(crate) struct LearnResult {
     /// Changes noticed, in rows from the start of these data; the first 1,000.
     pub(crate) drifts: Vec<Drift>,
     pub(crate) n_drifts: usize,
+    /// What the rows were like: changes of the concept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stream: Option<Stream>,
     /// Rows the metrics are about: `test`, or `prequential` where there are no test data.
     pub(crate) metrics_from: &'static str,
     pub(crate) metrics_rows: u64,
@@ -96,6 +100,7 @@ impl LearnResult {
             new_classes: state.new_classes.clone(),
             drifts: state.drifts.clone(),
             n_drifts: state.n_drifts,
+            stream: Stream::of(model),
             metrics_from,
             metrics_rows,
             metrics,

@@ -124,6 +124,9 @@ fn write_learning(learning: &LearningInfo, out: &mut dyn Write) -> io::Result<()
     let (rows, model) = (size(learning.row_bytes), size(learning.predictor_bytes));
     write!(out, "keeps learning: {learnt} rows learnt, {retained} retained ")?;
     writeln!(out, "({rows} in the file, the model without them {model})")?;
+    if let Some(stream) = &learning.stream {
+        writeln!(out, "stream of {} rows: {}", count(stream.summary.rows), stream.text)?;
+    }
     let Some(by_class) = &learning.retained_by_class else { return Ok(()) };
     let each: Vec<String> = by_class.iter().map(|(name, n)| tally(name, *n as u64)).collect();
     writeln!(out, "retained by class: {}", list(&each, 30))

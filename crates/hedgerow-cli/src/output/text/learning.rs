@@ -111,6 +111,9 @@ fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
         let [before, after] = [gain.log_loss_before, gain.log_loss_after];
         writeln!(out, "  prequential calibration: log-loss {after:.4}, without it {before:.4}")?;
     }
+    if let Some(stream) = &result.stream {
+        writeln!(out, "  stream: {}", stream.text)?;
+    }
     if result.left_out.without_label > 0 {
         writeln!(out, "  {} rows without a label were left out", count(result.left_out.without_label))?;
     }

@@ -108,6 +108,7 @@ impl Recent {
             members.clear();
             members.extend(out.iter());
             votes.iter().for_each(|votes| members.extend(&votes[i * n_classes..(i + 1) * n_classes]));
+            horizons.note_leader(1 + votes.len());
             let now = horizons.mixture.predict(&members, n_classes);
             horizons.note_weight(now.weight_of_first);
             let chosen = horizons.chosen(&now, input.params.calibrate);
