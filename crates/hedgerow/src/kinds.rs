@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use hedgerow_core::saved::Saved as _;
 use hedgerow_core::{
-    Budget, Dataset, Error, KindInfo, ModelKind, OnlineModel, ParamInfo, Params as _, Result, Schema, Task,
-    Training, describe,
+    About, Budget, Dataset, Error, KindInfo, ModelKind, OnlineModel, ParamInfo, Params as _, Result, Schema,
+    Task, Training, describe,
 };
 #[cfg(feature = "forest")]
 use hedgerow_forest::ForestParams;
@@ -226,6 +226,11 @@ impl Kind {
     /// Whether it predicts its training rows out of bag.
     pub fn has_oob(self) -> bool {
         self.info().has_oob
+    }
+
+    /// Whether it tells how much evidence there is for a prediction.
+    pub fn tells_evidence(self) -> bool {
+        self.info().second_order.contains(&About::RelativeEvidence)
     }
 
     /// The error for a kind that cannot do something, which names those that can.
