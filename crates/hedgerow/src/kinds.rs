@@ -15,14 +15,16 @@ use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
 #[cfg(feature = "hybrid")]
 use hedgerow_hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
+#[cfg(feature = "neighbors")]
+use hedgerow_neighbors::{KdeParams, KnnParams};
 #[cfg(feature = "rvm")]
 use hedgerow_rvm::RvmParams;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{self, Run};
 
-#[cfg(not(any(feature = "forest", feature = "gp", feature = "rvm")))]
-compile_error!("choose at least one kind of model: the features forest, gp, rvm or hybrid");
+#[cfg(not(any(feature = "forest", feature = "gp", feature = "neighbors", feature = "rvm")))]
+compile_error!("choose at least one kind of model: the features forest, gp, rvm, hybrid or neighbors");
 
 macro_rules! kinds {
     (($d:tt) $($feature:literal $(#[$doc:meta])* $Kind:ident($Params:ident),)+) => {
@@ -186,6 +188,10 @@ kinds! {
     Rvm(RvmParams),
     "hybrid" /// A Gaussian process whose kernel is a forest.
     ForestKernel(ForestKernelParams),
+    "neighbors" /// Kernel density classification.
+    Kde(KdeParams),
+    "neighbors" /// Nearest neighbours.
+    Knn(KnnParams),
 }
 
 /// Parameters whose models are one of the variants of [`Learner`].
@@ -357,7 +363,7 @@ mod tests {
         let message = "oracle".parse::<Kind>().unwrap_err().to_string();
         assert!(
             message.contains("oracle")
-                && message.contains("forest, ivm, gp, leaf-gp, forest-ivm, rvm, forest-kernel"),
+                && message.contains("forest, ivm, gp, leaf-gp, forest-ivm, rvm, forest-kernel, kde, knn"),
             "{message}"
         );
         let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();
