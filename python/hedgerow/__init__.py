@@ -23,6 +23,7 @@ from hedgerow._gp import GpClassifier, GpRegressor
 from hedgerow._hedgerow import VERSION as __version__
 from hedgerow._hybrid import ForestIvmClassifier, ForestKernelClassifier, LeafGpClassifier
 from hedgerow._ivm import IvmClassifier
+from hedgerow._neighbors import KdeClassifier, KnnClassifier
 from hedgerow._rvm import RvmClassifier, RvmRegressor
 
 __all__ = [
@@ -33,6 +34,8 @@ __all__ = [
     "GpClassifier",
     "GpRegressor",
     "IvmClassifier",
+    "KdeClassifier",
+    "KnnClassifier",
     "LeafGpClassifier",
     "OnlineForestClassifier",
     "RvmClassifier",

@@ -7,12 +7,60 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
+__all__ = ["VERSION", "Evidence", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
 
 VERSION: Final[str]
 """
 The version of the engine.
 """
+
+@final
+class Evidence:
+    """
+    A distribution over the class probabilities of each of some rows.
+    """
+    @property
+    def about(self, /) -> str:
+        """
+        What the distributions are about.
+        """
+    @property
+    def concentrations(self, /) -> Incomplete | None:
+        """
+        The concentrations of the Dirichlet distributions; none where they are samples.
+        """
+    def counts(self, /) -> Incomplete:
+        """
+        Counts of labels that stand for the evidence.
+        """
+    def density(self, /, class_: SupportsIndex, points: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> Incomplete:
+        """
+        The density of a class's probability at some points.
+        """
+    def interval(self, /, level: SupportsFloat | SupportsIndex) -> tuple[Incomplete, Incomplete]:
+        """
+        The lower and the upper ends of equal-tailed intervals.
+        """
+    def mean(self, /) -> Incomplete:
+        """
+        The mean of each class's probability.
+        """
+    def parts(self, /, *, by_variance: bool = False) -> tuple[Incomplete, Incomplete, Incomplete]:
+        """
+        Total, aleatoric and epistemic uncertainty: entropies, or variances summed over classes.
+        """
+    def quantile(self, /, level: SupportsFloat | SupportsIndex) -> Incomplete:
+        """
+        The quantile of each class's probability.
+        """
+    def sample(self, /, n_samples: SupportsIndex, seed: SupportsIndex) -> Incomplete:
+        """
+        Draws of probability vectors: sample, row, class.
+        """
+    def variance(self, /) -> Incomplete:
+        """
+        The variance of each class's probability.
+        """
 
 @final
 class Fitted:
@@ -93,6 +141,10 @@ class Model:
     def columns(self, /) -> str | None:
         """
         The feature columns, in JSON; none where they are numbers without names.
+        """
+    def evidence(self, /, x: Any, *, threads: SupportsIndex = 0) -> Evidence:
+        """
+        How much evidence there is for the prediction of each row.
         """
     @staticmethod
     def fit(kind: str, settings: SupportsGetItem[int, tuple[str, str]], x: Any, targets: Incomplete, classes: SupportsGetItem[int, str] | None = None, *, columns: str | None = None, weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Fitted:

@@ -4,6 +4,7 @@
 //! into the engine, `errors` the one way out of it when something is wrong.
 
 mod errors;
+mod evidence;
 mod limits;
 mod model;
 mod run;
@@ -17,6 +18,8 @@ mod _hedgerow {
 
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::evidence::Evidence;
     #[pymodule_export]
     use crate::model::{Fitted, Lesson, Model};
 

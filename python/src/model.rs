@@ -15,6 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::to_python;
+use crate::evidence::Evidence;
 use crate::limits::{Limits, params};
 use crate::run;
 use crate::table::{Table, View, first_infinite};
@@ -238,6 +239,21 @@ impl Model {
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
         Ok(self.answers(py, x, threads)?.into_pyarray(py))
+    }
+
+    /// How much evidence there is for the prediction of each row.
+    #[pyo3(signature = (x, *, threads=0))]
+    fn evidence(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Evidence> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let work = || -> Result<_> {
+            let (model, par) = (self.read(), Par::new(threads)?);
+            view.with_rows(0..n_rows, |x| {
+                check_finite(model.schema(), x, 0, &par)?;
+                model.predict_evidence_par(x, &par)
+            })
+        };
+        run::at_once(py, work)?.map(Evidence).map_err(to_python)
     }
 
     /// The number of every row and the variance of what would be observed.
