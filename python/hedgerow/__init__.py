@@ -24,6 +24,7 @@ from hedgerow._hedgerow import VERSION as __version__
 from hedgerow._hybrid import ForestIvmClassifier, ForestKernelClassifier, LeafGpClassifier
 from hedgerow._ivm import IvmClassifier
 from hedgerow._late import LateLabels
+from hedgerow._neighbors import KdeClassifier, KnnClassifier
 from hedgerow._rvm import RvmClassifier, RvmRegressor
 
 __all__ = [
@@ -35,6 +36,8 @@ __all__ = [
     "GpRegressor",
     "IvmClassifier",
     "LateLabels",
+    "KdeClassifier",
+    "KnnClassifier",
     "LeafGpClassifier",
     "OnlineForestClassifier",
     "RvmClassifier",

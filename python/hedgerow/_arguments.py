@@ -767,3 +767,146 @@ class ForestKernelArguments:
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+
+class KdeArguments:
+    """What a model of kind `kde` can be told."""
+
+    _kind: ClassVar[str] = "kde"
+    _title: ClassVar[str] = "choosing a bandwidth"
+    _settings: ClassVar[Mapping[str, str]] = {
+        "kernel": "kernel",
+        "bandwidth": "bandwidth",
+        "bandwidth_scale": "bandwidth_scale",
+        "prior": "prior",
+        "max_rows": "max_rows",
+    }
+
+    def __init__(
+        self,
+        *,
+        kernel: str = "gaussian",
+        bandwidth: float = 0.0,
+        bandwidth_scale: float = 0.0,
+        prior: float = 0.0,
+        max_rows: int = 20000,
+        max_seconds: float | None = None,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        """Say how the model is made.
+
+        Parameters
+        ----------
+        kernel : str, default="gaussian"
+            Kernel: gaussian, or ball, whose radius is such that it has the variance of the other.
+        bandwidth : float, default=0.0
+            Bandwidth h, on prepared columns; 0 for `bandwidth_scale` times the normal-reference rule.
+        bandwidth_scale : float, default=0.0
+            Times the normal-reference bandwidth; 0 chooses it by the log-loss of leave-one-out predictions.
+        prior : float, default=0.0
+            What each class counts before any row does; 0 for one over the number of classes, which for two is Jeffreys' prior.
+        max_rows : int, default=20000
+            Rows that are retained at most; those learnt longest ago are forgotten first, and a fit to more draws them at random.
+        max_seconds : float | None, default=None
+            Time after which a fit ends with the best model so far; None sets no limit.
+        max_memory : int | str | None, default=None
+            Most bytes (or a text such as `500MB`) that a model, the rows it keeps and its training take together; None sets no limit.
+        n_jobs : int | None, default=-1
+            Threads: a number, -1 for one a core, None for one. Results do not depend on it.
+        random_state : Any, default=None
+            Seed of all random choices: a whole number makes the same model each time, None another one.
+        verbose : int, default=0
+            1 shows how far a fit has come.
+        """
+        self.kernel = kernel
+        self.bandwidth = bandwidth
+        self.bandwidth_scale = bandwidth_scale
+        self.prior = prior
+        self.max_rows = max_rows
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+
+class KnnArguments:
+    """What a model of kind `knn` can be told."""
+
+    _kind: ClassVar[str] = "knn"
+    _title: ClassVar[str] = "choosing neighbours"
+    _settings: ClassVar[Mapping[str, str]] = {
+        "method": "method",
+        "metric": "metric",
+        "k": "k",
+        "reach": "reach",
+        "n_artificial": "n_artificial",
+        "radius": "radius",
+        "prior": "prior",
+        "max_rows": "max_rows",
+    }
+
+    def __init__(
+        self,
+        *,
+        method: str = "probabilistic",
+        metric: str = "manhattan",
+        k: int = 0,
+        reach: float = 2.0,
+        n_artificial: int = 0,
+        radius: float = 0.0,
+        prior: float = 0.0,
+        max_rows: int = 20000,
+        max_seconds: float | None = None,
+        max_memory: int | str | None = None,
+        n_jobs: int | None = -1,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        """Say how the model is made.
+
+        Parameters
+        ----------
+        method : str, default="probabilistic"
+            Which rows count: probabilistic (confidence k-NN in closed form), data-driven (the same by artificial rows) or epsilon (all rows up to a distance).
+        metric : str, default="manhattan"
+            How distances are measured on prepared columns: euclidean, manhattan or chebyshev.
+        k : int, default=0
+            Neighbors; 0 chooses among 3 to 60 by the log-loss of leave-one-out predictions.
+        reach : float, default=2.0
+            probabilistic: a row counts half or so where its k-th neighbor is so many deviations farther away than the mean one of training rows.
+        n_artificial : int, default=0
+            data-driven: artificial rows; 0 takes the most with which the leave-one-out accuracy is within a standard error of the best.
+        radius : float, default=0.0
+            epsilon: the distance, on prepared columns; 0 chooses it by the log-loss of leave-one-out predictions.
+        prior : float, default=0.0
+            What each class counts before any row does; 0 for one over the number of classes, which for two is Jeffreys' prior.
+        max_rows : int, default=20000
+            Rows that are retained at most; those learnt longest ago are forgotten first, and a fit to more draws them at random.
+        max_seconds : float | None, default=None
+            Time after which a fit ends with the best model so far; None sets no limit.
+        max_memory : int | str | None, default=None
+            Most bytes (or a text such as `500MB`) that a model, the rows it keeps and its training take together; None sets no limit.
+        n_jobs : int | None, default=-1
+            Threads: a number, -1 for one a core, None for one. Results do not depend on it.
+        random_state : Any, default=None
+            Seed of all random choices: a whole number makes the same model each time, None another one.
+        verbose : int, default=0
+            1 shows how far a fit has come.
+        """
+        self.method = method
+        self.metric = metric
+        self.k = k
+        self.reach = reach
+        self.n_artificial = n_artificial
+        self.radius = radius
+        self.prior = prior
+        self.max_rows = max_rows
+        self.max_seconds = max_seconds
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose

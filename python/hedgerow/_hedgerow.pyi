@@ -7,7 +7,7 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Early", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
+__all__ = ["VERSION", "Evidence", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
 
 VERSION: Final[str]
 """
@@ -15,14 +15,51 @@ The version of the engine.
 """
 
 @final
-class Early:
+class Evidence:
     """
-    What was predicted of a row when it came. It is given back with the label, for calibration to learn from.
+    A distribution over the class probabilities of each of some rows.
     """
-    def __new__(cls, /, text: str) -> Early: ...
-    def text(self, /) -> str:
+    @property
+    def about(self, /) -> str:
         """
-        The same in JSON.
+        What the distributions are about.
+        """
+    @property
+    def concentrations(self, /) -> Incomplete | None:
+        """
+        The concentrations of the Dirichlet distributions; none where they are samples.
+        """
+    def counts(self, /) -> Incomplete:
+        """
+        Counts of labels that stand for the evidence.
+        """
+    def density(self, /, class_: SupportsIndex, points: SupportsGetItem[int, SupportsFloat | SupportsIndex]) -> Incomplete:
+        """
+        The density of a class's probability at some points.
+        """
+    def interval(self, /, level: SupportsFloat | SupportsIndex) -> tuple[Incomplete, Incomplete]:
+        """
+        The lower and the upper ends of equal-tailed intervals.
+        """
+    def mean(self, /) -> Incomplete:
+        """
+        The mean of each class's probability.
+        """
+    def parts(self, /, *, by_variance: bool = False) -> tuple[Incomplete, Incomplete, Incomplete]:
+        """
+        Total, aleatoric and epistemic uncertainty: entropies, or variances summed over classes.
+        """
+    def quantile(self, /, level: SupportsFloat | SupportsIndex) -> Incomplete:
+        """
+        The quantile of each class's probability.
+        """
+    def sample(self, /, n_samples: SupportsIndex, seed: SupportsIndex) -> Incomplete:
+        """
+        Draws of probability vectors: sample, row, class.
+        """
+    def variance(self, /) -> Incomplete:
+        """
+        The variance of each class's probability.
         """
 
 @final
@@ -105,6 +142,10 @@ class Model:
         """
         The feature columns, in JSON; none where they are numbers without names.
         """
+    def evidence(self, /, x: Any, *, threads: SupportsIndex = 0) -> Evidence:
+        """
+        How much evidence there is for the prediction of each row.
+        """
     @staticmethod
     def fit(kind: str, settings: SupportsGetItem[int, tuple[str, str]], x: Any, targets: Incomplete, classes: SupportsGetItem[int, str] | None = None, *, columns: str | None = None, weights: Incomplete | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Fitted:
         """
@@ -132,10 +173,10 @@ class Model:
         """
         The kind of model.
         """
-    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, earlier: SupportsGetItem[int, Early] | None = None, delay: SupportsIndex = 0, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
+    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, delay: SupportsIndex = 0, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
         """
         Learns rows in order, each when `delay` more rows have come. `new_classes` and `new_categories` (by column) are those that have not been seen
-        before, `earlier` is what was predicted of each row when it came, if its label came later.
+        before.
         """
     @property
     def n_bytes(self, /) -> int:
@@ -161,10 +202,6 @@ class Model:
     def n_waiting(self, /) -> int:
         """
         Rows that wait for their labels.
-        """
-    def predict_early(self, /, x: Any) -> tuple[Incomplete, list[Early]]:
-        """
-        A probability for every class of every row, with what is given back when the labels come.
         """
     def predict_proba(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
         """

@@ -5,6 +5,7 @@
 
 mod early;
 mod errors;
+mod evidence;
 mod limits;
 mod model;
 mod run;
@@ -20,6 +21,8 @@ mod _hedgerow {
 
     #[pymodule_export]
     use crate::early::Early;
+    #[pymodule_export]
+    use crate::evidence::Evidence;
     #[pymodule_export]
     use crate::model::{Fitted, Lesson, Model};
 

@@ -16,6 +16,7 @@ use pyo3::types::PyBytes;
 
 use crate::early::Early;
 use crate::errors::to_python;
+use crate::evidence::Evidence;
 use crate::limits::{Limits, params};
 use crate::run;
 use crate::table::{Table, View, first_infinite};
@@ -262,6 +263,21 @@ impl Model {
         let table = Array2::from_shape_fn((n_rows, n_classes), |(row, class)| proba[row][class]);
         let early = mixed.into_iter().map(|mixed| Early { mixed }).collect();
         Ok((table.into_pyarray(py), early))
+    }
+
+    /// How much evidence there is for the prediction of each row.
+    #[pyo3(signature = (x, *, threads=0))]
+    fn evidence(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Evidence> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let work = || -> Result<_> {
+            let (model, par) = (self.read(), Par::new(threads)?);
+            view.with_rows(0..n_rows, |x| {
+                check_finite(model.schema(), x, 0, &par)?;
+                model.predict_evidence_par(x, &par)
+            })
+        };
+        run::at_once(py, work)?.map(Evidence).map_err(to_python)
     }
 
     /// The number of every row and the variance of what would be observed.

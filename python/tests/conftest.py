@@ -12,6 +12,8 @@ from hedgerow import (
     GpClassifier,
     GpRegressor,
     IvmClassifier,
+    KdeClassifier,
+    KnnClassifier,
     LeafGpClassifier,
     OnlineForestClassifier,
     RvmClassifier,
@@ -27,6 +29,8 @@ ONLINE = [
         forest=OnlineForestClassifier(n_estimators=20), ivm=IvmClassifier(n_active=20), random_state=0
     ),
     ForestKernelClassifier(forest=OnlineForestClassifier(n_estimators=20), random_state=0),
+    KdeClassifier(random_state=0),
+    KnnClassifier(random_state=0),
 ]
 ALL = [*ONLINE, GpClassifier(random_state=0)]
 REGRESSORS = [RvmRegressor(random_state=0), GpRegressor(random_state=0)]

@@ -11,6 +11,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-store", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
+    ("hedgerow-neighbors", &["hedgerow-core"]),
     // Knows no model.
     ("hedgerow-trainer", &["hedgerow-core"]),
     // Hybrids are made of other methods.
@@ -25,6 +26,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "hedgerow-forest",
             "hedgerow-gp",
             "hedgerow-hybrid",
+            "hedgerow-neighbors",
             "hedgerow-rvm",
             "hedgerow-store",
             "hedgerow-trainer",

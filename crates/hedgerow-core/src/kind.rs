@@ -9,6 +9,7 @@ use crate::params::{Checked, Params};
 use crate::run::{Candidate, TrainingRun, drive};
 use crate::saved::Saved;
 use crate::scores::OutOfSample;
+use crate::second_order::About;
 
 /// A kind of model in words, and what it can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct KindInfo {
     pub merges: bool,
     /// Whether it predicts its training rows out of bag.
     pub has_oob: bool,
+    /// What its second-order predictions are about; nothing where it has none.
+    pub second_order: &'static [About],
 }
 
 impl KindInfo {
@@ -48,6 +51,7 @@ impl KindInfo {
         learns: true,
         merges: false,
         has_oob: false,
+        second_order: &[],
     };
 }
 
@@ -77,6 +81,12 @@ impl Renewed {
         names: ["active_rows_tried", "active_rows_replaced"],
         words: ["new active rows tried", "replaced another"],
         title: "Active rows replaced",
+    };
+    /// Settings that are chosen anew by leave-one-out predictions.
+    pub const SETTINGS: Self = Self {
+        names: ["settings_tried", "settings_replaced"],
+        words: ["settings tried", "replaced others"],
+        title: "Settings replaced",
     };
 }
 

@@ -3,7 +3,7 @@
 //! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
 //! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
-//! [`metrics`] evaluates predictions. [`drift`] detects
+//! [`metrics`] evaluates predictions. [`second_order`] holds distributions over class probabilities, on [`special`] functions. [`drift`] detects
 //! concept drift, [`synth`] generates data whose drift is known. [`saved`] turns models into text and arrays and back, [`error`] explains what went wrong, [`text`] writes numbers as people read
 //! them. This crate does no input or output and knows no model.
 
@@ -21,10 +21,13 @@ pub mod metrics;
 pub mod online;
 pub mod par;
 pub mod params;
+pub mod prepare;
 pub mod rng;
 pub mod run;
 pub mod saved;
 pub mod scores;
+pub mod second_order;
+pub mod special;
 pub mod summary;
 pub mod synth;
 mod task_model;
@@ -51,6 +54,7 @@ pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};
 pub use scores::{OutOfSample, Quality, Source};
+pub use second_order::{About, RelativeEvidence, SecondOrder};
 pub use summary::{Comparison, Summary};
 pub use task_model::TaskModel;
 pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};

@@ -26,6 +26,8 @@ pub enum Purpose {
     Leaf = 7,
     /// Choosing held-out rows and folds.
     Validation = 8,
+    /// Drawing from second-order distributions.
+    SecondOrder = 9,
 }
 
 /// The project's generator: xoshiro256++.

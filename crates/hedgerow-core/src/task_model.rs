@@ -8,6 +8,7 @@ use crate::error::Result;
 use crate::learn::{Learning, Rows};
 use crate::online::{OnlineModel, OnlineStatus, Predictor};
 use crate::saved::{Saved, require};
+use crate::second_order::RelativeEvidence;
 use crate::summary::Summary;
 
 /// A classifier or a regressor of one kind.
@@ -75,6 +76,10 @@ impl<C: OnlineModel, R: OnlineModel> OnlineModel for TaskModel<C, R> {
 
     fn summary(&self, classes: &[String]) -> Summary {
         either!(self, model => model.summary(classes))
+    }
+
+    fn relative_evidence(&self) -> Option<&dyn RelativeEvidence> {
+        either!(self, model => model.relative_evidence())
     }
 
     fn active_rows(&self) -> Option<Array2<f32>> {

@@ -32,12 +32,13 @@ pub mod labels;
 pub mod likelihood;
 pub mod linalg;
 mod optimize;
-pub mod prepare;
 pub mod refit;
 pub mod regression;
 mod regressor;
 pub mod softmax;
 pub mod special;
+
+pub use hedgerow_core::prepare;
 
 pub use binary::BinaryGp;
 pub use classifier::{FittedGp, GpClassifier, GpMethod, GpModel, GpParams, KernelName};

@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use hedgerow_core::saved::Saved as _;
 use hedgerow_core::{
-    Budget, Dataset, Error, KindInfo, ModelKind, OnlineModel, ParamInfo, Params as _, Result, Schema, Task,
-    Training, describe,
+    About, Budget, Dataset, Error, KindInfo, ModelKind, OnlineModel, ParamInfo, Params as _, Result, Schema,
+    Task, Training, describe,
 };
 #[cfg(feature = "forest")]
 use hedgerow_forest::ForestParams;
@@ -15,14 +15,16 @@ use hedgerow_forest::ForestParams;
 use hedgerow_gp::{GpParams, IvmParams};
 #[cfg(feature = "hybrid")]
 use hedgerow_hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
+#[cfg(feature = "neighbors")]
+use hedgerow_neighbors::{KdeParams, KnnParams};
 #[cfg(feature = "rvm")]
 use hedgerow_rvm::RvmParams;
 use serde::{Deserialize, Serialize};
 
 use crate::run::{self, Run};
 
-#[cfg(not(any(feature = "forest", feature = "gp", feature = "rvm")))]
-compile_error!("choose at least one kind of model: the features forest, gp, rvm or hybrid");
+#[cfg(not(any(feature = "forest", feature = "gp", feature = "neighbors", feature = "rvm")))]
+compile_error!("choose at least one kind of model: the features forest, gp, rvm, hybrid or neighbors");
 
 macro_rules! kinds {
     (($d:tt) $($feature:literal $(#[$doc:meta])* $Kind:ident($Params:ident),)+) => {
@@ -186,6 +188,10 @@ kinds! {
     Rvm(RvmParams),
     "hybrid" /// A Gaussian process whose kernel is a forest.
     ForestKernel(ForestKernelParams),
+    "neighbors" /// Kernel density classification.
+    Kde(KdeParams),
+    "neighbors" /// Nearest neighbours.
+    Knn(KnnParams),
 }
 
 /// Parameters whose models are one of the variants of [`Learner`].
@@ -226,6 +232,11 @@ impl Kind {
     /// Whether it predicts its training rows out of bag.
     pub fn has_oob(self) -> bool {
         self.info().has_oob
+    }
+
+    /// Whether it tells how much evidence there is for a prediction.
+    pub fn tells_evidence(self) -> bool {
+        self.info().second_order.contains(&About::RelativeEvidence)
     }
 
     /// The error for a kind that cannot do something, which names those that can.
@@ -352,7 +363,7 @@ mod tests {
         let message = "oracle".parse::<Kind>().unwrap_err().to_string();
         assert!(
             message.contains("oracle")
-                && message.contains("forest, ivm, gp, leaf-gp, forest-ivm, rvm, forest-kernel"),
+                && message.contains("forest, ivm, gp, leaf-gp, forest-ivm, rvm, forest-kernel, kde, knn"),
             "{message}"
         );
         let message = Kind::Ivm.unable("be merged", Kind::merges).to_string();

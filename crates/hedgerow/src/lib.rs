@@ -3,6 +3,7 @@
 mod arrays;
 pub mod delay;
 pub mod engine;
+mod evidence;
 mod file;
 mod kinds;
 #[cfg(feature = "forest")]
@@ -22,6 +23,8 @@ pub use hedgerow_gp as gp;
 pub use hedgerow_hybrid as hybrid;
 #[cfg(feature = "io")]
 pub use hedgerow_io as io;
+#[cfg(feature = "neighbors")]
+pub use hedgerow_neighbors as neighbors;
 #[cfg(feature = "rvm")]
 pub use hedgerow_rvm as rvm;
 #[cfg(feature = "store")]

@@ -5,10 +5,11 @@ mod models;
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow::core::{Error, Par};
+use hedgerow::core::{About, Error, Par};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
+use hedgerow::neighbors::{KdeParams, KnnMethod, KnnParams};
 use hedgerow::rvm::RvmParams;
 use hedgerow::{Kind, Model, ModelParams};
 use models::{changed, edited, fit_any, more_rows, random_rows, teach};
@@ -23,6 +24,8 @@ fn params(kind: Kind) -> ModelParams {
         Kind::ForestIvm => forest_ivm(),
         Kind::Rvm => rvm(),
         Kind::ForestKernel => forest_kernel(),
+        Kind::Kde => KdeParams { max_rows: 120, ..Default::default() }.into(),
+        Kind::Knn => KnnParams { max_rows: 120, ..Default::default() }.into(),
         other => ModelParams::new(other),
     }
 }
@@ -183,6 +186,42 @@ fn a_changed_file_of_a_forest_with_machines_never_panics() {
     check_changed(&fit_any(&forest_ivm(), 1).without_rows(), 600);
     check_changed(&fit_any(&forest_kernel(), 1), 600);
     check_changed(&fit_any(&forest_kernel(), 1).without_rows(), 600);
+}
+
+#[test]
+fn a_changed_file_of_the_rows_nearby_never_panics() {
+    let artificial = KnnParams { method: KnnMethod::DataDriven, max_rows: 120, ..Default::default() };
+    for params in [params(Kind::Kde), params(Kind::Knn), artificial.into()] {
+        check_changed(&fit_any(&params, 1), 600);
+        check_changed(&fit_any(&params, 1).without_rows(), 600);
+    }
+}
+
+#[test]
+fn kinds_tell_their_evidence_or_that_they_cannot() {
+    let par = Par::sequential();
+    for &kind in Kind::ALL {
+        let model = fit_any(&params(kind), 1);
+        let x = random_rows(&model, 20, 3);
+        match model.predict_evidence_par(x.view(), &par) {
+            Ok(evidence) => {
+                assert!(kind.tells_evidence());
+                assert_eq!((evidence.n_rows(), evidence.n_classes()), (20, model.n_classes()));
+                assert_eq!(evidence.about(), About::RelativeEvidence);
+                assert!(evidence.counts().iter().all(|count| *count >= 0.0) && evidence.counts().sum() > 1.0);
+                let frozen = model.clone().without_rows();
+                assert_eq!(frozen.predict_evidence_par(x.view(), &par).unwrap(), evidence);
+                let wide = ndarray::Array2::zeros((1, model.n_features() + 1));
+                assert!(matches!(model.predict_evidence(wide.view()), Err(Error::Shape { .. })));
+            }
+            Err(error) => {
+                let expected = format!(
+                    "models of kind {kind} cannot tell the evidence for their predictions; kinds that can: kde, knn"
+                );
+                assert!(!kind.tells_evidence() && error.to_string() == expected, "{error}");
+            }
+        }
+    }
 }
 
 #[test]

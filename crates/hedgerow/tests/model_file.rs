@@ -371,6 +371,7 @@ fn write_a_file_of_every_kind() {
             Kind::Ivm => &[("n_active", "10")],
             Kind::LeafGp => &[("n_trees", "2"), ("leaf_rows", "100")],
             Kind::ForestIvm => &[("n_trees", "6"), ("max_height", "4"), ("n_active", "10")],
+            Kind::Kde | Kind::Knn => &[("max_rows", "150")],
             _ => &[],
         };
         let params = ModelParams::new(*kind).with_settings(settings.iter().copied()).unwrap().with_seed(1);

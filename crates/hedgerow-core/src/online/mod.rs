@@ -20,6 +20,7 @@ use crate::data::{ClassId, Dataset, Schema, Task};
 use crate::error::{Error, Result};
 use crate::learn::{Learning, Rows, Training, Update};
 use crate::par::Par;
+use crate::second_order::RelativeEvidence;
 use crate::summary::Summary;
 use crate::traits::{Classifier, Normals, Regressor};
 
@@ -220,6 +221,11 @@ pub trait OnlineModel: Any + Send + Sync {
 
     /// What it is made of. `classes` are the names of the classes.
     fn summary(&self, classes: &[String]) -> Summary;
+
+    /// As a classifier that tells how much evidence there is for its predictions, where its kind does.
+    fn relative_evidence(&self) -> Option<&dyn RelativeEvidence> {
+        None
+    }
 
     /// The rows that predictions are computed from, in the columns of the table, where the model has such rows.
     fn active_rows(&self) -> Option<Array2<f32>> {

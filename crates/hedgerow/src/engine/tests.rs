@@ -8,6 +8,7 @@ use hedgerow_core::{Budget, JobState, LabelTable, ModelKind as _, Silent, Traini
 use hedgerow_forest::ForestParams;
 use hedgerow_gp::IvmParams;
 use hedgerow_hybrid::{Combine, ForestIvmParams, ForestKernelParams, LeafGpParams};
+use hedgerow_neighbors::{KdeParams, KnnParams};
 use hedgerow_rvm::RvmParams;
 use hedgerow_trainer::Policy;
 
@@ -33,6 +34,8 @@ fn params() -> Vec<ModelParams> {
         kernel.into(),
         rvm.into(),
         confused().1.into(),
+        KdeParams { max_rows: 400, ..Default::default() }.into(),
+        KnnParams { max_rows: 400, ..Default::default() }.into(),
     ]
 }
 

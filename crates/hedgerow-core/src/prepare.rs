@@ -5,11 +5,16 @@
 //! all others is bent first (asinh: straight near its middle, a logarithm far out), or these few would be all that distances
 //! see of it. What was found on the training rows is kept with the model.
 
-use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::saved::require;
-use hedgerow_core::{Dataset, Features, Normals, Par, Result, Schema, StopFlag};
 use ndarray::{Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis, LinalgScalar};
 use serde::{Deserialize, Serialize};
+
+use crate::budget::StopFlag;
+use crate::data::{Dataset, Features, Schema};
+use crate::error::Result;
+use crate::par::Par;
+use crate::rng::{Purpose, Rng};
+use crate::saved::require;
+use crate::traits::Normals;
 
 /// What is done with each column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -316,10 +321,10 @@ pub fn typical_distance<T: Copy + Into<f64>>(x: ArrayView2<'_, T>, seed: u64) ->
 
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::{ClassId, Column, ColumnKind, LabelTable};
     use ndarray::array;
 
     use super::*;
+    use crate::data::{ClassId, Column, ColumnKind, LabelTable};
 
     fn data(x: &Array2<f32>, kinds: Vec<Column>) -> Dataset {
         let labels = LabelTable::from(vec!["a".to_string(), "b".to_string()]);
