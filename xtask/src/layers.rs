@@ -11,6 +11,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-store", &["hedgerow-core"]),
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
+    // Some of its detectors ask a forest.
+    ("hedgerow-outliers", &["hedgerow-core", "hedgerow-forest"]),
     // Knows no model.
     ("hedgerow-trainer", &["hedgerow-core"]),
     // Hybrids are made of other methods.
@@ -25,6 +27,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "hedgerow-forest",
             "hedgerow-gp",
             "hedgerow-hybrid",
+            "hedgerow-outliers",
             "hedgerow-rvm",
             "hedgerow-store",
             "hedgerow-trainer",
