@@ -22,6 +22,8 @@ pub use hedgerow_gp as gp;
 pub use hedgerow_hybrid as hybrid;
 #[cfg(feature = "io")]
 pub use hedgerow_io as io;
+#[cfg(feature = "outliers")]
+pub use hedgerow_outliers as outliers;
 #[cfg(feature = "rvm")]
 pub use hedgerow_rvm as rvm;
 #[cfg(feature = "store")]
@@ -32,6 +34,8 @@ pub use arrays::{Fit, fit};
 pub use delay::Delay;
 pub use engine::Engine;
 pub use file::{FORMAT_VERSION, is_model_file};
+#[cfg(feature = "outliers")]
+pub use file::{detector_from_bytes, detector_to_bytes};
 pub use kinds::{Kind, Learner, ModelParams};
 #[cfg(feature = "forest")]
 pub use merge::merge;
