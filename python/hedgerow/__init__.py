@@ -23,6 +23,7 @@ from hedgerow._gp import GpClassifier, GpRegressor
 from hedgerow._hedgerow import VERSION as __version__
 from hedgerow._hybrid import ForestIvmClassifier, ForestKernelClassifier, LeafGpClassifier
 from hedgerow._ivm import IvmClassifier
+from hedgerow._outliers import OutlierDetector
 from hedgerow._rvm import RvmClassifier, RvmRegressor
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "IvmClassifier",
     "LeafGpClassifier",
     "OnlineForestClassifier",
+    "OutlierDetector",
     "RvmClassifier",
     "RvmRegressor",
     "__version__",

@@ -7,12 +7,54 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
+__all__ = ["VERSION", "Detector", "Fitted", "FittedDetector", "Lesson", "Model", "command_line", "default_outlier_settings", "default_settings", "from_bytes", "load"]
 
 VERSION: Final[str]
 """
 The version of the engine.
 """
+
+@final
+class Detector:
+    """
+    A detector and the columns it was fitted to.
+    """
+    def attributions(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
+        """
+        The share of each column in what makes each row strange.
+        """
+    @property
+    def columns(self, /) -> str | None:
+        """
+        The columns in JSON, where they are more than numbers without names.
+        """
+    @staticmethod
+    def fit(settings: SupportsGetItem[int, tuple[str, str]], x: Any, *, columns: str | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, watch: Any | None = None) -> FittedDetector:
+        """
+        Fits a detector to rows. `columns` describes them in JSON where they are more than numbers without names.
+        """
+    @staticmethod
+    def from_bytes(bytes: bytes, *, columns: str | None = None) -> Detector:
+        """
+        A detector from its bytes, with the columns it was fitted to.
+        """
+    def score(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
+        """
+        Scores rows: from 0 to 1, larger is stranger.
+        """
+    @property
+    def threshold(self, /) -> float:
+        """
+        The score above which a row is taken for an outlier.
+        """
+    def to_bytes(self, /) -> bytes:
+        """
+        The detector as bytes.
+        """
+    def training_scores(self, /) -> Incomplete:
+        """
+        The scores of the rows it was fitted to, by what was not made from the row itself.
+        """
 
 @final
 class Fitted:
@@ -40,6 +82,16 @@ class Fitted:
         """
         Why training ended: done, converged, time, memory or interrupted.
         """
+
+@final
+class FittedDetector:
+    """
+    A detector, and what stopped its fit where something was raised while it ran: it is made of what there was time for.
+    """
+    @property
+    def detector(self, /) -> Detector: ...
+    @property
+    def raised(self, /) -> Any | None: ...
 
 @final
 class Lesson:
@@ -189,6 +241,11 @@ class Model:
 def command_line(args: SupportsGetItem[int, str]) -> int:
     """
     Runs the command line and returns its exit code.
+    """
+
+def default_outlier_settings() -> str:
+    """
+    The parameters of an outlier detector as they are when nothing is said: an object in JSON.
     """
 
 def default_settings(kind: str) -> str:
