@@ -31,7 +31,8 @@ class OutlierDetector(OutlierMixin, CallbackSupportMixin, BaseEstimator):
         How rows are scored: `auto` (separation depth and distances together), `isolation`, `separation`, `knn`, `forest` or `proximity`.
     contamination : "auto" or float, default="auto"
         The share of outliers among the rows of `fit`, above 0 to 0.5, from which `offset_` follows. `auto` takes rows for outliers whose
-        score lies above the upper fence of a box plot; with `method="forest"`, rows that most trees take for background.
+        score lies above the upper fence of a box plot (with `method="forest"`, rows that most trees take for background), and the strangest
+        hundredth of the rows of `fit` in any case.
     n_estimators : int or None, default=None
         Trees; None is 50 for `auto`, 100 for `isolation` and `separation`, and 500 for `forest` and `proximity`.
     max_samples : int, default=256
@@ -173,10 +174,12 @@ class OutlierDetector(OutlierMixin, CallbackSupportMixin, BaseEstimator):
         else:
             self.__dict__.pop("feature_names_in_", None)
         self.outlier_scores_ = self._detector.training_scores()
+        # As new rows, which is how `predict` sees them, too.
+        normality = -self._score(values)
         if share is None:
-            self.offset_ = -self._detector.threshold
+            self.offset_ = max(-self._detector.threshold, float(np.percentile(normality, 1.0)))
         else:
-            self.offset_ = float(np.percentile(-self._score(values), 100.0 * share))
+            self.offset_ = float(np.percentile(normality, 100.0 * share))
         if fitted.raised is not None:
             raise fitted.raised
         return self
