@@ -25,6 +25,7 @@ from hedgerow._hybrid import ForestIvmClassifier, ForestKernelClassifier, LeafGp
 from hedgerow._ivm import IvmClassifier
 from hedgerow._late import LateLabels
 from hedgerow._neighbors import KdeClassifier, KnnClassifier
+from hedgerow._outliers import OutlierDetector
 from hedgerow._rvm import RvmClassifier, RvmRegressor
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "KnnClassifier",
     "LeafGpClassifier",
     "OnlineForestClassifier",
+    "OutlierDetector",
     "RvmClassifier",
     "RvmRegressor",
     "__version__",

@@ -16,12 +16,13 @@ __all__ = [
     "ClassifierMixin",
     "DataConversionWarning",
     "NotFittedError",
+    "OutlierMixin",
     "RegressorMixin",
     "with_callbacks",
 ]
 
 try:
-    from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+    from sklearn.base import BaseEstimator, ClassifierMixin, OutlierMixin, RegressorMixin
     from sklearn.exceptions import DataConversionWarning, NotFittedError
 
     HAS_SKLEARN = True
@@ -64,6 +65,13 @@ except ImportError:
             """Share of rows predicted right."""
             right = np.asarray(self.predict(X)) == np.asarray(y)  # type: ignore[attr-defined]
             return float(np.average(right, weights=sample_weight))
+
+    class OutlierMixin:  # type: ignore[no-redef]
+        """Fits and predicts the same rows."""
+
+        def fit_predict(self, X: Any, y: Any = None) -> Any:
+            """Fit to rows and return -1 for outliers, 1 for others."""
+            return self.fit(X).predict(X)  # type: ignore[attr-defined]
 
     class RegressorMixin:  # type: ignore[no-redef]
         """The coefficient of determination as the score."""

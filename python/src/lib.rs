@@ -3,6 +3,7 @@
 //! What people use is written in Python (`hedgerow/`); this module is private to it. `table` reads arrays, `run` is the one way
 //! into the engine, `errors` the one way out of it when something is wrong.
 
+mod detector;
 mod early;
 mod errors;
 mod evidence;
@@ -19,6 +20,8 @@ mod _hedgerow {
 
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::detector::{Detector, FittedDetector};
     #[pymodule_export]
     use crate::early::Early;
     #[pymodule_export]
@@ -54,5 +57,11 @@ mod _hedgerow {
     #[pyfunction]
     fn default_settings(kind: &str) -> PyResult<String> {
         crate::limits::default_settings(kind).map_err(crate::errors::to_python)
+    }
+
+    /// The parameters of an outlier detector as they are when nothing is said: an object in JSON.
+    #[pyfunction]
+    fn default_outlier_settings() -> String {
+        crate::detector::default_settings()
     }
 }

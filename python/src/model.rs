@@ -465,7 +465,12 @@ impl Model {
 }
 
 /// Fails on the first infinite value of rows, the first of which is row `from` of a table.
-fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize, par: &Par) -> Result<()> {
+pub(crate) fn check_finite(
+    schema: &Schema,
+    x: ndarray::ArrayView2<'_, f32>,
+    from: usize,
+    par: &Par,
+) -> Result<()> {
     let Some((row, column)) = first_infinite(x, par) else { return Ok(()) };
     let problem = DataProblem::Infinite { text: x[(row, column)].to_string() };
     let name = schema.columns.get(column).map(|c| c.name.clone()).unwrap_or_default();
@@ -473,7 +478,11 @@ fn check_finite(schema: &Schema, x: ndarray::ArrayView2<'_, f32>, from: usize, p
 }
 
 /// A schema for columns that Python describes.
-fn new_schema(n_features: usize, columns: Option<&str>, classes: Option<Vec<String>>) -> Result<Schema> {
+pub(crate) fn new_schema(
+    n_features: usize,
+    columns: Option<&str>,
+    classes: Option<Vec<String>>,
+) -> Result<Schema> {
     let mut schema = Schema::unnamed(n_features);
     if let Some(columns) = columns {
         let columns: Vec<Column> = serde_json::from_str(columns)
@@ -488,7 +497,7 @@ fn new_schema(n_features: usize, columns: Option<&str>, classes: Option<Vec<Stri
 }
 
 /// The feature columns in JSON; none where they are numbers without names.
-fn columns_of(schema: &Schema) -> Option<String> {
+pub(crate) fn columns_of(schema: &Schema) -> Option<String> {
     let is_plain = !schema.named && schema.columns.iter().all(|c| c.kind == ColumnKind::Numeric);
     if is_plain { None } else { serde_json::to_string(&schema.columns).ok() }
 }
@@ -525,6 +534,6 @@ fn reason(stop: StopReason) -> String {
 }
 
 /// What was raised, as an object that Python can raise again.
-fn exception(py: Python<'_>, raised: Option<PyErr>) -> Option<Py<PyAny>> {
+pub(crate) fn exception(py: Python<'_>, raised: Option<PyErr>) -> Option<Py<PyAny>> {
     raised.map(|raised| raised.into_value(py).into_any())
 }

@@ -12,6 +12,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
     ("hedgerow-neighbors", &["hedgerow-core"]),
+    // Some of its detectors ask a forest.
+    ("hedgerow-outliers", &["hedgerow-core", "hedgerow-forest"]),
     // Knows no model.
     ("hedgerow-trainer", &["hedgerow-core"]),
     // Hybrids are made of other methods.
@@ -27,6 +29,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
             "hedgerow-gp",
             "hedgerow-hybrid",
             "hedgerow-neighbors",
+            "hedgerow-outliers",
             "hedgerow-rvm",
             "hedgerow-store",
             "hedgerow-trainer",

@@ -35,6 +35,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Stream(args) => commands::stream::run(&args),
         Command::Store(command) => commands::store::run(&command),
+        Command::Outliers(args) => commands::outliers::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Merge(args) => commands::merge::run(&args),
         Command::Generate(args) => commands::generate::run(&args),

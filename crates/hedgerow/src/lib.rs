@@ -25,6 +25,8 @@ pub use hedgerow_hybrid as hybrid;
 pub use hedgerow_io as io;
 #[cfg(feature = "neighbors")]
 pub use hedgerow_neighbors as neighbors;
+#[cfg(feature = "outliers")]
+pub use hedgerow_outliers as outliers;
 #[cfg(feature = "rvm")]
 pub use hedgerow_rvm as rvm;
 #[cfg(feature = "store")]
@@ -35,6 +37,8 @@ pub use arrays::{Fit, fit};
 pub use delay::Delay;
 pub use engine::Engine;
 pub use file::{FORMAT_VERSION, is_model_file};
+#[cfg(feature = "outliers")]
+pub use file::{detector_from_bytes, detector_to_bytes};
 pub use kinds::{Kind, Learner, ModelParams};
 #[cfg(feature = "forest")]
 pub use merge::merge;

@@ -8,6 +8,7 @@ mod generate;
 mod kind;
 mod learn;
 mod model;
+mod outliers;
 mod run;
 mod setting;
 mod store;
@@ -22,6 +23,7 @@ pub(crate) use fit::FitArgs;
 pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
 pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
+pub(crate) use outliers::OutlierArgs;
 pub(crate) use run::{LimitArgs, RunArgs};
 pub(crate) use store::{StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
 pub(crate) use train::TrainArgs;
@@ -56,6 +58,8 @@ pub(crate) enum Command {
     /// Show a store of rows and labels, set labels, or export the rows
     #[command(subcommand)]
     Store(StoreCommand),
+    /// Find the strange rows of a table without labels
+    Outliers(OutlierArgs),
     /// Show what a data file or a model file holds
     Info(InfoArgs),
     /// Merge models that were fitted separately into one

@@ -12,6 +12,7 @@ pub(crate) mod learning;
 pub(crate) mod live;
 mod made;
 pub(crate) mod merge;
+pub(crate) mod outliers;
 mod page;
 pub(crate) mod predict;
 mod renewed;

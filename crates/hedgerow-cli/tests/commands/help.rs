@@ -85,8 +85,8 @@ fn no_help_uses_a_word_of_its_own() {
         }
         n_seen += 1;
     }
-    // The program, eleven commands and three below `store`.
-    assert_eq!(n_seen, 15);
+    // The program, twelve commands and three below `store`.
+    assert_eq!(n_seen, 16);
 }
 
 #[test]

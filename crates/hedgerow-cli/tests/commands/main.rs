@@ -15,6 +15,7 @@ mod info;
 mod ivm;
 mod merge;
 mod model_file;
+mod outliers;
 mod predict;
 mod report;
 mod rvm;

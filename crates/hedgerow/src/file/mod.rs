@@ -3,6 +3,8 @@
 //! Models say themselves what text and arrays they are, see [`hedgerow_core::saved`]. `layout` puts these into one file and takes them out again,
 //! `disk` replaces files in one step.
 
+#[cfg(feature = "outliers")]
+mod detector;
 mod disk;
 mod layout;
 
@@ -13,6 +15,8 @@ use std::path::Path;
 use hedgerow_core::{Error, ModelProblem, Result, Schema, saved};
 
 use crate::model::Model;
+#[cfg(feature = "outliers")]
+pub use detector::{detector_from_bytes, detector_to_bytes};
 pub use disk::is_model_file;
 use layout::Layout;
 

@@ -6,6 +6,7 @@ mod info;
 mod learning;
 mod made;
 mod metrics;
+mod outliers;
 mod store;
 mod train;
 
