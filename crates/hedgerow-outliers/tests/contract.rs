@@ -249,7 +249,7 @@ fn the_forest_finds_the_outlier_of_each_toy() {
             })
             .collect();
         ranks.sort_unstable();
-        // Toy c has a thousand rows around a hole of the size of each of its neighbors: the median is among the first hundredth.
+        // The dissertation reports a median rank of 1 for toy c too. Ours is 4 to 6 of 1,000, and we do not know why.
         let most = if kind == 'c' { 10 } else { 1 };
         assert!(ranks[2] <= most, "toy {kind}: {ranks:?}");
     }

@@ -230,7 +230,9 @@ fn a_model_that_goes_on_learning_goes_on_from_its_calibration() {
         // No class has less than 1e-4 in what is calibrated.
         let jump = largest(update.predictions.view(), before.slice(ndarray::s![..1, ..]));
         assert!(jump < 1e-3, "{}: {jump}", params.kind());
-        let by_one_row = largest(after.view(), before.view());
+        // The row itself may be predicted otherwise now, by a kernel density above all.
+        let others = ndarray::s![1.., ..];
+        let by_one_row = largest(after.slice(others), before.slice(others));
         assert!(by_one_row < 0.15, "{}: {by_one_row}", params.kind());
     }
 }
