@@ -12,6 +12,8 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("hedgerow-forest", &["hedgerow-core"]),
     ("hedgerow-gp", &["hedgerow-core"]),
     ("hedgerow-neighbors", &["hedgerow-core"]),
+    // Works on traits, whatever model is behind them.
+    ("hedgerow-active", &["hedgerow-core"]),
     // Some of its detectors ask a forest.
     ("hedgerow-outliers", &["hedgerow-core", "hedgerow-forest"]),
     // Knows no model.
@@ -23,6 +25,7 @@ const ALLOWED: &[(&str, &[&str])] = &[
     (
         "hedgerow",
         &[
+            "hedgerow-active",
             "hedgerow-core",
             "hedgerow-io",
             "hedgerow-forest",

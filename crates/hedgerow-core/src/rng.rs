@@ -28,6 +28,8 @@ pub enum Purpose {
     Validation = 8,
     /// Drawing from second-order distributions.
     SecondOrder = 9,
+    /// Choosing rows to be labelled.
+    Query = 14,
 }
 
 /// The project's generator: xoshiro256++.

@@ -3,6 +3,7 @@
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
+use crate::committee::Committee;
 use crate::data::{Dataset, Schema};
 use crate::error::Result;
 use crate::learn::{Learning, Rows};
@@ -80,6 +81,10 @@ impl<C: OnlineModel, R: OnlineModel> OnlineModel for TaskModel<C, R> {
 
     fn relative_evidence(&self) -> Option<&dyn RelativeEvidence> {
         either!(self, model => model.relative_evidence())
+    }
+
+    fn committee(&self) -> Option<&dyn Committee> {
+        either!(self, model => model.committee())
     }
 
     fn active_rows(&self) -> Option<Array2<f32>> {

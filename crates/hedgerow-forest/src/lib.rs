@@ -21,6 +21,7 @@
 mod bag;
 pub mod calibration;
 mod codes;
+mod committee;
 mod forest;
 mod grow;
 mod horizons;

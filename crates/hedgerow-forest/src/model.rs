@@ -3,8 +3,8 @@
 use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Dataset, Error, Features, KindInfo, Learning, Mixed, ModelKind,
-    OnlineModel, OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart, Schema, Summary,
+    BoxedRun, Budget, Checked, ClassId, Committee, Dataset, Error, Features, KindInfo, Learning, Mixed,
+    ModelKind, OnlineModel, OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart, Schema, Summary,
 };
 use ndarray::{Array2, ArrayView1, ArrayView2, s};
 use serde::{Deserialize, Serialize};
@@ -144,6 +144,10 @@ impl OnlineModel for ForestModel {
 
     fn predict_mixed(&self, x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<(Vec<f64>, Mixed)>> {
         self.forest().params.horizons.then(|| self.forest().predict_mixed(x))
+    }
+
+    fn committee(&self) -> Option<&dyn Committee> {
+        Some(self.forest())
     }
 
     fn know_classes(&mut self, n_classes: usize) {

@@ -14,6 +14,8 @@ mod prequential;
 pub mod report;
 mod run;
 
+#[cfg(feature = "active")]
+pub use hedgerow_active as active;
 pub use hedgerow_core as core;
 #[cfg(feature = "forest")]
 pub use hedgerow_forest as forest;

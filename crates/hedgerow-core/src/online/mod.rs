@@ -16,6 +16,7 @@ pub use prequential::Prequential;
 pub use retained::RetainedRows;
 pub use schedule::{Pause, Schedule};
 
+use crate::committee::Committee;
 use crate::data::{ClassId, Dataset, Schema, Task};
 use crate::error::{Error, Result};
 use crate::learn::{Learning, Rows, Training, Update};
@@ -224,6 +225,11 @@ pub trait OnlineModel: Any + Send + Sync {
 
     /// As a classifier that tells how much evidence there is for its predictions, where its kind does.
     fn relative_evidence(&self) -> Option<&dyn RelativeEvidence> {
+        None
+    }
+
+    /// As a committee of members that each predict alone, where it is one.
+    fn committee(&self) -> Option<&dyn Committee> {
         None
     }
 
