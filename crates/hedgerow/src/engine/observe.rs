@@ -212,8 +212,9 @@ mod tests {
         ForestParams { n_trees: 8, ..Default::default() }.into()
     }
 
+    /// Threads that do not give way: other tests keep the cores busy.
     fn options() -> EngineOptions {
-        EngineOptions { threads: 2, ..Default::default() }
+        EngineOptions { threads: 2, gives_way: false, ..Default::default() }
     }
 
     fn append(store: &Store, data: &Dataset, rows: std::ops::Range<usize>, has_labels: bool) {
