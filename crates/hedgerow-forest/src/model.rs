@@ -3,8 +3,9 @@
 use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Committee, Dataset, Error, Features, KindInfo, Learning, Mixed,
-    ModelKind, OnlineModel, OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart, Schema, Summary,
+    BoxedRun, Budget, Checked, ClassId, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
+    Learning, Mixed, ModelKind, OnlineModel, OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart,
+    Schema, Summary,
 };
 use ndarray::{Array2, ArrayView1, ArrayView2, s};
 use serde::{Deserialize, Serialize};
@@ -54,7 +55,7 @@ impl FittedRows {
     pub fn new(data: Dataset) -> Self {
         let n_seen = data.n_rows() as u64;
         let labels = data.labels().to_vec();
-        let Dataset { schema, features, weights, .. } = data;
+        let DatasetParts { schema, features, weights, .. } = data.into_parts();
         Self { features, labels, weights, n_seen, schema }
     }
 

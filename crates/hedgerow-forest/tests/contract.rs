@@ -149,10 +149,14 @@ fn weights_count_as_rows_do() {
     let data = blobs(200, 3, 2, 4);
     let mut noisy = data.clone();
     let extra = blobs(100, 3, 2, 5);
-    noisy.features.extend(extra.features.to_array(0..100).view());
+    noisy.edit(|noisy| noisy.features.extend(extra.features.to_array(0..100).view())).unwrap();
     let flipped = extra.labels().iter().map(|c| ClassId(1 - c.0));
-    noisy.targets = Targets::Classes(noisy.labels().iter().copied().chain(flipped).collect());
-    noisy.weights = Some([vec![1.0; 200], vec![0.0; 100]].concat());
+    noisy
+        .edit(|noisy| {
+            noisy.targets = Targets::Classes(noisy.labels().iter().copied().chain(flipped).collect())
+        })
+        .unwrap();
+    noisy.edit(|noisy| noisy.weights = Some([vec![1.0; 200], vec![0.0; 100]].concat())).unwrap();
     let fitted = fit(&noisy, &[("bagging", "all")]);
     assert_eq!(accuracy(&fitted.forest, &data), 1.0);
     let heavy = fit(&mixed(300, 4), &[("class_weights", r#"{"gone": 50}"#), ("min_leaf_rows", "20")]);
@@ -170,11 +174,14 @@ fn class_weights_reach_the_answers_of_deep_trees() {
     use hedgerow_core::rng::{Purpose, Rng};
     let mut data = blobs(600, 3, 2, 5);
     let mut rng = Rng::new(1, Purpose::Data, 0);
-    for class in data.labels_mut() {
-        if rng.unit() < 0.5 {
-            *class = ClassId(1 - class.0);
+    data.edit(|data| {
+        for class in data.labels_mut() {
+            if rng.unit() < 0.5 {
+                *class = ClassId(1 - class.0);
+            }
         }
-    }
+    })
+    .unwrap();
     let label = data.schema.labels.name(ClassId(1)).to_string();
     let x = blobs(300, 3, 2, 6).features.to_array(0..300);
     let share = |settings: &[(&str, &str)]| {
@@ -204,14 +211,15 @@ fn odd_weights_leave_a_forest_that_predicts() {
         }
     }
     let mut few = data.clone();
-    few.weights = Some((0..300).map(|row| if row < 3 { 1.0 } else { 0.0 }).collect());
+    few.edit(|few| few.weights = Some((0..300).map(|row| if row < 3 { 1.0 } else { 0.0 }).collect()))
+        .unwrap();
     if few.labels()[0] == few.labels()[1] {
-        few.labels_mut()[1] = ClassId((few.labels()[0].0 + 1) % 3);
+        few.edit(|few| few.labels_mut()[1] = ClassId((few.labels()[0].0 + 1) % 3)).unwrap();
     }
     check_distributions(&fit(&few, &[("bagging", "amount:1")]).forest, x.view());
-    few.weights = Some(vec![3e38; 300]);
+    few.edit(|few| few.weights = Some(vec![3e38; 300])).unwrap();
     check_distributions(&fit(&few, &[("min_leaf_rows", "9")]).forest, x.view());
-    few.weights = Some(vec![0.0; 300]);
+    few.edit(|few| few.weights = Some(vec![0.0; 300])).unwrap();
     let params = ForestParams::default().check().unwrap();
     let training = Training { par: &Par::sequential(), budget: &Budget::open(), observer: &Silent };
     assert!(
@@ -297,7 +305,7 @@ fn out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() {
     for row in (0..200).step_by(20) {
         let mut flipped = data.clone();
         let wrong = ClassId((data.labels()[row].0 + 1) % 3);
-        flipped.labels_mut()[row] = wrong;
+        flipped.edit(|flipped| flipped.labels_mut()[row] = wrong).unwrap();
         let all_features =
             [("max_features", "all"), ("learn_left_out", "false"), ("bagging", "fraction:0.5")];
         let oob = fit(&flipped, &all_features).oob.unwrap();
@@ -394,9 +402,11 @@ fn merging_forests_of_different_classes_knows_them_all() {
         let rows: Vec<usize> = (0..600).filter(|&r| classes.contains(&all.labels()[r].0)).collect();
         let mut part = all.select(&rows);
         let place = |c: ClassId| classes.iter().position(|&k| k == c.0).unwrap() as u32;
-        part.targets =
-            hedgerow_core::Targets::Classes(part.labels().iter().map(|&c| ClassId(place(c))).collect());
-        part.schema.labels = LabelTable::from(names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        part.edit(|part| {
+            part.labels_mut().iter_mut().for_each(|class| *class = ClassId(place(*class)));
+            part.schema.labels = LabelTable::from(names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        })
+        .unwrap();
         part
     };
     let (left, right) =
@@ -425,10 +435,13 @@ fn merging_is_at_least_as_good_as_the_better_part() {
     let part = |classes: std::ops::Range<u32>, seed: &str| {
         let rows: Vec<usize> = (0..3000).filter(|&r| classes.contains(&train.labels()[r].0)).collect();
         let mut part = train.select(&rows);
-        part.labels_mut().iter_mut().for_each(|c| c.0 -= classes.start);
-        part.schema.labels = LabelTable::from(classes.map(|c| c.to_string()).collect::<Vec<_>>());
+        part.edit(|part| part.labels_mut().iter_mut().for_each(|c| c.0 -= classes.start)).unwrap();
+        part.edit(|part| {
+            part.schema.labels = LabelTable::from(classes.map(|c| c.to_string()).collect::<Vec<_>>())
+        })
+        .unwrap();
         let forest = fit(&part, &[("n_trees", "60"), ("seed", seed)]).forest;
-        (part.schema, forest)
+        (part.schema.clone(), forest)
     };
     let right = |schema: &Schema, forest: &Forest| {
         let x = test.features.to_array(0..test.n_rows());
@@ -455,7 +468,7 @@ fn hard_blobs(n_rows: usize, n_classes: usize) -> Dataset {
     let mut rng = Rng::new(4, Purpose::Data, 1);
     let mut x = data.features.to_array(0..n_rows);
     x.mapv_inplace(|v| v + 3.0 * rng.normal() as f32);
-    data.features = Features::from_view(x.view());
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
     data
 }
 
@@ -464,12 +477,16 @@ fn merging_translates_categories() {
     let ours = mixed(600, 40);
     let mut theirs = ours.clone();
     // The same data with the categories listed backwards.
-    if let ColumnKind::Categorical { categories } = &mut theirs.schema.columns[2].kind {
-        categories.reverse();
-    }
+    theirs
+        .edit(|theirs| {
+            if let ColumnKind::Categorical { categories } = &mut theirs.schema.columns[2].kind {
+                categories.reverse();
+            }
+        })
+        .unwrap();
     let mut x = theirs.features.to_array(0..600);
     x.column_mut(2).mapv_inplace(|c| 39.0 - c);
-    theirs.features = Features::from_view(x.view());
+    theirs.edit(|theirs| theirs.features = Features::from_view(x.view())).unwrap();
     let (a, b) = (fit(&ours, &[]).forest, fit(&theirs, &[("seed", "9")]).forest);
     let (schema, merged) = merge(&[(&ours.schema, &a), (&theirs.schema, &b)]).unwrap();
     assert_eq!(schema.columns, ours.schema.columns);

@@ -80,11 +80,7 @@ impl RowReader {
     /// The same reader with classes and categories that are known beforehand: for example those of test data. Only for a reader of
     /// which no row has been taken yet.
     pub fn with_schema(mut self, schema: &Schema) -> Result<Self> {
-        let keeps_labels = schema.labels.names().starts_with(self.schema().labels.names());
-        if !keeps_labels || !self.schema().same_columns(schema) {
-            let (expected, got) = (self.schema().n_features(), schema.n_features());
-            return Err(Error::Shape { what: "columns and classes like the file's", expected, got });
-        }
+        self.schema().check_growth(schema)?;
         self.encoder.go_on_with(schema.clone());
         Ok(self)
     }

@@ -69,7 +69,7 @@ impl<P: Method> OnlineModel for NeighborClassifier<P> {
         online.schedule.postpone(pause(common.max_rows));
         learning.update.n_forgotten += self.forget_oldest(&mut online, learning.training.budget.bytes);
         if online.is_outdated(common.max_rows) {
-            online.schedule.tuned_at = online.schedule.n_seen;
+            online.schedule.note_search();
             self.learn_retained(&mut online, learning.schema, learning.training);
             let Choice { n_tried, n_replaced, scores } = self.choose(learning.training, 1);
             learning.update.n_tried += n_tried;
@@ -146,9 +146,9 @@ impl<P: Method> NeighborClassifier<P> {
     /// Notes what was predicted of a row for later calibrations, as often as its weight is of the mean weight so far.
     fn note(&self, online: &mut OnlineState, scores: Vec<f64>, class: ClassId, weight: Option<f32>) {
         let weight = weight.map(f64::from);
-        online.schedule.n_seen += 1;
+        online.schedule.add(1);
         online.weight_seen += weight.unwrap_or(1.0);
-        let n_seen = online.schedule.n_seen;
+        let n_seen = online.schedule.n_seen();
         let times = match weight {
             Some(weight) if online.weight_seen > 0.0 => {
                 let mean = online.weight_seen / n_seen as f64;

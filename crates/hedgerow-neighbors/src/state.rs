@@ -36,7 +36,7 @@ impl OnlineState {
 
     /// Whether settings are to be chosen anew: twice as many rows were learnt as when they were chosen, or all retained rows are others.
     pub(crate) fn is_outdated(&self, max_rows: usize) -> bool {
-        let since = self.schedule.n_seen - self.schedule.tuned_at;
+        let since = self.schedule.since_search();
         self.schedule.has_doubled() || since >= max_rows as u64
     }
 

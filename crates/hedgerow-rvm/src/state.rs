@@ -53,7 +53,7 @@ impl OnlineState {
         self.rows.add(Rows { weights: None, ..rows });
         self.is_relevant.resize(self.rows.len(), false);
         self.n_new += n;
-        self.schedule.n_seen += n as u64;
+        self.schedule.add(n);
     }
 
     /// Forgets rows until there are no more than `most`; returns how many went. They are drawn at random from the rows that are
@@ -64,7 +64,7 @@ impl OnlineState {
         if excess == 0 {
             return 0;
         }
-        let mut rng = Rng::new(seed, Purpose::Sample, 17 + (self.schedule.n_seen << 5));
+        let mut rng = Rng::new(seed, Purpose::Sample, 17 + (self.schedule.n_seen() << 5));
         let first_new = self.first_new();
         let class = |row: usize| labels.get(row).map_or(0, |label| label.index());
         let n_classes = (0..n).map(class).max().unwrap_or(0) + 1;
@@ -109,7 +109,7 @@ impl OnlineState {
             && self.rows.targets.view().values().iter().all(|v| v.abs() < 1e150)
             && self.schedule.is_valid(n)
             && self.counts.len() <= schema.n_classes()
-            && self.counts.iter().all(|count| *count <= self.schedule.n_seen);
+            && self.counts.iter().all(|count| *count <= self.schedule.n_seen());
         require(fits, || "retained rows, targets and counts do not fit together")?;
         let fits = self.relevant().len() == n_relevant;
         require(fits, || "the relevant rows are others than those of the model")

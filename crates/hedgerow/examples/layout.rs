@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     };
     let options = ReadOptions { target: target.map(|t| ColumnRef::Name(t.into())), ..ReadOptions::default() };
     let data = read_dataset(&train, &options, None)?;
-    let rows = read_dataset(&test, &options, None)?.features;
+    let rows = read_dataset(&test, &options, None)?.features.clone();
     let params = ForestParams { n_trees: 20, ..ForestParams::default() }.check()?;
     let training = Training { par: &Par::new(0)?, budget: &Budget::open(), observer: &Silent };
     let forest = Forest::fit(&data, &params, &training)?.forest;

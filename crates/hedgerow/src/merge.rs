@@ -32,7 +32,7 @@ pub fn merge(models: &[&Model]) -> Result<Model> {
         let own = own.under(&schema)?;
         match &mut rows {
             None => rows = Some(own),
-            Some(rows) => rows.append(&own),
+            Some(rows) => rows.append(&own)?,
         }
     }
     let merged = match rows {

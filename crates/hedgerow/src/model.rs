@@ -131,7 +131,7 @@ impl Model {
     /// classes and categories that have come since; a class becomes known with its first row.
     pub fn learn_rows(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         self.check_can_learn()?;
-        check_growth(&self.schema, schema)?;
+        self.schema.check_growth(schema)?;
         let n_known = self.schema.n_classes();
         let mut update = self.learner.get_mut().learn(schema, rows, training);
         let n_classes = self.learner.get().predictor().n_classes();
@@ -259,21 +259,4 @@ impl Model {
     pub fn bytes(&self) -> usize {
         self.learner.get().bytes()
     }
-}
-
-/// Fails unless a schema is another with classes and categories added at the ends.
-pub(crate) fn check_growth(before: &Schema, after: &Schema) -> Result<()> {
-    let old_names = before.labels.names();
-    let keeps_labels = after.labels.names().get(..old_names.len()) == Some(old_names);
-    if before.task != after.task {
-        return Err(DataProblem::WrongTask { expected: before.task, got: after.task }.into());
-    }
-    if keeps_labels && before.same_columns(after) {
-        return Ok(());
-    }
-    Err(Error::Shape {
-        what: "columns and classes like the model's",
-        expected: before.n_features(),
-        got: after.n_features(),
-    })
 }

@@ -108,7 +108,7 @@ fn parameters_out_of_range_are_refused_before_anything_else() {
     for params in wrong {
         let error = Model::fit(&more_rows(), &params, &training).unwrap_err();
         assert!(matches!(error, Error::Param { .. }), "{error}");
-        assert!(matches!(Model::new(more_rows().schema, &params), Err(Error::Param { .. })));
+        assert!(matches!(Model::new(more_rows().schema.clone(), &params), Err(Error::Param { .. })));
     }
 }
 
@@ -234,7 +234,7 @@ fn a_process_learns_nothing_row_by_row() {
         "{message}"
     );
     assert_eq!((model.n_seen(), model.n_retained()), (None, None));
-    assert!(matches!(Model::new(more_rows().schema, &gp()), Err(Error::Unable { .. })));
+    assert!(matches!(Model::new(more_rows().schema.clone(), &gp()), Err(Error::Unable { .. })));
     assert_eq!(model.kernel().iter().find(|(name, _)| name == "length_scale").unwrap().1, 1.0);
 }
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use hedgerow::core::{Dataset, Features, Result, Targets};
+use hedgerow::core::{Dataset, DatasetParts, Features, Result, Targets};
 
 use super::{Chunk, Feed, batch_rows};
 
@@ -36,7 +36,7 @@ impl NumberedRows {
     }
 
     pub(super) fn chunk(&self, rows: Range<usize>) -> Chunk {
-        let Dataset { features, targets, weights, .. } = &self.data;
+        let DatasetParts { features, targets, weights, .. } = &*self.data;
         Chunk::new(
             features.to_array(rows.clone()),
             targets.select(&rows.clone().collect::<Vec<_>>()),

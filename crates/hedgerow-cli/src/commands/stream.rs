@@ -92,8 +92,10 @@ pub(crate) fn read_test(args: &StreamArgs, schema: &Schema) -> Result<Option<(Nu
     let mut feed = Feed::new(RowReader::open_growing(path, &options, schema)?);
     let NumberedRows { mut data, numbers } = NumberedRows::read(&mut feed)?;
     if schema.n_classes() == 0 {
-        let new_of_old = data.schema.labels.sort();
-        data.labels_mut().iter_mut().for_each(|class| *class = new_of_old[class.index()]);
+        data.edit(|data| {
+            let new_of_old = data.schema.labels.sort();
+            data.labels_mut().iter_mut().for_each(|class| *class = new_of_old[class.index()]);
+        })?;
     }
     let grown = data.schema.clone();
     Ok(Some((NumberedRows { data, numbers }, grown)))

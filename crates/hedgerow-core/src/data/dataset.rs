@@ -1,13 +1,20 @@
 //! Rows with their targets in memory.
 
+use std::ops::Deref;
+
 use ndarray::{ArrayView1, ArrayView2};
 
 use super::{ClassId, ColumnKind, Features, Schema, TargetSlice, Targets, Task};
 use crate::error::{DataError, DataProblem, Error, Result};
 
-/// Rows with their targets and schema: what a model is fitted to.
+/// Rows with their targets and schema: what a model is fitted to. Its [parts](DatasetParts) are read as fields (`data.schema`); they always fit
+/// each other, so they are changed by [`Self::edit`] only.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Dataset {
+pub struct Dataset(DatasetParts);
+
+/// What a [`Dataset`] consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DatasetParts {
     /// What the columns and classes are. Its task is that of the targets.
     pub schema: Schema,
     /// The feature rows.
@@ -18,23 +25,65 @@ pub struct Dataset {
     pub weights: Option<Vec<f32>>,
 }
 
+impl Deref for Dataset {
+    type Target = DatasetParts;
+
+    fn deref(&self) -> &DatasetParts {
+        &self.0
+    }
+}
+
+impl DatasetParts {
+    /// The class of each row; none for a regression.
+    pub fn labels(&self) -> &[ClassId] {
+        self.targets.view().labels()
+    }
+
+    /// The number of each row; none for a classification.
+    pub fn values(&self) -> &[f64] {
+        self.targets.view().values()
+    }
+
+    /// The class of each row, to be changed.
+    pub fn labels_mut(&mut self) -> &mut [ClassId] {
+        if let Targets::Classes(classes) = &mut self.targets { classes } else { &mut [] }
+    }
+
+    /// Makes the task that of the targets, and checks that all fits.
+    fn check(mut self) -> Result<Dataset> {
+        let Self { schema, features, targets, weights } = &mut self;
+        schema.task = targets.view().task();
+        check_columns(schema, features.n_features())?;
+        schema.check_sizes()?;
+        check_counts(schema, features.n_rows(), targets.view(), weights.as_deref())?;
+        let are_finite = matches!(features, Features::Bytes { .. });
+        check_values(schema, features.n_rows(), are_finite, |r, c| features.value(r, c))?;
+        Ok(Dataset(self))
+    }
+}
+
 impl Dataset {
     /// Puts the parts together after checking that they fit. The targets, classes or numbers, decide the task.
     pub fn new(
-        mut schema: Schema,
+        schema: Schema,
         features: Features,
         targets: impl Into<Targets>,
         weights: Option<Vec<f32>>,
     ) -> Result<Self> {
-        let targets = targets.into();
-        schema.task = targets.view().task();
-        let (rows, columns) = (features.n_rows(), features.n_features());
-        check_columns(&schema, columns)?;
-        schema.check_sizes()?;
-        check_counts(&schema, rows, targets.view(), weights.as_deref())?;
-        let are_finite = matches!(features, Features::Bytes { .. });
-        check_values(&schema, rows, are_finite, |r, c| features.value(r, c))?;
-        Ok(Self { schema, features, targets, weights })
+        DatasetParts { schema, features, targets: targets.into(), weights }.check()
+    }
+
+    /// Its parts.
+    pub fn into_parts(self) -> DatasetParts {
+        self.0
+    }
+
+    /// Changes parts, and checks that all fits; fails without a change otherwise.
+    pub fn edit(&mut self, change: impl FnOnce(&mut DatasetParts)) -> Result<()> {
+        let mut parts = self.0.clone();
+        change(&mut parts);
+        *self = parts.check()?;
+        Ok(())
     }
 
     /// Number of rows.
@@ -45,21 +94,6 @@ impl Dataset {
     /// Whether targets are classes or numbers.
     pub fn task(&self) -> Task {
         self.targets.view().task()
-    }
-
-    /// The class of each row; none for a regression.
-    pub fn labels(&self) -> &[ClassId] {
-        self.targets.view().labels()
-    }
-
-    /// The same, to be changed.
-    pub fn labels_mut(&mut self) -> &mut [ClassId] {
-        if let Targets::Classes(classes) = &mut self.targets { classes } else { &mut [] }
-    }
-
-    /// The number of each row; none for a classification.
-    pub fn values(&self) -> &[f64] {
-        self.targets.view().values()
     }
 
     /// Bytes in memory.
@@ -81,12 +115,12 @@ impl Dataset {
     /// The chosen rows, in the order given, with the whole schema.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
-        Self {
+        Self(DatasetParts {
             schema: self.schema.clone(),
             features: self.features.select(rows),
             targets: self.targets.select(rows),
             weights: self.weights.as_ref().map(|w| rows.iter().map(|&r| w[r]).collect()),
-        }
+        })
     }
 
     /// The same rows under a schema that has the same columns and at least the same classes and categories, in any order.
@@ -128,20 +162,22 @@ impl Dataset {
         Self::new(schema.clone(), features, targets, self.weights.clone())
     }
 
-    /// Adds rows of the same schema at the end.
-    pub fn append(&mut self, more: &Self) {
+    /// Adds rows at the end, whose schema is this one's, or this one's [grown](Schema::check_growth).
+    pub fn append(&mut self, more: &Self) -> Result<()> {
+        self.schema.check_growth(&more.schema)?;
         let n = self.n_rows();
+        let own = &mut self.0;
+        own.schema.clone_from(&more.schema);
         for r in 0..more.n_rows() {
-            self.features.extend(more.features.to_array(r..r + 1).view());
+            own.features.extend(more.features.to_array(r..r + 1).view());
         }
-        if self.weights.is_some() || more.weights.is_some() {
-            let own = self.weights.get_or_insert_with(|| vec![1.0; n]);
-            match &more.weights {
-                Some(weights) => own.extend_from_slice(weights),
-                None => own.resize(n + more.n_rows(), 1.0),
-            }
+        if own.weights.is_some() || more.weights.is_some() {
+            let weights = own.weights.get_or_insert_with(|| vec![1.0; n]);
+            weights.extend_from_slice(more.weights.as_deref().unwrap_or_default());
+            weights.resize(n + more.n_rows(), 1.0);
         }
-        self.targets.extend(more.targets.view());
+        own.targets.extend(more.targets.view());
+        Ok(())
     }
 
     /// Fails unless the targets are of this task, and there are a column and rows to learn from: of two classes, or two of numbers.
@@ -283,12 +319,20 @@ mod tests {
     fn numbers_are_appended_and_move_to_a_wider_schema() {
         let features = Features::from_view(array![[1.0_f32], [2.0]].view());
         let mut data = Dataset::new(Schema::unnamed(1), features, vec![0.5, 1.5], None).unwrap();
-        let weighted = Dataset { weights: Some(vec![3.0]), ..data.select(&[0]) };
-        data.append(&weighted);
+        let mut weighted = data.select(&[0]);
+        weighted.edit(|parts| parts.weights = Some(vec![3.0])).unwrap();
+        assert!(weighted.edit(|parts| parts.weights = Some(vec![3.0, 1.0])).is_err());
+        data.append(&weighted).unwrap();
         assert_eq!(
             (data.values(), data.weights.as_deref()),
             (&[0.5, 1.5, 0.5][..], Some(&[1.0, 1.0, 3.0][..]))
         );
         assert_eq!(data.under(&data.schema).unwrap(), data);
+        let before = data.clone();
+        let two = Features::from_view(array![[1.0_f32, 2.0]].view());
+        let message =
+            data.append(&Dataset::new(Schema::unnamed(2), two, vec![0.5], None).unwrap()).unwrap_err();
+        assert_eq!(message.to_string(), "the columns must stay as they are: expected 1 columns, got 2");
+        assert_eq!(data, before);
     }
 }

@@ -6,7 +6,7 @@ mod labels;
 mod schema;
 mod targets;
 
-pub use dataset::{Dataset, check_rows};
+pub use dataset::{Dataset, DatasetParts, check_rows};
 pub use features::Features;
 pub use labels::{ClassId, LabelTable, canonical_label};
 pub use schema::{Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Schema};

@@ -69,6 +69,18 @@ impl Column {
     pub fn numeric(name: impl Into<String>) -> Self {
         Self { name: name.into(), kind: ColumnKind::Numeric }
     }
+
+    /// It in a few words, for messages.
+    fn describe(&self) -> String {
+        let categories = match &self.kind {
+            ColumnKind::Categorical { categories } => {
+                let names: Vec<&str> = categories.iter().map(String::as_str).collect();
+                format!(" ({})", list(&names, 12))
+            }
+            _ => String::new(),
+        };
+        format!("{} column {:?}{categories}", self.kind.word(), self.name)
+    }
 }
 
 /// The columns of a table and what is predicted from them. It is inferred from the first data, saved with the model, and enforced later.
@@ -139,6 +151,38 @@ impl Schema {
         }
         let labels = self.labels.names()[..n_classes].to_vec().into();
         Cow::Owned(Self { labels, ..self.clone() })
+    }
+
+    /// Fails unless another schema is this one with classes and categories added at the ends.
+    pub fn check_growth(&self, grown: &Self) -> Result<()> {
+        if self.task != grown.task {
+            return Err(DataProblem::WrongTask { expected: self.task, got: grown.task }.into());
+        }
+        let differs = |what, expected: String, got: String| {
+            Err(DataProblem::OtherSchema { what, expected, got }.into())
+        };
+        let [expected, got] = [self, grown].map(Self::n_features);
+        if expected != got {
+            return differs("columns", format!("{expected} columns"), got.to_string());
+        }
+        if !self.same_columns(grown) {
+            let one = |schema: &Self, at: usize| Self {
+                columns: vec![schema.columns[at].clone()],
+                ..Self::default()
+            };
+            let is_other = |at: &usize| !one(self, *at).same_columns(&one(grown, *at));
+            let at = (0..expected).find(is_other).unwrap_or(0);
+            let [expected, got] = [self, grown].map(|schema| schema.columns[at].describe());
+            return differs("columns", expected, got);
+        }
+        let (old, new) = (self.labels.names(), grown.labels.names());
+        match (0..old.len()).find(|&class| new.get(class) != Some(&old[class])) {
+            Some(class) => {
+                let got = new.get(class).map_or_else(|| "no more".into(), |name| format!("{name:?}"));
+                differs("classes", format!("{:?} as class {class}", old[class]), got)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Whether two schemas describe the same feature columns (categories may be longer in one of them).

@@ -133,6 +133,16 @@ pub enum DataProblem {
         /// The task that the targets are of.
         got: Task,
     },
+    /// Columns or classes that are not the known ones with more at the end.
+    #[error("the {what} must stay as they are: expected {expected}, got {got}")]
+    OtherSchema {
+        /// Columns or classes.
+        what: &'static str,
+        /// The first that was expected, in words.
+        expected: String,
+        /// What came instead.
+        got: String,
+    },
     /// Text where the number of a regression should be: the text.
     #[error(
         "expected a number, the target of a regression, got {0:?} (for classes, give --task classification)"

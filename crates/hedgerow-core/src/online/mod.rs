@@ -90,7 +90,7 @@ pub struct OnlineStatus {
 impl OnlineStatus {
     /// Of a model with such a schedule that retains so many rows.
     pub fn new(schedule: &Schedule, n_retained: usize) -> Self {
-        Self { n_seen: schedule.n_seen, n_retained, room: schedule.room() }
+        Self { n_seen: schedule.n_seen(), n_retained, room: schedule.room() }
     }
 }
 

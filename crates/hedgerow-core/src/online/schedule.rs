@@ -16,10 +16,9 @@ pub struct Pause {
 /// How many rows were learnt, and when something is due.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Schedule {
-    /// Rows learnt so far.
-    pub n_seen: u64,
+    n_seen: u64,
     /// Rows learnt when hyper-parameters were last searched for.
-    pub tuned_at: u64,
+    tuned_at: u64,
     /// The number of rows learnt at which something is due next.
     next_at: u64,
 }
@@ -30,6 +29,26 @@ impl Schedule {
         let mut schedule = Self { n_seen, tuned_at: n_seen, next_at: 0 };
         schedule.postpone(pause);
         schedule
+    }
+
+    /// Rows learnt so far.
+    pub fn n_seen(&self) -> u64 {
+        self.n_seen
+    }
+
+    /// More rows were learnt.
+    pub fn add(&mut self, n_rows: usize) {
+        self.n_seen += n_rows as u64;
+    }
+
+    /// Hyper-parameters were searched for.
+    pub fn note_search(&mut self) {
+        self.tuned_at = self.n_seen;
+    }
+
+    /// Rows learnt since hyper-parameters were last searched for.
+    pub fn since_search(&self) -> u64 {
+        self.n_seen - self.tuned_at
     }
 
     /// What was due is done: the next time is after a pause.
@@ -66,11 +85,13 @@ mod tests {
         let pause = Pause { share: 8, least: 16, most: 128 };
         let mut schedule = Schedule::new(0, pause);
         assert_eq!((schedule.room(), schedule.has_doubled(), schedule.is_valid(0)), (16, true, true));
-        schedule.n_seen = 400;
+        schedule.add(400);
         assert_eq!((schedule.room(), schedule.is_valid(400)), (0, false));
         schedule.postpone(pause);
-        schedule.tuned_at = 201;
-        assert_eq!((schedule.room(), schedule.has_doubled(), schedule.is_valid(401)), (50, false, false));
+        schedule.note_search();
+        schedule.add(20);
+        assert_eq!((schedule.room(), schedule.has_doubled(), schedule.since_search()), (30, false, 20));
+        assert!(schedule.is_valid(420) && !schedule.is_valid(421));
         assert_eq!(Schedule::new(1 << 30, pause).room(), 128);
     }
 }

@@ -61,7 +61,7 @@ fn toy(n: usize) -> Toy {
 }
 
 fn schema() -> Schema {
-    crate::testing::blobs(4, 1, 2, 1).schema
+    crate::testing::blobs(4, 1, 2, 1).schema.clone()
 }
 
 #[test]

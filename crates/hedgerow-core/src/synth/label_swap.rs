@@ -43,7 +43,8 @@ impl Generator {
             return Err(DataProblem::Empty.into());
         }
         if data.schema.target.is_none() {
-            data.schema.target = Some(free_name(&data.schema));
+            let name = free_name(&data.schema);
+            data.edit(|data| data.schema.target = Some(name))?;
         }
         let labels = &data.schema.labels;
         let class = |label: &str| {

@@ -236,7 +236,7 @@ fn check_late_category<P: ModelKind>(params: &P) {
     let mut early = data.schema.clone();
     early.columns[4].kind = ColumnKind::Categorical { categories: vec!["red".into()] };
     let first: Vec<usize> = (0..200).filter(|&row| data.features.value(row, 4).max(0.0) == 0.0).collect();
-    let first = Dataset { schema: early.clone(), ..data.select(&first) };
+    let first = data.select(&first).under(&early).unwrap();
     let later = data.select(&(200..300).collect::<Vec<_>>());
     let mut model = P::new_model(&early, &checked(params)).unwrap();
     learn(&mut model, &first, 50, 1);

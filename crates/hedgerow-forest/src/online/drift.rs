@@ -170,16 +170,19 @@ mod tests {
     fn runs_of_labels_explain_errors_and_a_change_of_the_concept_does_not() {
         // Two classes that overlap.
         let mut data = blobs(1_500, 2, 2, 3);
-        for (row, label) in data.labels_mut().iter_mut().enumerate() {
-            *label = ClassId((label.0 + u32::from(row % 4 == 0)) % 2);
-        }
+        data.edit(|data| {
+            for (row, label) in data.labels_mut().iter_mut().enumerate() {
+                *label = ClassId((label.0 + u32::from(row % 4 == 0)) % 2);
+            }
+        })
+        .unwrap();
         let explained = |change: &dyn Fn(usize, ClassId) -> Option<ClassId>| {
             let rows: Vec<usize> =
                 (0..1_500).filter(|&row| row < 1_200 || change(row, data.labels()[row]).is_some()).collect();
             let mut data = data.select(&rows);
             for row in 1_200..data.n_rows() {
                 let label = data.labels()[row];
-                data.labels_mut()[row] = change(row, label).unwrap_or(label);
+                data.edit(|data| data.labels_mut()[row] = change(row, label).unwrap_or(label)).unwrap();
             }
             let params = ForestParams { n_trees: 10, forget: false, ..ForestParams::default() };
             let mut online = OnlineForest::new(&data.schema, &params.check().unwrap()).unwrap();

@@ -81,14 +81,17 @@ fn mixed(n: usize, seed: u64) -> Dataset {
 fn bytes(n: usize) -> Dataset {
     let mut data = blobs(n, 6, 3, 5);
     let x = data.features.to_array(0..n).mapv(|v| (v * 400.0 + 128.0).round().clamp(0.0, 255.0) + 0.0);
-    data.features = Features::from_view(x.view());
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
     assert!(matches!(data.features, Features::Bytes { .. }) && x.iter().any(|&v| v == 255.0));
     let mut rng = Rng::new(2, Purpose::Data, 3);
-    data.labels_mut().iter_mut().for_each(|label| {
-        if rng.below(8) == 0 {
-            *label = ClassId(rng.below(3));
-        }
-    });
+    data.edit(|data| {
+        data.labels_mut().iter_mut().for_each(|label| {
+            if rng.below(8) == 0 {
+                *label = ClassId(rng.below(3));
+            }
+        })
+    })
+    .unwrap();
     data
 }
 
@@ -220,9 +223,12 @@ fn a_fitted_forest_goes_on() {
 fn the_pool_keeps_to_its_size_and_forgets_no_class() {
     // Class 2 comes only at the beginning; nine tenths of what follows is class 0.
     let mut data = blobs(4000, 3, 3, 1);
-    for (row, label) in data.labels_mut().iter_mut().enumerate() {
-        *label = ClassId(if row < 60 { (row % 3) as u32 } else { u32::from(row % 10 == 0) });
-    }
+    data.edit(|data| {
+        for (row, label) in data.labels_mut().iter_mut().enumerate() {
+            *label = ClassId(if row < 60 { (row % 3) as u32 } else { u32::from(row % 10 == 0) });
+        }
+    })
+    .unwrap();
     let online = learnt(&data, &[("pool_rows", "240"), ("forget", "false")], &[100], 1);
     let counts = online.pool.class_counts().collect::<Vec<_>>();
     assert_eq!(counts.iter().sum::<usize>(), 240);
@@ -253,7 +259,7 @@ fn answers_come_before_learning() {
     // Labels that nothing predicts: predictions must be no better than guessing, though every row is learnt by heart.
     let mut data = blobs(3000, 4, 2, 7);
     let mut rng = Rng::new(5, Purpose::Data, 9);
-    data.labels_mut().iter_mut().for_each(|label| *label = ClassId(rng.below(2)));
+    data.edit(|data| data.labels_mut().iter_mut().for_each(|label| *label = ClassId(rng.below(2)))).unwrap();
     let mut online = OnlineForest::new(&data.schema, &params(&[("n_trees", "20")])).unwrap();
     let updates = learn(&mut online, &data, 0, &[500], 2);
     let (mut right, mut at) = (0, 0);
@@ -280,11 +286,13 @@ fn a_class_may_come_late() {
     let order: Vec<usize> = early.iter().copied().chain(1200..2400).collect();
     let data = data.select(&order);
     let mut known = data.clone();
-    known.schema.labels = LabelTable::from(data.schema.labels.names()[..3].to_vec());
+    known
+        .edit(|known| known.schema.labels = LabelTable::from(data.schema.labels.names()[..3].to_vec()))
+        .unwrap();
     let mut online = OnlineForest::new(&known.schema, &params(&[])).unwrap();
     let part = |rows: std::ops::Range<usize>, schema: &Schema| {
         let rows: Vec<usize> = rows.collect();
-        Dataset { schema: schema.clone(), ..data.select(&rows) }
+        data.select(&rows).under(schema).unwrap()
     };
     learn(&mut online, &part(0..early.len(), &known.schema), 0, &[100], 1);
     assert_eq!(online.forest.n_classes, 3);
@@ -303,9 +311,12 @@ fn a_class_may_come_late() {
 #[test]
 fn an_abrupt_change_is_noticed_and_overcome() {
     let mut data = blobs(6000, 4, 2, 11);
-    for label in &mut data.labels_mut()[3000..] {
-        *label = ClassId(1 - label.0);
-    }
+    data.edit(|data| {
+        for label in &mut data.labels_mut()[3000..] {
+            *label = ClassId(1 - label.0);
+        }
+    })
+    .unwrap();
     let mut online = OnlineForest::new(&data.schema, &params(&[("n_trees", "20")])).unwrap();
     let updates = learn(&mut online, &data, 0, &[500], 2);
     let drifts: Vec<hedgerow_core::Drift> = updates.iter().flat_map(|l| l.drifts.clone()).collect();

@@ -44,7 +44,7 @@ fn right(model: &GpClassifier, data: &Dataset) -> usize {
 fn near(n: usize, n_classes: usize, seed: u64) -> Dataset {
     let mut data = blobs(n, 2, n_classes, seed);
     let x = data.features.to_array(0..n).mapv(|v| (v / 3.0).sin() * 3.0);
-    data.features = Features::from_view(x.view());
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
     data
 }
 
@@ -80,10 +80,10 @@ fn probabilities_are_near_the_truth() {
     let mut x = Array2::<f32>::zeros((300, 1));
     for i in 0..300 {
         let class = rng.below(2);
-        data.labels_mut()[i] = ClassId(class);
+        data.edit(|data| data.labels_mut()[i] = ClassId(class)).unwrap();
         x[(i, 0)] = (f64::from(2 * class) - 1.0 + rng.normal()) as f32;
     }
-    data.features = Features::from_view(x.view());
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
     let at = Array2::from_shape_fn((9, 1), |(i, _)| i as f32 / 2.0 - 2.0);
     for method in METHODS {
         let model = fit(&data, GpParams { method, ..Default::default() });
@@ -137,8 +137,8 @@ fn lengths_tell_which_columns_matter() {
     let x = Array2::from_shape_fn((150, 2), |_| rng.normal() as f32);
     let labels: Vec<ClassId> =
         x.rows().into_iter().map(|r| ClassId(u32::from(f64::from(r[0]).sin() > 0.2))).collect();
-    data.features = Features::from_view(x.view());
-    data.targets = labels.into();
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
+    data.edit(|data| data.targets = labels.into()).unwrap();
     for method in [GpMethod::Labels, GpMethod::Laplace] {
         let model = fit(&data, GpParams { method, ard: true, ..Default::default() });
         let names = model.kernel().parameter_names();
@@ -151,20 +151,21 @@ fn lengths_tell_which_columns_matter() {
 fn hard_data_do_not_break_any_method() {
     let constant = |value: f32| {
         let mut data = blobs(24, 3, 2, 1);
-        data.features = Features::from_view(Array2::from_elem((24, 3), value).view());
+        data.edit(|data| data.features = Features::from_view(Array2::from_elem((24, 3), value).view()))
+            .unwrap();
         data
     };
     let mut scales = blobs(24, 3, 3, 1);
     let x = scales.features.to_array(0..24);
     let x = Array2::from_shape_fn((24, 3), |(r, c)| x[(r, c)] * [1e-30, 1.0, 1e30][c]);
-    scales.features = Features::from_view(x.view());
+    scales.edit(|scales| scales.features = Features::from_view(x.view())).unwrap();
     // A class without rows, duplicates, two rows.
     let mut empty = blobs(20, 2, 4, 1);
-    empty.labels_mut().iter_mut().for_each(|c| *c = ClassId(c.0 % 2));
+    empty.edit(|empty| empty.labels_mut().iter_mut().for_each(|c| *c = ClassId(c.0 % 2))).unwrap();
     let twice = {
         let half = blobs(10, 2, 2, 1);
         let mut whole = half.clone();
-        whole.append(&half);
+        whole.append(&half).unwrap();
         whole
     };
     let two = blobs(2, 2, 2, 1);
@@ -189,7 +190,7 @@ fn hard_data_do_not_break_any_method() {
         }
     }
     let mut one = blobs(10, 2, 2, 1);
-    one.labels_mut().iter_mut().for_each(|c| *c = ClassId(0));
+    one.edit(|one| one.labels_mut().iter_mut().for_each(|c| *c = ClassId(0))).unwrap();
     let refused = fit_with(&one, GpParams::default(), 1).unwrap_err().to_string();
     assert!(refused.contains("class"), "{refused}");
 }

@@ -170,7 +170,10 @@ mod tests {
     #[test]
     fn hard_data_do_not_break_it() {
         let mut data = blobs(60, 3, 2, 1);
-        data.features = hedgerow_core::Features::from_view(Array2::from_elem((60, 3), 7.0).view());
+        data.edit(|data| {
+            data.features = hedgerow_core::Features::from_view(Array2::from_elem((60, 3), 7.0).view())
+        })
+        .unwrap();
         let model = fit(&data, IvmParams::default(), 1);
         check_distributions(&model, data.features.to_array(0..60).view());
         let far = Array2::from_elem((2, 3), 3e38_f32);

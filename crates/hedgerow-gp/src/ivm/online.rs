@@ -41,7 +41,7 @@ impl OnlineModel for IvmClassifier {
         if let Some(online) = &mut self.online {
             online.rows.add(Rows { weights: None, ..rows });
             online.gains.resize(online.rows.len(), 0.0);
-            online.schedule.n_seen += rows.targets.len() as u64;
+            online.schedule.add(rows.targets.len());
         }
         Ok(predictions)
     }
@@ -99,7 +99,7 @@ impl IvmClassifier {
                 (self.preparation, self.learnt) = before;
             } else {
                 if is_anew {
-                    online.schedule.tuned_at = online.schedule.n_seen;
+                    online.schedule.note_search();
                 }
                 let idle = || online.gains.iter().zip(&gains).filter(|(before, _)| **before == 0.0);
                 update.n_tried += idle().count();
@@ -208,7 +208,7 @@ mod tests {
         let mut model = new(&all, small());
         let mut schema = all.schema.clone();
         schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
-        let first = Dataset { schema, ..all.select(&early) };
+        let first = all.select(&early).under(&schema).unwrap();
         model.n_classes = 2;
         learn(&mut model, &first, 64, 1);
         let late: Vec<usize> = (300..600).collect();
@@ -250,12 +250,12 @@ mod tests {
             2 => -1e-30,
             _ => 1.0,
         });
-        hard.features = hedgerow_core::Features::from_view(x.view());
+        hard.edit(|hard| hard.features = hedgerow_core::Features::from_view(x.view())).unwrap();
         learn(&mut model, &hard, 50, 1);
         check_distributions(&model, x.view());
         let mut empty = new(&hard, small());
         check_distributions(&empty, x.view());
-        hard.labels_mut().fill(ClassId(1));
+        hard.edit(|hard| hard.labels_mut().fill(ClassId(1))).unwrap();
         learn(&mut empty, &hard, 50, 1);
         assert!(empty.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
         let frozen = &mut model.frozen();

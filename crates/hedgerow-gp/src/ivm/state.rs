@@ -47,7 +47,7 @@ impl OnlineState {
             _ => ratings[*row],
         };
         let mut order: Vec<usize> = (0..n).collect();
-        Rng::new(params.seed, Purpose::Sample, 4 + (self.schedule.n_seen << 3)).shuffle(&mut order);
+        Rng::new(params.seed, Purpose::Sample, 4 + (self.schedule.n_seen() << 3)).shuffle(&mut order);
         order.sort_by(|a, b| worth(a).total_cmp(&worth(b)));
         let mut is_gone = vec![false; n];
         let mut n_gone = 0;
@@ -74,7 +74,7 @@ impl OnlineState {
             && self.gains.iter().all(|gain| *gain >= 0.0 && gain.is_finite())
             && self.schedule.is_valid(self.rows.len())
             && self.counts.len() <= schema.n_classes()
-            && self.counts.iter().all(|count| *count <= self.schedule.n_seen);
+            && self.counts.iter().all(|count| *count <= self.schedule.n_seen());
         require(fits, || "retained rows, gains and counts do not fit together")
     }
 
@@ -97,10 +97,13 @@ mod tests {
     #[test]
     fn rows_with_low_ratings_go_first_and_no_class_is_forgotten() {
         let mut data = blobs(300, 2, 3, 1);
-        data.labels_mut()
-            .iter_mut()
-            .enumerate()
-            .for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
+        data.edit(|data| {
+            data.labels_mut()
+                .iter_mut()
+                .enumerate()
+                .for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)))
+        })
+        .unwrap();
         // What a row counts is kept as its gain, to be found again.
         let ratings: Vec<f64> = (0..300).map(|i| f64::from(i * 7 % 300)).collect();
         let mut retained =

@@ -77,7 +77,7 @@ impl OnlineModel for ForestIvm {
             out.assign(&ArrayView1::from(&self.account_for(&row)));
             if let Some(online) = &mut self.online {
                 online.prequential.push(row);
-                online.schedule.n_seen += 1;
+                online.schedule.add(1);
             }
         }
         update.n_forgotten += of_forest.n_forgotten;

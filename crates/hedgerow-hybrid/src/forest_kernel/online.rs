@@ -70,7 +70,7 @@ impl OnlineModel for ForestKernelClassifier {
         let (Some(mut data), Some(online)) = (self.forest.retained_rows(schema)?, &self.online) else {
             return Ok(None);
         };
-        data.append(&online.waiting.dataset(schema)?);
+        data.append(&online.waiting.dataset(schema)?)?;
         Ok(Some(data))
     }
 
@@ -93,7 +93,7 @@ impl OnlineModel for ForestKernelClassifier {
                 online.prequential.push(Pair { forest: Vec::new(), gp: row.to_vec(), class });
             }
             online.waiting.add(rows);
-            online.schedule.n_seen += rows.targets.len() as u64;
+            online.schedule.add(rows.targets.len());
         }
         Ok(predictions)
     }
@@ -118,7 +118,7 @@ impl OnlineModel for ForestKernelClassifier {
         }
         let mut data = forest.retained_rows(schema)?;
         let most = most_rows(&self.params, schema, training.budget)?.min(self.params.max_rows);
-        if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.schedule.n_seen) {
+        if let Some(rows) = draw_rows(data.n_rows(), most, self.params.seed ^ online.schedule.n_seen()) {
             data = data.select(&rows);
         }
         if data.check_trainable(Task::Classification).is_err() {
@@ -127,7 +127,7 @@ impl OnlineModel for ForestKernelClassifier {
         let is_known = self.choice.as_ref().is_some_and(|c| c.calibration.curves.len() == self.n_classes);
         let validates = online.schedule.has_doubled() || !is_known;
         if validates {
-            online.schedule.tuned_at = online.schedule.n_seen;
+            online.schedule.note_search();
         }
         let par = training.par.until(&training.budget.stop);
         match self.train(&data, validates, &Training { par: &par, ..**training }) {

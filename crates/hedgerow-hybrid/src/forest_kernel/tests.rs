@@ -30,10 +30,13 @@ fn stripes(n: usize, seed: u64) -> Dataset {
     let mut data = blobs(n, 2, 3, seed);
     let mut rng = Rng::new(seed, Purpose::Data, 9);
     let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
-    data.features = Features::from_view(x.view());
-    data.targets = hedgerow_core::Targets::Classes(
-        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect(),
-    );
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
+    data.edit(|data| {
+        data.targets = hedgerow_core::Targets::Classes(
+            x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect(),
+        )
+    })
+    .unwrap();
     data
 }
 
@@ -198,7 +201,7 @@ fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
     let early: Vec<usize> = (0..400).filter(|row| all.labels()[*row].0 < 2).collect();
-    let first = Dataset { schema, ..all.select(&early) };
+    let first = all.select(&early).under(&schema).unwrap();
     let mut model = fit(&first, small(), 1);
     let late = all.select(&(400..700).collect::<Vec<_>>());
     let predictions = learn_in_batches(&mut model, &late, 60, 1);

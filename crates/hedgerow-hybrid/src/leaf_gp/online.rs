@@ -82,7 +82,7 @@ impl OnlineModel for LeafGp {
                 online.prequential.push(row);
             }
         }
-        online.schedule.n_seen += rows.labels().len() as u64;
+        online.schedule.add(rows.labels().len());
         Ok(out)
     }
 
@@ -181,7 +181,8 @@ impl LeafGp {
         (self.preparation, self.kernel, self.x) = (preparation, kernel, x);
         (self.trees, self.leaves, self.calibration) = (trees, leaves, calibration);
         if let Some(online) = &mut self.online {
-            (online.schedule.tuned_at, online.n_placed) = (online.schedule.n_seen, data.n_rows());
+            online.schedule.note_search();
+            online.n_placed = data.n_rows();
         }
         update.n_tried += self.leaves.iter().filter(|leaf| !leaf.is_pure()).count();
         Ok(())
@@ -224,7 +225,7 @@ impl LeafGp {
         let Learning { schema, training, update } = learning;
         self.prepare_rows()?;
         let Some(online) = &mut self.online else { return Ok(()) };
-        let n_seen = online.schedule.n_seen;
+        let n_seen = online.schedule.n_seen();
         let waiting = std::mem::replace(&mut online.n_placed, self.labels.len())..self.labels.len();
         let raw = self.features.to_array(waiting.clone());
         for tree in 0..self.trees.n_trees() {

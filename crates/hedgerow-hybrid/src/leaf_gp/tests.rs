@@ -35,10 +35,13 @@ fn stripes(n: usize, seed: u64) -> Dataset {
     let mut data = blobs(n, 2, 3, seed);
     let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
     let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
-    data.features = Features::from_view(x.view());
-    data.targets = hedgerow_core::Targets::Classes(
-        x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.1).floor() as u32 % 3)).collect(),
-    );
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
+    data.edit(|data| {
+        data.targets = hedgerow_core::Targets::Classes(
+            x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.1).floor() as u32 % 3)).collect(),
+        )
+    })
+    .unwrap();
     data
 }
 
@@ -198,7 +201,7 @@ fn late_classes_forgetting_and_hard_rows() {
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
     let early: Vec<usize> = (0..300).filter(|row| all.labels()[*row].0 < 2).collect();
-    let first = Dataset { schema, ..all.select(&early) };
+    let first = all.select(&early).under(&schema).unwrap();
     let mut model = new(&first, params);
     learn(&mut model, &first, 50, 1);
     let late = all.select(&(300..600).collect::<Vec<_>>());
@@ -215,7 +218,7 @@ fn late_classes_forgetting_and_hard_rows() {
         2 => -1e-30,
         _ => 1.0,
     });
-    hard.features = Features::from_view(x.view());
+    hard.edit(|hard| hard.features = Features::from_view(x.view())).unwrap();
     learn(&mut model, &hard, 50, 1);
     check_distributions(&model, x.view());
     check_distributions(&fit(&hard, small()), x.view());
@@ -233,7 +236,7 @@ fn late_classes_forgetting_and_hard_rows() {
     assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
     let mut single = new(&hard, small());
     check_distributions(&single, x.view());
-    hard.labels_mut().fill(ClassId(1));
+    hard.edit(|hard| hard.labels_mut().fill(ClassId(1))).unwrap();
     learn(&mut single, &hard, 50, 1);
     assert!(single.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
 }

@@ -72,10 +72,14 @@ mod tests {
         let mut rng = Rng::new(seed, Purpose::Data, 11);
         let mut data = blobs(n, 12, 2, seed);
         let x = Array2::from_shape_fn((n, 12), |_| rng.index(3) as f32);
-        data.features = Features::from_view(x.view());
+        data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
         let rows = x.rows().into_iter();
         let is_second = rows.map(|row| (row[0] + row[1] > 2.0) != (rng.unit() < 0.25));
-        data.targets = hedgerow_core::Targets::Classes(is_second.map(|is| ClassId(u32::from(is))).collect());
+        data.edit(|data| {
+            data.targets =
+                hedgerow_core::Targets::Classes(is_second.map(|is| ClassId(u32::from(is))).collect())
+        })
+        .unwrap();
         data
     }
 
@@ -84,10 +88,13 @@ mod tests {
         let mut rng = Rng::new(seed, Purpose::Data, 12);
         let mut data = blobs(n, 2, 2, seed);
         let x = Array2::from_shape_fn((n, 2), |_| rng.unit() as f32);
-        data.features = Features::from_view(x.view());
-        data.targets = hedgerow_core::Targets::Classes(
-            x.rows().into_iter().map(|row| ClassId(u32::from(row[0] > row[1]))).collect(),
-        );
+        data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
+        data.edit(|data| {
+            data.targets = hedgerow_core::Targets::Classes(
+                x.rows().into_iter().map(|row| ClassId(u32::from(row[0] > row[1]))).collect(),
+            )
+        })
+        .unwrap();
         data
     }
 

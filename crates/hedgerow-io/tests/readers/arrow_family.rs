@@ -180,7 +180,8 @@ fn columns_that_cannot_be_read_matter_only_if_used() {
 fn a_model_refuses_columns_of_another_kind() {
     let files = Files::new();
     let none = ReadOptions::default();
-    let model = |text: &str| read_dataset(&files.write("m.csv", text), &target("y"), None).unwrap().schema;
+    let model =
+        |text: &str| read_dataset(&files.write("m.csv", text), &target("y"), None).unwrap().schema.clone();
     let numeric: Vec<(&str, ArrayRef)> = vec![("a", Arc::new(Int64Array::from(vec![1, 2])))];
     let text: Vec<(&str, ArrayRef)> = vec![("a", Arc::new(StringArray::from(vec!["p", "q"])))];
     let numeric = files.write("n.arrow", as_stream(&RecordBatch::try_from_iter(numeric).unwrap()));

@@ -8,7 +8,7 @@ const TRAINING: &str = "size,color,ok,kind\n1.5,red,yes,a\n2,blue,no,b\n3,red,no
 
 fn schema() -> Schema {
     let files = Files::new();
-    read_dataset(&files.write("train.csv", TRAINING), &target("kind"), None).unwrap().schema
+    read_dataset(&files.write("train.csv", TRAINING), &target("kind"), None).unwrap().schema.clone()
 }
 
 fn open(text: &str, options: &ReadOptions, schema: &Schema) -> Result<Vec<hedgerow_io::Batch>, String> {
@@ -79,7 +79,8 @@ fn text_in_a_column_of_numbers() {
 #[test]
 fn columns_without_names_go_by_place() {
     let files = Files::new();
-    let bare = read_dataset(&files.write("t.txt", "6.0 1 2\n5.0 3 4\n"), &target("0"), None).unwrap().schema;
+    let bare =
+        read_dataset(&files.write("t.txt", "6.0 1 2\n5.0 3 4\n"), &target("0"), None).unwrap().schema.clone();
     let read = |name: &str, content: &[u8]| {
         let path = files.write(name, content);
         let mut reader =
@@ -109,7 +110,7 @@ fn columns_without_names_go_by_place() {
 fn libsvm_rows_are_as_wide_as_the_model() {
     let files = Files::new();
     let none = ReadOptions::default();
-    let model = read_dataset(&files.write("t.svm", "1 1:1\n2 4:1\n"), &none, None).unwrap().schema;
+    let model = read_dataset(&files.write("t.svm", "1 1:1\n2 4:1\n"), &none, None).unwrap().schema.clone();
     let path = files.write("n.svm", "2:5\n2 1:1\n");
     let batch = drain(&mut RowReader::open_with(&path, &none, &model).unwrap(), 10).remove(0);
     assert_eq!(batch.x.row(0).to_vec(), [0.0, 5.0, 0.0, 0.0]);
@@ -118,7 +119,7 @@ fn libsvm_rows_are_as_wide_as_the_model() {
     let message = RowReader::open_with(&path, &none, &model).err().unwrap().to_string();
     assert!(message.contains("w.svm: row 2 (line 2)") && message.contains("expected 4"), "{message}");
     // A model that counts from 0 keeps doing so when a file lacks the first feature.
-    let model = read_dataset(&files.write("z.svm", "1 0:1\n2 3:1\n"), &none, None).unwrap().schema;
+    let model = read_dataset(&files.write("z.svm", "1 0:1\n2 3:1\n"), &none, None).unwrap().schema.clone();
     let path = files.write("y.svm", "1 2:7\n");
     let batch = drain(&mut RowReader::open_with(&path, &none, &model).unwrap(), 10).remove(0);
     assert_eq!(batch.x.row(0).to_vec(), [0.0, 0.0, 7.0, 0.0]);

@@ -7,7 +7,7 @@ use hedgerow_io::{ReadOptions, RowReader, read_dataset};
 const TRAINING: &str = "size,color,ok,kind\n1.5,red,yes,b\n2,blue,no,a\n3,red,no,b\n";
 
 fn schema(files: &Files) -> Schema {
-    read_dataset(&files.write("train.csv", TRAINING), &target("kind"), None).unwrap().schema
+    read_dataset(&files.write("train.csv", TRAINING), &target("kind"), None).unwrap().schema.clone()
 }
 
 fn grow(files: &Files, text: &str) -> RowReader {
@@ -75,7 +75,7 @@ fn an_image_must_fit_the_columns() {
     let message = read_dataset(&path, &options([2, 3]), None).unwrap_err().to_string();
     assert!(message.contains("image") && message.contains('4') && message.contains("2 × 3"), "{message}");
     // A model is told later, too.
-    let plain = read_dataset(&path, &target("0"), None).unwrap().schema;
+    let plain = read_dataset(&path, &target("0"), None).unwrap().schema.clone();
     let options = ReadOptions { image: Some([4, 1]), ..ReadOptions::default() };
     let reader = RowReader::open_with(&path, &options, &plain).unwrap();
     assert_eq!(reader.schema().image, Some([4, 1]));

@@ -113,7 +113,9 @@ fn a_weight_is_as_many_rows_and_none_is_no_row() {
     let params = KdeParams { bandwidth: 0.4, ..Default::default() }.check().unwrap();
     let data = normals(60);
     let mut weighted = data.clone();
-    weighted.weights = Some((0..60).map(|row| [0.0, 1.0, 3.0][row % 3]).collect());
+    weighted
+        .edit(|weighted| weighted.weights = Some((0..60).map(|row| [0.0, 1.0, 3.0][row % 3]).collect()))
+        .unwrap();
     let times = |row: usize| std::iter::repeat_n(row, row % 3 + usize::from(row % 3 == 2));
     let repeated = data.select(&(0..60).flat_map(times).collect::<Vec<_>>());
     let x = data.features.to_array(0..20);

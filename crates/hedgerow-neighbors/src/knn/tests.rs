@@ -76,11 +76,15 @@ fn artificial_rows_keep_the_accuracy() {
 #[test]
 fn rows_that_are_all_alike_share_what_there_is() {
     let mut data = blobs(40, 2, 2, 1);
-    data.features = hedgerow_core::Features::from_view(Array2::zeros((40, 2)).view());
-    data.labels_mut()
-        .iter_mut()
-        .enumerate()
-        .for_each(|(row, label)| *label = ClassId(u32::from(row % 4 == 0)));
+    data.edit(|data| data.features = hedgerow_core::Features::from_view(Array2::zeros((40, 2)).view()))
+        .unwrap();
+    data.edit(|data| {
+        data.labels_mut()
+            .iter_mut()
+            .enumerate()
+            .for_each(|(row, label)| *label = ClassId(u32::from(row % 4 == 0)))
+    })
+    .unwrap();
     for method in METHODS {
         let model = fitted(&data, KnnParams { method, k: 10, ..Default::default() });
         let found = counts(&model, &Array2::zeros((1, 2)));

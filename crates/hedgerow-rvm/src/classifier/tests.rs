@@ -149,7 +149,8 @@ fn classes_may_come_late_and_one_alone_is_no_trouble() {
     assert!(n_right(&model, &data) > 170, "{}", n_right(&model, &data));
     // A class of the schema that has no rows.
     let mut wide = data.clone();
-    wide.schema.labels = LabelTable::from(["0", "1", "2", "3"].map(String::from).to_vec());
+    wide.edit(|wide| wide.schema.labels = LabelTable::from(["0", "1", "2", "3"].map(String::from).to_vec()))
+        .unwrap();
     for multi_class in WAYS {
         let model = fit(&wide, RvmParams { multi_class, length_scale: 1.0, ..Default::default() }, 1).rvm;
         let proba = model.predict_proba(x.view(), &par).unwrap();

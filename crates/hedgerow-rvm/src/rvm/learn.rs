@@ -105,7 +105,7 @@ impl<M: FittedModel> Rvm<M> {
         }
         if let Some(preparation) = preparation {
             self.preparation = preparation;
-            online.schedule.tuned_at = online.schedule.n_seen;
+            online.schedule.note_search();
         }
         update.n_tried += online.n_new;
         update.n_replaced += outcome.relevant.iter().filter(|&&row| row >= first_new).count();

@@ -170,7 +170,7 @@ impl<M: FittedModel> Rvm<M> {
     /// Fits a data set. Row weights are not used.
     pub fn fit(data: &Dataset, params: &Checked<RvmParams>, training: &Training<'_>) -> Result<FittedRvm<M>> {
         data.check_trainable(M::TASK)?;
-        let Dataset { schema, features, .. } = data;
+        let (schema, features) = (&data.schema, &data.features);
         let targets = numbers(data.targets.view());
         let preparation = Preparation::until(&training.budget.stop, schema, features);
         let mut rvm = Self { preparation, online: None, ..Self::new(schema, params)? };

@@ -182,13 +182,14 @@ impl EngineHost {
         let previous = is_known.then_some(newest);
         let (inbox, params, lanes) = (self.inbox.clone(), self.params.clone(), self.lanes);
         EngineTask::new(&self.budget, move |training| {
-            let (data, n_given, is_fresh) = (inbox.joined(), inbox.n_given(), previous.is_none());
+            let (n_given, is_fresh) = (inbox.n_given(), previous.is_none());
             let known = previous.as_ref().map(|snapshot| snapshot.model.learner());
-            let run = data
-                .check_trainable(hedgerow_core::Task::Classification)
-                .and_then(|()| params.start_run(&data, known, lanes, training));
+            let run = inbox.joined().and_then(|data| {
+                data.check_trainable(inbox.schema.task)?;
+                Ok((params.start_run(&data, known, lanes, training)?, data))
+            });
             Box::new(move |host| match run {
-                Ok(run) => host.begin_run(run, data, n_given, is_fresh),
+                Ok((run, data)) => host.begin_run(run, data, n_given, is_fresh),
                 Err(error) => host.rows_problem = Some((error.to_string(), host.inbox.n_rows)),
             })
         })

@@ -44,7 +44,7 @@ use hedgerow_trainer::{JobReport, Options, Published, Trainer};
 use ndarray::{Array2, ArrayView2};
 
 use crate::kinds::ModelParams;
-use crate::model::{Model, check_growth};
+use crate::model::Model;
 use host::EngineHost;
 #[cfg(feature = "store")]
 pub use observe::Observed;
@@ -141,7 +141,7 @@ impl Engine {
     pub fn append_data(&self, data: Dataset) -> Result<u64> {
         data.schema.check_sizes()?;
         self.trainer.with(|host| {
-            check_growth(&host.inbox.schema, &data.schema)?;
+            host.inbox.schema.check_growth(&data.schema)?;
             Ok(host.inbox.append(data))
         })
     }
@@ -150,7 +150,7 @@ impl Engine {
     pub fn relabel(&self, schema: &Schema, labels: &[(u64, ClassId)]) -> Result<()> {
         schema.check_sizes()?;
         self.trainer.with(|host| {
-            check_growth(&host.inbox.schema, schema)?;
+            host.inbox.schema.check_growth(schema)?;
             let check_below = |what, expected: usize, got: usize| {
                 if got < expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
             };

@@ -14,7 +14,6 @@ use ndarray::Axis;
 
 use super::Engine;
 use super::host::EngineHost;
-use crate::model::check_growth;
 
 /// Events read at once.
 const BLOCK: usize = 4096;
@@ -135,7 +134,7 @@ impl Feeder {
         while blocks.len() < most
             && let Some(block) = self.events.next(BLOCK)?
         {
-            blocks.push(Labelled::new(&block));
+            blocks.push(Labelled::new(&block)?);
         }
         let places = &mut self.places;
         let given = self.access.with(|host| blocks.into_iter().try_for_each(|rows| rows.give(host, places)));
@@ -153,7 +152,7 @@ struct Labelled {
 }
 
 impl Labelled {
-    fn new(block: &Block) -> Self {
+    fn new(block: &Block) -> Result<Self> {
         let (mut chosen, mut labels, mut corrections) = (Vec::new(), Vec::new(), Vec::new());
         for (i, change) in block.changes.iter().enumerate() {
             match change {
@@ -165,22 +164,18 @@ impl Labelled {
                 Change::Row(None) => {}
             }
         }
-        let data = Dataset {
-            schema: Schema::clone(&block.schema),
-            features: Features::from_view(block.x.select(Axis(0), &chosen).view()),
-            targets: labels.into(),
-            weights: block.weights.as_ref().map(|weights| chosen.iter().map(|&i| weights[i]).collect()),
-        };
-        Self { data, numbers: chosen.iter().map(|&i| block.rows[i]).collect(), corrections }
+        let features = Features::from_view(block.x.select(Axis(0), &chosen).view());
+        let weights = block.weights.as_ref().map(|weights| chosen.iter().map(|&i| weights[i]).collect());
+        let data = Dataset::new(Schema::clone(&block.schema), features, labels, weights)?;
+        Ok(Self { data, numbers: chosen.iter().map(|&i| block.rows[i]).collect(), corrections })
     }
 
     fn give(mut self, host: &mut EngineHost, places: &mut Vec<u64>) -> Result<()> {
         // An engine that was started later knows more classes than the first events do.
-        if check_growth(&host.inbox.schema, &self.data.schema).is_err() {
-            check_growth(&self.data.schema, &host.inbox.schema)?;
-            self.data.schema = host.inbox.schema.clone();
+        if host.inbox.schema.check_growth(&self.data.schema).is_err() {
+            self.data.schema.check_growth(&host.inbox.schema)?;
+            self.data.edit(|data| data.schema = host.inbox.schema.clone())?;
         }
-        self.data.schema.check_sizes()?;
         let schema = self.data.schema.clone();
         let first = host.inbox.append(self.data);
         for (number, place) in self.numbers.into_iter().zip(first..) {

@@ -1,6 +1,6 @@
 //! Rows on their way from the caller to a training run.
 
-use hedgerow_core::{ClassId, Dataset, Features, Schema, Targets};
+use hedgerow_core::{ClassId, Dataset, Features, Result, Schema, Targets};
 
 /// Something that was given and waits to be taken up.
 #[derive(Clone)]
@@ -70,32 +70,29 @@ impl Inbox {
     }
 
     /// All rows, under the newest schema.
-    pub(super) fn joined(&self) -> Dataset {
-        let mut all = self.taken.clone();
+    pub(super) fn joined(&self) -> Result<Dataset> {
+        let mut all = match &self.taken {
+            Some(taken) => taken.clone(),
+            None => {
+                let (schema, features) = (self.schema.clone(), Features::new(self.schema.n_features()));
+                Dataset::new(schema, features, Targets::empty(self.schema.task), None)?
+            }
+        };
         for given in &self.waiting {
-            match (given, &mut all) {
-                (Given::Rows(more), None) => all = Some(more.clone()),
-                (Given::Rows(more), Some(all)) => {
-                    all.append(more);
-                    all.schema = more.schema.clone();
-                }
-                (Given::Labels(schema, labels), Some(all)) => {
+            match given {
+                Given::Rows(more) if all.n_rows() == 0 => all = more.clone(),
+                Given::Rows(more) => all.append(more)?,
+                Given::Labels(schema, labels) => all.edit(|all| {
                     all.schema = schema.clone();
                     for &(place, class) in labels {
                         if let Some(label) = all.labels_mut().get_mut(place as usize) {
                             *label = class;
                         }
                     }
-                }
-                (Given::Labels(..), None) => {}
+                })?,
             }
         }
-        all.unwrap_or_else(|| Dataset {
-            schema: self.schema.clone(),
-            features: Features::new(self.schema.n_features()),
-            targets: Targets::Classes(Vec::new()),
-            weights: None,
-        })
+        Ok(all)
     }
 
     /// Rows were taken up, together with the first so many things that were given.

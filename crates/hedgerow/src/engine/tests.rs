@@ -42,7 +42,8 @@ fn params() -> Vec<ModelParams> {
 /// Rows of three classes of which the forest gets a good part wrong, so that each of its predictions needs an IVM.
 fn confused() -> (Dataset, ForestIvmParams) {
     let mut data = blobs(1200, 3, 3, 5);
-    (0..1200).step_by(7).for_each(|row| data.labels_mut()[row] = ClassId((data.labels()[row].0 + 1) % 3));
+    data.edit(|data| data.labels_mut().iter_mut().step_by(7).for_each(|class| class.0 = (class.0 + 1) % 3))
+        .unwrap();
     let ivm = IvmParams { n_active: 20, signal_variance: 8.0, length_scale: 1.0, ..Default::default() };
     let forest = ForestParams { n_trees: 12, ..Default::default() };
     (data, ForestIvmParams { combine: Combine::Route, min_rows: 50, forest, ivm, ..Default::default() })
@@ -78,7 +79,7 @@ fn early(data: &Dataset, n: usize) -> Dataset {
     let rows: Vec<usize> = (0..n).filter(|row| data.labels()[*row].0 < 2).collect();
     let mut schema = data.schema.clone();
     schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
-    Dataset { schema, ..data.select(&rows) }
+    data.select(&rows).under(&schema).unwrap()
 }
 
 fn until(engine: &Engine, wanted: impl Fn(&Engine) -> bool) {
@@ -240,7 +241,7 @@ fn a_model_that_goes_on_learning_goes_on_from_its_calibration() {
 fn labels_that_are_corrected_are_learnt() {
     let data = blobs(600, 3, 3, 4);
     let mut wrong = data.clone();
-    wrong.labels_mut().iter_mut().for_each(|label| label.0 = (label.0 + 1) % 3);
+    wrong.edit(|wrong| wrong.labels_mut().iter_mut().for_each(|label| label.0 = (label.0 + 1) % 3)).unwrap();
     let params = params().swap_remove(0);
     let engine = Engine::start(data.schema.clone(), &params, &two_threads()).unwrap();
     engine.append_data(wrong).unwrap();
@@ -275,7 +276,7 @@ fn jobs_can_be_paused_and_cancelled_and_bad_requests_are_errors() {
     engine.stop();
     assert_eq!(engine.wait(), StopReason::Interrupted);
     assert!(engine.append_data(blobs(10, 5, 3, 1)).is_err(), "other columns");
-    let gp = Engine::start(data.schema, &ModelParams::new(Kind::Gp), &two_threads()).err().unwrap();
+    let gp = Engine::start(data.schema.clone(), &ModelParams::new(Kind::Gp), &two_threads()).err().unwrap();
     assert!(gp.to_string().contains("forest, ivm, leaf-gp, forest-ivm"), "{gp}");
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::blobs;
-use hedgerow::core::{ClassId, Dataset, LabelTable, Par};
+use hedgerow::core::{ClassId, Dataset, Par, Schema};
 use hedgerow::engine::EngineOptions;
 use hedgerow::{Engine, Model, ModelParams};
 
@@ -53,7 +53,7 @@ impl<'a> Course<'a> {
                 data = swapped(data, row);
             }
         }
-        let engine = Engine::start(early(&data).schema, &scene.params, options).unwrap();
+        let engine = Engine::start(early(&data.schema), &scene.params, options).unwrap();
         let course = Self { engine, scene, data, seed, given: Mutex::default() };
         course.give(FIRST);
         course
@@ -67,8 +67,9 @@ impl<'a> Course<'a> {
             return;
         }
         let rows: Vec<usize> = (given.n_rows..end).collect();
-        let known = if end <= LATE { early(&self.data) } else { self.data.clone() };
-        let first = self.engine.append_data(known.select(&rows)).unwrap();
+        let (rows, schema) = (self.data.select(&rows), &self.data.schema);
+        let rows = if end <= LATE { rows.under(&early(schema)).unwrap() } else { rows };
+        let first = self.engine.append_data(rows).unwrap();
         assert_eq!(first as usize, given.n_rows, "rows have their places");
         given.n_rows = end;
     }
@@ -76,7 +77,7 @@ impl<'a> Course<'a> {
     /// Gives wrong labels to some rows, or the right ones back.
     fn relabel(&self, rng: &mut Rng) {
         let mut given = self.given.lock().unwrap();
-        let schema = if given.n_rows <= LATE { early(&self.data).schema } else { self.data.schema.clone() };
+        let schema = if given.n_rows <= LATE { early(&self.data.schema) } else { self.data.schema.clone() };
         let n_classes = schema.n_classes() as u32;
         let labels: Vec<(u64, ClassId)> = if given.wrong.is_empty() {
             given.wrong = (0..=rng.index(MOST_WRONG)).map(|_| rng.index(given.n_rows)).collect();
@@ -206,11 +207,9 @@ impl<'a> Course<'a> {
     }
 }
 
-/// The same rows under a schema that does not know the third class yet.
-fn early(data: &Dataset) -> Dataset {
-    let mut data = data.clone();
-    data.schema.labels = LabelTable::from(data.schema.labels.names()[..2].to_vec());
-    data
+/// A schema that does not know the third class yet.
+fn early(schema: &Schema) -> Schema {
+    schema.with_classes(2).into_owned()
 }
 
 /// The same with another row, of the first two classes, in the place of one.

@@ -17,10 +17,13 @@ use crate::params::ForestParams;
 fn turning(n: usize, every: usize) -> Dataset {
     let mut data = blobs(n, 3, 3, 6);
     let mut rng = Rng::new(9, Purpose::Data, 1);
-    for (row, label) in data.labels_mut().iter_mut().enumerate() {
-        let noise = u32::from(rng.below(20) == 0);
-        *label = ClassId((label.0 + (row / every) as u32 + noise) % 3);
-    }
+    data.edit(|data| {
+        for (row, label) in data.labels_mut().iter_mut().enumerate() {
+            let noise = u32::from(rng.below(20) == 0);
+            *label = ClassId((label.0 + (row / every) as u32 + noise) % 3);
+        }
+    })
+    .unwrap();
     data
 }
 

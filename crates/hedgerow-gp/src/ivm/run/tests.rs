@@ -102,7 +102,7 @@ fn out_of_fold_scores_know_nothing_of_their_own_labels() {
     assert!(known.accuracy > 0.85, "two blobs that overlap: {known:?}");
     // Labels that have nothing to do with the rows.
     let mut rng = Rng::new(9, Purpose::Data, 1);
-    data.labels_mut().iter_mut().for_each(|label| label.0 = rng.below(2));
+    data.edit(|data| data.labels_mut().iter_mut().for_each(|label| label.0 = rng.below(2))).unwrap();
     let noise = quality(&data);
     assert!((0.38..0.62).contains(&noise.accuracy) && noise.log_loss > 0.66, "{noise:?}");
 }

@@ -16,7 +16,7 @@ fn mixed(n: usize, seed: u64) -> Dataset {
     let mut data = blobs(n, 3, 3, seed);
     let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 5);
     let x = data.features.to_array(0..n).mapv(|v| v + 3.0 * rng.unit() as f32);
-    data.features = Features::from_view(x.view());
+    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
     data
 }
 
