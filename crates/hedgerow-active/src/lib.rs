@@ -24,6 +24,7 @@ mod pool;
 mod querier;
 mod situation;
 mod space;
+pub mod statistics;
 pub mod strategy;
 
 pub use model::{Latent, OfModel, QueryModel, Trainer};
