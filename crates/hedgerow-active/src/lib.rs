@@ -25,6 +25,7 @@ mod querier;
 mod situation;
 mod space;
 pub mod statistics;
+pub mod stopping;
 pub mod strategy;
 
 pub use model::{Latent, OfModel, QueryModel, Trainer};
