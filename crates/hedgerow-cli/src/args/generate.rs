@@ -1,25 +1,57 @@
 //! Arguments of `generate`.
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
+use clap::builder::PossibleValue;
 use clap::{Args, ValueEnum, value_parser};
+use hedgerow::core::synth::Problem;
 
 use super::DataArgs;
 use super::setting::setting;
 
 /// The kinds of stream there are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StreamKind {
-    /// Three numbers, of which the sum of two decides; four concepts
     Sea,
-    /// Numbers on the two sides of a plane, which turns slowly unless --drift is given
     Hyperplane,
-    /// Numbers and categories, labelled by a random decision tree
     Rtg,
-    /// Digits on a display of seven segments that often fail, among irrelevant columns
     Led,
-    /// The rows of --data in random order, with labels that are exchanged (--swap)
     LabelSwap,
+    /// One whose class probabilities are known.
+    Known(Problem),
+}
+
+const STREAMS: [StreamKind; 5] =
+    [StreamKind::Sea, StreamKind::Hyperplane, StreamKind::Rtg, StreamKind::Led, StreamKind::LabelSwap];
+
+impl ValueEnum for StreamKind {
+    fn value_variants<'a>() -> &'a [Self] {
+        static ALL: LazyLock<Vec<StreamKind>> = LazyLock::new(|| {
+            let known = Problem::ALL.iter().map(|problem| StreamKind::Known(*problem));
+            STREAMS.into_iter().chain(known).collect()
+        });
+        &ALL
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        let (name, about) = match self {
+            Self::Sea => ("sea", "Three numbers, of which the sum of two decides; four concepts"),
+            Self::Hyperplane => (
+                "hyperplane",
+                "Numbers on the two sides of a plane, which turns slowly unless --drift is given",
+            ),
+            Self::Rtg => ("rtg", "Numbers and categories, labelled by a random decision tree"),
+            Self::Led => {
+                ("led", "Digits on a display of seven segments that often fail, among irrelevant columns")
+            }
+            Self::LabelSwap => {
+                ("label-swap", "The rows of --data in random order, with labels that are exchanged (--swap)")
+            }
+            Self::Known(problem) => (problem.name(), problem.about()),
+        };
+        Some(PossibleValue::new(name).help(about))
+    }
 }
 
 /// How the concept changes.
@@ -47,7 +79,7 @@ pub(crate) struct GenerateArgs {
     /// Seed of all random choices (the same as --set seed=N)
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// Number of feature columns, for hyperplane, rtg and led
+    /// Number of feature columns, for hyperplane, rtg, led and those from bumps on
     #[arg(long, value_name = "N")]
     pub(crate) features: Option<usize>,
     /// Share of wrong labels (led: of wrong segments; the same as --set noise=SHARE)
@@ -56,6 +88,9 @@ pub(crate) struct GenerateArgs {
     /// Set another parameter (may be repeated); --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
+    /// Write the true probability of each class behind its label, in columns p_CLASS (of the kinds from bumps on)
+    #[arg(long)]
+    pub(crate) truth: bool,
     /// List the parameters of this kind of stream with their meaning and defaults
     #[arg(long)]
     pub(crate) help_params: bool,

@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail};
 use clap::ValueEnum as _;
 use hedgerow::core::synth::{
-    Changes, Generator, HyperplaneParams, LabelSwapParams, LedParams, RandomTreeParams, Schedule, SeaParams,
+    Changes, Generator, HyperplaneParams, KnownParams, LabelSwapParams, LedParams, RandomTreeParams,
+    Schedule, SeaParams,
 };
 use hedgerow::core::{Checked, ParamInfo, Params, describe};
 use hedgerow::io::read_dataset;
@@ -45,8 +46,8 @@ pub(crate) fn run(args: &GenerateArgs) -> anyhow::Result<Outcome> {
     }
     let mut generator = generator(args)?;
     let path = args.out.as_ref();
-    let bytes =
-        table::write(&mut generator, args.rows, &mut *open_out(path)?).with_context(|| name_of_out(path))?;
+    let bytes = table::write(&mut generator, args.rows, args.truth, &mut *open_out(path)?)
+        .with_context(|| name_of_out(path))?;
     let Some(path) = path else { return Ok(Outcome::Done) };
     let result = GenerateResult {
         kind: name(args.kind),
@@ -67,6 +68,7 @@ fn help_params(kind: StreamKind) -> Vec<ParamInfo> {
         StreamKind::Rtg => describe::<RandomTreeParams>(),
         StreamKind::Led => describe::<LedParams>(),
         StreamKind::LabelSwap => describe::<LabelSwapParams>(),
+        StreamKind::Known(_) => describe::<KnownParams>(),
     }
 }
 
@@ -75,7 +77,20 @@ fn generator(args: &GenerateArgs) -> anyhow::Result<Generator> {
     if args.kind != StreamKind::LabelSwap && (args.data.is_some() || !args.swap.is_empty()) {
         bail!("--data and --swap are for label-swap; {} makes its own rows", name(args.kind));
     }
+    if !matches!(args.kind, StreamKind::Known(_)) && args.truth {
+        bail!("--truth: the class probabilities of {} are not known", name(args.kind));
+    }
     Ok(match args.kind {
+        StreamKind::Known(_) if schedule != Schedule::none() => {
+            bail!(
+                "{} has one concept, which never changes: leave --drift, --every, --at and --width out",
+                name(args.kind)
+            )
+        }
+        StreamKind::Known(problem) => {
+            let start = KnownParams { n_features: args.features.unwrap_or(0), ..KnownParams::default() };
+            Generator::known(problem, &params(args, start)?)?
+        }
         StreamKind::Sea if args.features.is_some() => bail!("--features: sea always has 3 columns"),
         StreamKind::Sea => Generator::sea(&params(args, SeaParams::default())?, schedule),
         StreamKind::Hyperplane => {

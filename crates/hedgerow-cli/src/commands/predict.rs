@@ -4,9 +4,9 @@ use std::io::Write;
 use std::time::Instant;
 
 use anyhow::bail;
+use hedgerow::core::special::normal;
 use hedgerow::core::traits::largest;
 use hedgerow::core::{ClassId, Par, Task};
-use hedgerow::gp::special::normal_quantile;
 use hedgerow::io::RowReader;
 use hedgerow::{Kind, Model};
 use ndarray::{Array2, ArrayView2, s};
@@ -105,7 +105,7 @@ fn write(
     out: &mut csv::Writer<Box<dyn Write>>,
 ) -> csv::Result<()> {
     // An interval reaches so many deviations to either side.
-    let width = args.interval.map(|share| normal_quantile(0.5 + 0.5 * share));
+    let width = args.interval.map(|share| normal::quantile(0.5 + 0.5 * share));
     let mut line = csv::StringRecord::new();
     for row in predictions.rows() {
         line.clear();

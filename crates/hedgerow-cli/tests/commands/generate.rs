@@ -197,3 +197,41 @@ fn rows_never_replace_what_they_are_made_from() {
     holds(&program.refused(line), &["data.csv", "overwrite"]);
     assert_eq!(program.read("data.csv"), b"x,y\n1,0\n2,1\n");
 }
+
+#[test]
+fn true_probabilities_follow_the_label() {
+    use hedgerow::core::synth::{KnownParams, Problem};
+
+    let program = Program::new();
+    for problem in Problem::ALL {
+        let name = problem.name();
+        let text = program.ok(&format!("generate {name} --rows 300 --truth --seed 4"));
+        let mut made =
+            Generator::known(*problem, &KnownParams { n_features: 0, seed: 4 }.check().unwrap()).unwrap();
+        let (d, mut row) = (made.schema().n_features(), Vec::new());
+        let header = text.lines().next().unwrap();
+        assert!(header.contains(",class,p_0,p_1"), "{header}");
+        for read in numbers(&text) {
+            let class = made.next_into(&mut row);
+            let truth: Vec<f32> = made.probabilities(&row).unwrap().iter().map(|p| *p as f32).collect();
+            assert_eq!(
+                (&read[..d], read[d], &read[d + 1..]),
+                (&row[..], class.0 as f32, &truth[..]),
+                "{name}"
+            );
+        }
+        // The rows are the same without.
+        let plain = program.ok(&format!("generate {name} --rows 300 --seed 4"));
+        assert!(text.lines().zip(plain.lines()).all(|(with, without)| with.starts_with(without)));
+    }
+    let text = program.ok("generate twonorm --features 5 --rows 2");
+    assert!(text.starts_with("x0,x1,x2,x3,x4,class\n"), "{text}");
+    for (line, said) in [
+        ("generate sea --truth", "not known"),
+        ("generate twonorm --drift abrupt", "never changes"),
+        ("generate twonorm --noise 0.1", "n_features"),
+        ("generate waveform --features 5", "21"),
+    ] {
+        holds(&program.refused(line), &[said]);
+    }
+}

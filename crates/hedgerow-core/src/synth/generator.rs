@@ -20,6 +20,11 @@ pub struct Generator {
 pub(super) trait Source {
     /// Adds the features of the next row, which follows the concept of this number, to `row` and returns the row's class.
     fn next_into(&mut self, concept: u64, draws: &mut Draws, row: &mut Vec<f32>) -> ClassId;
+
+    /// The true probability of each class of a row, where it is known.
+    fn probabilities(&self, _row: &[f32]) -> Option<Vec<f64>> {
+        None
+    }
 }
 
 /// Random numbers that all streams need.
@@ -54,6 +59,11 @@ impl Generator {
         let is_new = mixture.old == mixture.new || chance(&mut self.draws.mixing, mixture.share);
         row.clear();
         self.source.next_into(if is_new { mixture.new } else { mixture.old }, &mut self.draws, row)
+    }
+
+    /// The true probability of each class at a row, which need not be one of its own; none where it is not known. A row of another width has none.
+    pub fn probabilities(&self, row: &[f32]) -> Option<Vec<f64>> {
+        (row.len() == self.schema.n_features()).then(|| self.source.probabilities(row)).flatten()
     }
 
     /// The rows below `n_rows`, counted from 0 at the start of the stream, at which one concept gives way to the next.

@@ -2,7 +2,7 @@
 //!
 //! A [`Generator`] makes one row after the other; the same seed makes the same rows. What its labels follow is its
 //! *concept*, and a [`Schedule`] says at which rows one concept gives way to the next: never, at once, gradually, or back and
-//! forth. `docs/math/drift.md` has the formulae and their sources.
+//! forth. `docs/math/drift.md` has the formulae and their sources. Of a [`Problem`] the true class probabilities are known at every row.
 //!
 //! ```
 //! use hedgerow_core::Params as _;
@@ -23,6 +23,7 @@ mod changes;
 mod draw;
 mod generator;
 mod hyperplane;
+mod known;
 mod label_swap;
 mod led;
 mod random_tree;
@@ -36,6 +37,7 @@ mod tree;
 pub use changes::Changes;
 pub use generator::Generator;
 pub use hyperplane::HyperplaneParams;
+pub use known::{KnownParams, Problem};
 pub use label_swap::LabelSwapParams;
 pub use led::LedParams;
 pub use random_tree::RandomTreeParams;

@@ -8,12 +8,18 @@ use hedgerow::core::{ColumnKind, Schema};
 /// Bytes written at once.
 const BLOCK: usize = 1 << 16;
 
-/// Writes a header and the next `n_rows` rows, the label in the last column; returns the number of bytes.
-pub(super) fn write(generator: &mut Generator, n_rows: u64, out: &mut dyn Write) -> anyhow::Result<u64> {
+/// Writes a header and the next `n_rows` rows, the label in the last column, and behind it the true probabilities of the classes if they are
+/// asked for; returns the number of bytes.
+pub(super) fn write(
+    generator: &mut Generator,
+    n_rows: u64,
+    with_truth: bool,
+    out: &mut dyn Write,
+) -> anyhow::Result<u64> {
     let schema = generator.schema();
     let columns = schema.columns.iter().map(|column| words(&column.kind)).collect::<Result<Vec<_>, _>>()?;
     let labels = schema.labels.names().iter().map(|l| field(l)).collect::<Result<Vec<_>, _>>()?;
-    let mut block = header(schema)?;
+    let mut block = header(schema, with_truth)?;
     let (mut n_bytes, mut row) = (0, Vec::new());
     for _ in 0..n_rows {
         let class = generator.next_into(&mut row);
@@ -27,6 +33,10 @@ pub(super) fn write(generator: &mut Generator, n_rows: u64, out: &mut dyn Write)
             block.push(b',');
         }
         block.extend_from_slice(labels.get(class.index()).map_or(b"", Vec::as_slice));
+        for p in generator.probabilities(&row).filter(|_| with_truth).unwrap_or_default() {
+            block.push(b',');
+            serde_json::to_writer(&mut block, &p)?;
+        }
         block.push(b'\n');
         if block.len() >= BLOCK {
             n_bytes += block.len() as u64;
@@ -60,11 +70,14 @@ fn words(kind: &ColumnKind) -> csv::Result<Vec<Vec<u8>>> {
 }
 
 /// The names of the columns and of the label. Columns without names are called `x0`, `x1`, …, so that they are not taken for data.
-fn header(schema: &Schema) -> csv::Result<Vec<u8>> {
+fn header(schema: &Schema, with_truth: bool) -> csv::Result<Vec<u8>> {
     let prefix = if schema.named { "" } else { "x" };
     let mut names: Vec<String> = schema.columns.iter().map(|c| format!("{prefix}{}", c.name)).collect();
     let target = schema.target.as_deref().filter(|_| schema.named);
     names.push(target.unwrap_or("class").to_string());
+    if with_truth {
+        names.extend(schema.labels.names().iter().map(|class| format!("p_{class}")));
+    }
     line(&names)
 }
 
