@@ -44,7 +44,7 @@ class LateLabels:
     Parameters
     ----------
     model : classifier that learns more
-        It may be fitted or not, and can be used and taught by itself at any time.
+        It may be fitted or not, and can be used and trained by itself at any time.
     """
 
     def __init__(self, model: OnlineClassifier) -> None:
@@ -174,7 +174,7 @@ class LateLabels:
             return
         rows = [self._row(key) for key in keys]
         values = np.concatenate([values for values, _ in rows])
-        self.model._teach(values, labels, [], None, values, is_first=False, earlier=[early for _, early in rows])
+        self.model._learn_rows(values, labels, [], None, values, is_first=False, earlier=[early for _, early in rows])
         self.drop(keys)
 
     def learn_one(self, key: Hashable, y: Any) -> None:

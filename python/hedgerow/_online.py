@@ -109,7 +109,7 @@ class OnlineClassifier(Classifier):
             reader.first_row(x)
             self._begin(reader, label[:0])
         values, new_categories = self._reader.row(x, grow=True)
-        self._teach(values, label, new_categories, None, is_first=is_first)
+        self._learn_rows(values, label, new_categories, None, is_first=is_first)
 
     def predict_proba_one(self, x: Mapping[Any, Any]) -> dict[Any, float]:
         """Return the probability of each class for one row; nothing before anything was learnt.
@@ -164,7 +164,7 @@ class OnlineClassifier(Classifier):
         weights = checked_weights(weights, len(labels))
         if is_first:
             self._begin(reader, labels[:0] if classes is None else classes)
-        return self._teach(values, labels, new_categories, weights, X, is_first=is_first, delay=delay)
+        return self._learn_rows(values, labels, new_categories, weights, X, is_first=is_first, delay=delay)
 
     def _early(self, X: Any) -> tuple[NDArray[Any], NDArray[np.float64], list[_hedgerow.Early]]:
         """Predict rows whose labels come later: their numbers, their predictions, and what is given back with the labels."""
@@ -199,7 +199,7 @@ class OnlineClassifier(Classifier):
         self._reader = reader
         self._take(model, classes)
 
-    def _teach(
+    def _learn_rows(
         self,
         values: Any,
         labels: Any,
@@ -237,5 +237,5 @@ class OnlineClassifier(Classifier):
         self.classes_ = classes
         if update.raised is not None:
             raise update.raised
-        predictions: NDArray[np.float64] = update.answers
+        predictions: NDArray[np.float64] = update.predictions
         return predictions

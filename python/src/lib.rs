@@ -27,7 +27,7 @@ mod _hedgerow {
     #[pymodule_export]
     use crate::evidence::Evidence;
     #[pymodule_export]
-    use crate::model::{Fitted, Lesson, Model};
+    use crate::model::{Fitted, Model, Update};
 
     /// The version of the engine.
     #[pymodule_export]

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 
 use hedgerow::Delay;
 use hedgerow::core::{
-    ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Mixed, Normals, Par,
-    Result, Rows, Schema, Silent, Source, StopReason, Targets, Task, Training,
+    ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Mixed, Par, Result,
+    Rows, Schema, Silent, Source, StopReason, Targets, Task, Training,
 };
 use ndarray::{Array2, s};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
@@ -21,8 +21,8 @@ use crate::limits::{Limits, params};
 use crate::run;
 use crate::table::{Table, View, first_infinite};
 
-/// Rows answered between two looks at signals.
-const ANSWERED_AT_ONCE: usize = 4096;
+/// Rows predicted between two looks at signals.
+const PREDICTED_AT_ONCE: usize = 4096;
 /// Rows that are learnt on the calling thread: one that waits would cost more than they do.
 const LEARNT_AT_ONCE: usize = 8;
 
@@ -69,9 +69,9 @@ pub(crate) struct Fitted {
 
 /// What came of learning some rows.
 #[pyclass(frozen, module = "hedgerow._hedgerow", get_all)]
-pub(crate) struct Lesson {
+pub(crate) struct Update {
     /// What the model predicted before it learnt each row: probabilities, or mean and variance.
-    answers: Py<PyArray2<f64>>,
+    predictions: Py<PyArray2<f64>>,
     n_learnt: usize,
     n_replaced: usize,
     n_forgotten: usize,
@@ -186,7 +186,7 @@ impl Model {
         seconds: Option<f64>,
         memory: Option<u64>,
         watch: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Lesson> {
+    ) -> PyResult<Update> {
         let limits = Limits { threads, seconds, bytes: memory };
         let table = Table::new(x)?;
         let (view, n_rows) = (table.view(), table.shape()[0]);
@@ -213,20 +213,13 @@ impl Model {
         } else {
             run::watched(py, &stop, watch, work)?
         };
-        let lesson = outcome.value.map_err(to_python)?;
-        let answers = match targets.view().task() {
-            Task::Classification => lesson.predictions,
-            Task::Regression => {
-                let Normals { mean, variance } = lesson.values;
-                Array2::from_shape_fn((mean.len(), 2), |(row, column)| [mean[row], variance[row]][column])
-            }
-        };
-        Ok(Lesson {
-            answers: answers.into_pyarray(py).unbind(),
-            n_learnt: lesson.n_learnt,
-            n_replaced: lesson.n_replaced,
-            n_forgotten: lesson.n_forgotten,
-            drifts: lesson.drifts.iter().map(|drift| drift.noticed_at).collect(),
+        let update = outcome.value.map_err(to_python)?;
+        Ok(Update {
+            predictions: update.predictions.into_pyarray(py).unbind(),
+            n_learnt: update.n_learnt,
+            n_replaced: update.n_replaced,
+            n_forgotten: update.n_forgotten,
+            drifts: update.drifts.iter().map(|drift| drift.noticed_at).collect(),
             raised: exception(py, outcome.raised),
         })
     }
@@ -239,7 +232,7 @@ impl Model {
         x: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        Ok(self.answers(py, x, threads)?.into_pyarray(py))
+        Ok(self.predictions(py, x, threads)?.into_pyarray(py))
     }
 
     /// A probability for every class of every row, with what is given back when the labels come.
@@ -288,8 +281,8 @@ impl Model {
         x: &Bound<'py, PyAny>,
         threads: usize,
     ) -> PyResult<Values<'py>> {
-        let answers = self.answers(py, x, threads)?;
-        let column = |place: usize| answers.column(place).to_owned().into_pyarray(py);
+        let table = self.predictions(py, x, threads)?;
+        let column = |place: usize| table.column(place).to_owned().into_pyarray(py);
         Ok((column(0), column(1)))
     }
 
@@ -343,7 +336,7 @@ impl Model {
         self.told(py, |model| serde_json::to_string(&model.params()).unwrap_or_default())
     }
 
-    /// The names of the classes, in the order of the columns of its answers.
+    /// The names of the classes, in the order of the columns of its predictions.
     #[getter]
     fn classes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
         self.told(py, |model| model.schema().labels.names().to_vec())
@@ -403,7 +396,7 @@ impl Model {
         self.told(py, hedgerow::Model::kernel)
     }
 
-    /// The rows that answers are computed from, where the model has such rows.
+    /// The rows that predictions are computed from, where the model has such rows.
     #[getter]
     fn active_rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
         let rows = self.told(py, hedgerow::Model::active_rows)?;
@@ -433,23 +426,23 @@ impl Model {
         run::at_once(py, || ask(&self.read()))
     }
 
-    fn answers(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Array2<f64>> {
+    fn predictions(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Array2<f64>> {
         let table = Table::new(x)?;
         let (view, n_rows) = (table.view(), table.shape()[0]);
-        run::at_once(py, || self.answer(view, n_rows, threads))?
+        run::at_once(py, || self.predict_rows(view, n_rows, threads))?
     }
 
-    fn answer(&self, view: View<'_>, n_rows: usize, threads: usize) -> PyResult<Array2<f64>> {
+    fn predict_rows(&self, view: View<'_>, n_rows: usize, threads: usize) -> PyResult<Array2<f64>> {
         let model = self.read();
         let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads).map_err(to_python)? };
         let width = if model.task() == Task::Regression { 2 } else { model.n_classes() };
-        let mut answers = Array2::zeros((n_rows, width));
-        for from in (0..n_rows).step_by(ANSWERED_AT_ONCE) {
+        let mut predictions = Array2::zeros((n_rows, width));
+        for from in (0..n_rows).step_by(PREDICTED_AT_ONCE) {
             if from > 0 {
                 run::hear()?;
             }
-            let rows = from..(from + ANSWERED_AT_ONCE).min(n_rows);
-            let mut out = answers.slice_mut(s![rows.clone(), ..]);
+            let rows = from..(from + PREDICTED_AT_ONCE).min(n_rows);
+            let mut out = predictions.slice_mut(s![rows.clone(), ..]);
             view.with_rows(rows, |x| {
                 check_finite(model.schema(), x, from, &par)?;
                 if model.task() == Task::Classification {
@@ -460,7 +453,7 @@ impl Model {
             })
             .map_err(to_python)?;
         }
-        Ok(answers)
+        Ok(predictions)
     }
 }
 

@@ -50,15 +50,15 @@ pub(crate) fn watched<T: Send>(
     let result = thread::scope(|scope| {
         let meter = &meter;
         let job = move || {
-            // The receiver waits until it has an answer.
+            // The receiver waits until it has a result.
             let _ = sender.send(catch_unwind(AssertUnwindSafe(|| work(meter))));
         };
         thread::Builder::new().name("hedgerow".into()).spawn_scoped(scope, job)?;
         let receiver = Mutex::new(receiver);
         loop {
-            let answer =
+            let result =
                 py.detach(|| receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(PAUSE));
-            match answer {
+            match result {
                 Ok(result) => return Ok(result),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return Err(bug("its thread ended")),

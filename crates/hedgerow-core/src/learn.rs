@@ -10,7 +10,7 @@ use crate::data::{ClassId, Schema, TargetSlice, check_rows};
 use crate::error::{Error, Result, check_shapes};
 use crate::online::Mixed;
 use crate::par::Par;
-use crate::traits::{Normals, Observer};
+use crate::traits::Observer;
 
 /// What a training run is given beside data and parameters.
 #[derive(Clone, Copy)]
@@ -100,10 +100,9 @@ impl<'a> Rows<'a> {
 /// The result of learning some rows. The parts of a forest are its trees; those of a sparse Gaussian process the rows of its active set.
 #[derive(Debug, Clone, Default)]
 pub struct Update {
-    /// The prequential predictions, made before each row was learnt: a probability for every class known at the end.
+    /// The prequential predictions, made before each row was learnt: a probability for every class known at the end, or the mean and the variance of a
+    /// regression.
     pub predictions: Array2<f64>,
-    /// The same for a regression: a number with its variance.
-    pub values: Normals,
     /// Rows learnt; fewer than given only if the work was interrupted.
     pub n_learnt: usize,
     /// New parts tried.

@@ -42,8 +42,8 @@ pub use budget::{Budget, StopFlag, StopReason};
 pub use calibration::Calibration;
 pub use committee::Committee;
 pub use data::{
-    ClassId, Column, ColumnKind, Dataset, DatasetParts, Features, LabelTable, Schema, TargetSlice, Targets,
-    Task,
+    ClassId, Column, ColumnKind, Dataset, DatasetParts, Features, LabelTable, Schema, Target, TargetSlice,
+    Targets, Task,
 };
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;

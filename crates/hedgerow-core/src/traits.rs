@@ -55,6 +55,14 @@ pub struct Normals {
     pub variance: Vec<f64>,
 }
 
+impl Normals {
+    /// Those of a table with a column of means and one of variances.
+    pub fn of_table(table: ArrayView2<'_, f64>) -> Self {
+        let column = |place| table.column(place).to_vec();
+        Self { mean: column(0), variance: column(1) }
+    }
+}
+
 /// A model that predicts a number with its variance.
 pub trait Regressor: Send + Sync {
     /// Columns a row must have.

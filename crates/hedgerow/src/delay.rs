@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hedgerow_core::{ClassId, Mixed, Par, Result, Rows, Schema, Training, Update};
+use hedgerow_core::{Mixed, Par, Result, Rows, Schema, Target, Targets, Task, Training, Update};
 use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -37,9 +37,9 @@ pub struct Delay {
 struct Waiting {
     #[serde(deserialize_with = "with_missing")]
     values: Vec<f32>,
-    class: ClassId,
+    target: Target,
     weight: f32,
-    /// What was predicted when it came.
+    /// What was predicted of the class when it came.
     earlier: Mixed,
 }
 
@@ -75,20 +75,30 @@ impl Delay {
             update.add_changes(earlier);
             return Ok(update);
         }
-        let n = rows.labels().len();
-        let mut update = Update { predictions: Array2::zeros((n, schema.n_classes())), ..Update::default() };
-        for (i, &class) in rows.labels().iter().enumerate() {
+        rows.targets.check_task(model.task())?;
+        // Of one row, threads would cost more than they do.
+        let (n, par) = (rows.targets.len(), Par::sequential());
+        let n_columns = if model.task() == Task::Regression { 2 } else { schema.n_classes() };
+        let mut update = Update { predictions: Array2::zeros((n, n_columns)), ..Update::default() };
+        for (i, target) in rows.targets.iter().enumerate() {
             let row = rows.x.slice(s![i..=i, ..]);
-            // Of one row, threads would cost more than they do.
-            let (proba, earlier) = model.predict_early(row, &Par::sequential())?.pop().unwrap_or_default();
+            let (predicted_now, earlier) = match target {
+                Target::Class(_) => model.predict_early(row, &par)?.pop().unwrap_or_default(),
+                Target::Value(_) => (model.predict_table(row, &par)?.row(0).to_vec(), Mixed::default()),
+            };
             let mut predicted = update.predictions.row_mut(i);
-            if proba.is_empty() {
+            if predicted_now.is_empty() {
                 // No label has come yet: one class is as probable as another.
                 predicted.fill(1.0 / schema.n_classes().max(1) as f64);
             }
-            predicted.iter_mut().zip(proba).for_each(|(to, p)| *to = p);
+            predicted.iter_mut().zip(predicted_now).for_each(|(to, p)| *to = p);
             let weight = rows.weights.map_or(1.0, |w| w[i]);
-            self.waiting.push_back(Waiting { values: row.iter().copied().collect(), class, weight, earlier });
+            self.waiting.push_back(Waiting {
+                values: row.iter().copied().collect(),
+                target,
+                weight,
+                earlier,
+            });
             while self.waiting.len() > self.n_rows {
                 self.learn_oldest(model, schema, training, &mut update)?;
             }
@@ -118,9 +128,9 @@ impl Delay {
     ) -> Result<()> {
         let Some(row) = self.waiting.front() else { return Ok(()) };
         if let Ok(x) = ArrayView2::from_shape((1, row.values.len()), &row.values) {
-            let (class, weight) = ([row.class], [row.weight]);
+            let (target, weight) = (Targets::from(row.target), [row.weight]);
             let weights = (row.weight != 1.0).then_some(&weight[..]);
-            let rows = Rows::new(x, &class[..], weights).with_earlier(std::slice::from_ref(&row.earlier));
+            let rows = Rows::new(x, target.view(), weights).with_earlier(std::slice::from_ref(&row.earlier));
             update.add_changes(model.learn_rows(schema, rows, training)?);
         }
         self.waiting.pop_front();
@@ -137,7 +147,7 @@ pub fn with_missing<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f3
 #[cfg(test)]
 mod tests {
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Budget, Par, Silent};
+    use hedgerow_core::{Budget, ClassId, Par, Silent};
 
     use super::*;
     use crate::kinds::{Kind, ModelParams};

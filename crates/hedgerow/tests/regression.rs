@@ -5,11 +5,12 @@ mod models;
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::check_regressor;
-use hedgerow::core::{Budget, Dataset, Error, Features, Par, Rows, Schema, Silent, Task, Training};
+use hedgerow::core::{Budget, ClassId, Dataset, Error, Features, Par, Rows, Schema, Silent, Task, Training};
 use hedgerow::engine::EngineOptions;
+use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, GpRegressor};
 use hedgerow::rvm::{RvmParams, RvmRegressor, Variance};
-use hedgerow::{Engine, Fit, Kind, Model, ModelParams};
+use hedgerow::{Delay, Engine, Fit, Kind, Model, ModelParams};
 use models::changed;
 use ndarray::Array2;
 
@@ -90,7 +91,7 @@ fn a_changed_file_never_panics() {
 fn the_wrong_task_is_refused_in_words() {
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    for kind in [Kind::Forest, Kind::Ivm, Kind::LeafGp, Kind::ForestIvm, Kind::ForestKernel] {
+    for &kind in Kind::ALL.iter().filter(|kind| !kind.regresses()) {
         let message = Model::fit(&data(), &ModelParams::new(kind), &training).unwrap_err().to_string();
         assert!(message.contains(kind.name()) && message.ends_with("kinds that can: gp, rvm"), "{message}");
     }
@@ -102,18 +103,68 @@ fn the_wrong_task_is_refused_in_words() {
         numbers.predict_proba(x.view()).unwrap_err().to_string(),
         numbers.predict(x.view()).unwrap_err().to_string(),
         numbers.learn(x.view(), &labels).unwrap_err().to_string(),
-        Engine::start(numbers.schema().clone(), &rvm(Variance::Plain), &EngineOptions::default())
-            .err()
-            .unwrap()
-            .to_string(),
     ];
     for message in messages {
         assert!(message.contains("regression") && message.contains("classification"), "{message}");
     }
+    let options = EngineOptions::default();
+    let start = |params: ModelParams| Engine::start(numbers.schema().clone(), &params, &options);
+    let message = start(ForestParams::default().into()).err().unwrap().to_string();
+    assert_eq!(
+        message,
+        "models of kind forest cannot be fitted to a numeric target; kinds that can: gp, rvm"
+    );
+    let engine = start(rvm(Variance::Plain)).unwrap();
+    let message =
+        engine.append(numbers.schema(), Rows::new(x.view(), &[ClassId(0); 120][..], None)).unwrap_err();
+    assert!(message.to_string().contains("classes 0 to"), "{message}");
     let message = classes.predict_values(x.view()).unwrap_err().to_string();
     assert!(message.contains("predicts classes") && message.contains("regression"), "{message}");
     let message = classes.learn_values(x.view(), data().values()).unwrap_err().to_string();
     assert!(message.contains("needs classes"), "{message}");
+}
+
+/// The engine trains a regression as `fit` does, and goes on with rows that come.
+#[test]
+fn an_engine_trains_a_regression() {
+    let (data, params) = (data(), rvm(Variance::Plain));
+    let x = data.features.to_array(0..120);
+    let engine = Engine::start(data.schema.clone(), &params, &EngineOptions::default()).unwrap();
+    assert_eq!(engine.snapshot().model.predict_values(x.view()).unwrap().mean, [0.0; 120]);
+    engine.append_data(data.select(&(0..100).collect::<Vec<_>>())).unwrap();
+    engine.wait();
+    assert_eq!(engine.snapshot().model.n_seen(), Some(100));
+    let rows = Rows::new(x.slice(ndarray::s![100.., ..]), &data.values()[100..], None);
+    engine.append(&data.schema, rows).unwrap();
+    engine.wait();
+    assert!(engine.relabel(&data.schema, &[(0, ClassId(0))]).is_err());
+    let finished = engine.finish().unwrap();
+    let of = |model: &Model| model.predict_values(x.view()).unwrap();
+    assert_eq!((finished.n_rows, of(&finished.model)), (120, of(&fitted(&params))));
+}
+
+/// A row whose number comes later is predicted by a model that has not learnt it yet.
+#[test]
+fn numbers_may_come_late() {
+    let (data, params) = (data(), rvm(Variance::Plain));
+    let x = data.features.to_array(0..120);
+    let (par, budget) = (Par::sequential(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    let mut naive = Model::new(data.schema.clone(), &params).unwrap();
+    let mut expected = Vec::new();
+    for t in 0..120_usize {
+        let row = |t: usize| x.slice(ndarray::s![t..=t, ..]);
+        expected.extend(naive.predict_values(row(t)).unwrap().mean);
+        if t >= 5 {
+            let late = Rows::new(row(t - 5), &data.values()[t - 5..=t - 5], None);
+            naive.learn_rows(&data.schema, late, &training).unwrap();
+        }
+    }
+    let (mut model, mut delay) = (Model::new(data.schema.clone(), &params).unwrap(), Delay::new(5));
+    let rows = Rows::new(x.view(), data.values(), None);
+    let update = delay.learn(&mut model, &data.schema, rows, &training).unwrap();
+    assert_eq!(update.predictions.column(0).to_vec(), expected);
+    assert!(model == naive && delay.n_waiting() == 5);
 }
 
 #[test]
@@ -122,8 +173,9 @@ fn numbers_are_learnt_on_from_arrays() {
     let model = Fit::new(RvmParams { length_scale: 1.0, ..Default::default() });
     let mut model = model.fit_values(x.view(), data().values()).unwrap().model;
     let update = model.learn_values(x.view(), data().values()).unwrap();
-    assert_eq!((update.n_learnt, update.values.mean.len(), model.n_seen()), (120, 120, Some(240)));
-    assert!(update.values.mean.iter().zip(data().values()).all(|(mean, value)| (mean - value).abs() < 0.5));
+    assert_eq!((update.n_learnt, update.predictions.dim(), model.n_seen()), (120, (120, 2), Some(240)));
+    let means = update.predictions.column(0);
+    assert!(means.iter().zip(data().values()).all(|(mean, value)| (mean - value).abs() < 0.5));
     assert_eq!(model.retained_rows().unwrap().unwrap().task(), Task::Regression);
 }
 

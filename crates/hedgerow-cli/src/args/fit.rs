@@ -53,7 +53,7 @@ pub(crate) struct FitArgs {
 }
 
 /// Tasks by name.
-fn task() -> impl TypedValueParser<Value = Task> {
+pub(super) fn task() -> impl TypedValueParser<Value = Task> {
     let names = [("classification", "Labels"), ("regression", "Numbers")];
     PossibleValuesParser::new(names.map(|(name, help)| PossibleValue::new(name).help(help)))
         .map(|name| if name == "regression" { Task::Regression } else { Task::Classification })

@@ -4,8 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, value_parser};
 use hedgerow::Kind;
+use hedgerow::core::Task;
 
 use super::CommonArgs;
+use super::fit::task;
 use super::kind::kind;
 use super::setting::setting;
 
@@ -40,6 +42,9 @@ pub(crate) struct StreamArgs {
     /// Kind of model [default: forest]
     #[arg(long, value_parser = kind(), value_name = "KIND")]
     pub(crate) model: Option<Kind>,
+    /// What the target of a new model is: `classification` for labels (the default), or `regression` for numbers
+    #[arg(long, value_parser = task(), value_name = "TASK", conflicts_with = "from")]
+    pub(crate) task: Option<Task>,
     /// Set a parameter of the model (may be repeated); `hedgerow fit --model KIND --help-params` lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
@@ -72,7 +77,7 @@ pub(crate) struct StreamArgs {
     /// Labels come this many rows late: a row is predicted at once, and learnt when so many more rows have come
     #[arg(long, value_name = "ROWS", default_value_t = 0)]
     pub(crate) delay: usize,
-    /// Write each prediction, made before its row was learnt: row, label, prediction, probabilities (CSV)
+    /// Write each prediction, made before its row was learnt: row, label or value, prediction, probabilities or deviation (CSV)
     #[arg(long, value_name = "FILE")]
     pub(crate) predictions: Option<PathBuf>,
     /// Where to save the model

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use hedgerow::Kind;
+use hedgerow::core::Task;
 use hedgerow::trainer::Policy;
 
 use super::CommonArgs;
+use super::fit::task;
 use super::kind::online_kind;
 use super::run::pause;
 use super::setting::setting;
@@ -21,6 +23,9 @@ pub(crate) struct TrainArgs {
     /// Kind of model [default: forest]
     #[arg(long, value_parser = online_kind(), value_name = "KIND")]
     pub(crate) model: Option<Kind>,
+    /// What the target is: `classification` for labels, or `regression` for numbers. Without this, as for `fit`
+    #[arg(long, value_parser = task(), value_name = "TASK")]
+    pub(crate) task: Option<Task>,
     /// Set a parameter of the model (may be repeated); fit --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,

@@ -5,12 +5,14 @@ use std::path::Path;
 use std::time::Instant;
 
 use hedgerow::Model;
-use hedgerow::core::metrics::{Report, ValueReport};
-use hedgerow::core::{DataProblem, Error, Features, Normals, Par, Result, TargetSlice, Targets, Task};
+use hedgerow::core::metrics::{Report, Running, RunningValues, ValueReport};
+use hedgerow::core::{
+    DataProblem, Error, Features, Normals, Par, Result, Target, TargetSlice, Targets, Task,
+};
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::LeastSure;
-use ndarray::{Array2, Axis};
-use serde::Serialize;
+use ndarray::{Array2, ArrayView1, Axis};
+use serde::{Deserialize, Serialize};
 
 use super::{Chunk, Feed, NumberedRows, Seconds, batch_rows, timed};
 
@@ -32,7 +34,7 @@ pub(crate) struct Evaluation {
 }
 
 /// Metrics of either task.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Metrics {
     Classes(Box<Report>),
@@ -42,7 +44,63 @@ pub(crate) enum Metrics {
 impl Metrics {
     /// The accuracy of a classifier.
     pub(crate) fn accuracy(&self) -> Option<f64> {
-        if let Self::Classes(report) = self { Some(report.accuracy) } else { None }
+        self.report().map(|report| report.accuracy)
+    }
+
+    /// The metrics of a classifier.
+    pub(crate) fn report(&self) -> Option<&Report> {
+        if let Self::Classes(report) = self { Some(report) } else { None }
+    }
+
+    /// The root of the mean squared error of a regression.
+    pub(crate) fn rmse(&self) -> Option<f64> {
+        if let Self::Values(report) = self { Some(report.rmse) } else { None }
+    }
+}
+
+/// Metrics of either task, kept up to date row by row.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunningMetrics {
+    Classes(Box<Running>),
+    Values(RunningValues),
+}
+
+impl Default for RunningMetrics {
+    fn default() -> Self {
+        Self::Classes(Box::default())
+    }
+}
+
+impl RunningMetrics {
+    pub(crate) fn new(task: Task) -> Self {
+        match task {
+            Task::Classification => Self::default(),
+            Task::Regression => Self::Values(RunningValues::default()),
+        }
+    }
+
+    /// Adds a prediction. The target is of the same task.
+    pub(crate) fn add(&mut self, prediction: ArrayView1<'_, f64>, truth: Target, weight: f32) {
+        match (self, truth) {
+            (Self::Classes(running), Target::Class(class)) => running.add(prediction, class, weight),
+            (Self::Values(running), Target::Value(value)) => running.add(prediction[0], prediction[1], value),
+            _ => {}
+        }
+    }
+
+    pub(crate) fn n_rows(&self) -> u64 {
+        match self {
+            Self::Classes(running) => running.n_rows(),
+            Self::Values(running) => running.n_rows(),
+        }
+    }
+
+    pub(crate) fn metrics(&self) -> Metrics {
+        match self {
+            Self::Classes(running) => Metrics::Classes(Box::new(running.report())),
+            Self::Values(running) => Metrics::Values(running.report()),
+        }
     }
 }
 
@@ -154,18 +212,15 @@ impl Evaluation {
 
     pub(crate) fn metrics(&self) -> Result<Metrics> {
         match &self.truth {
-            Targets::Classes(_) => Ok(Metrics::Classes(Box::new(self.report()?))),
+            Targets::Classes(truth) => {
+                let report = Report::new(self.predictions.view(), truth, self.weights.as_deref())?;
+                Ok(Metrics::Classes(Box::new(report)))
+            }
             Targets::Values(truth) => {
-                let column = |place| self.predictions.column(place).to_vec();
-                let normals = Normals { mean: column(0), variance: column(1) };
+                let normals = Normals::of_table(self.predictions.view());
                 Ok(Metrics::Values(ValueReport::new(&normals, truth)?))
             }
         }
-    }
-
-    /// The metrics of a classifier.
-    pub(crate) fn report(&self) -> Result<Report> {
-        Report::new(self.predictions.view(), self.truth.view().labels(), self.weights.as_deref())
     }
 }
 

@@ -12,10 +12,10 @@ use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::Serialize;
 
 use super::{
-    Evaluation, LeftOut, Made, Metrics, NumberedRows, Outcome, Seconds, check_room, check_writable,
-    interrupt, note_dates, page, params, timed,
+    Evaluation, LeftOut, Made, Metrics, NumberedRows, Outcome, Seconds, check_room, check_task,
+    check_writable, interrupt, note_dates, page, params, timed,
 };
-use crate::args::FitArgs;
+use crate::args::{CommonArgs, FitArgs};
 use crate::output::{self, progress::Bar};
 use crate::process;
 
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     let Some(path) = &args.data else { return Ok(Outcome::Done) };
     let par = args.common.run.par()?;
     let mut budget = interrupt::listen(args.common.limits.budget(start))?;
-    let mut data = read(args, path)?;
+    let mut data = read(path, args.model, args.task, &args.common)?;
     note_dates(&data.schema, &args.common.data.options());
     let held_out = args.holdout.map(|share| hold_out(&mut data, share, params.seed())).transpose()?;
     let mut seconds = Seconds { read: start.elapsed().as_secs_f64(), ..Seconds::default() };
@@ -119,17 +119,20 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
 }
 
 /// Reads the training data. A target that looks continuous is one of numbers for a kind of model that does regression, unless the task is given.
-fn read(args: &FitArgs, path: &Path) -> anyhow::Result<Dataset> {
-    let room = check_room(&args.common.limits)?;
-    let options = |task| ReadOptions { task, ..args.common.data.options() };
-    if let Some(task) = args.task {
-        if let Err(error) = args.model.check_task(task) {
-            bail!("--task {task}: {error}");
-        }
+pub(super) fn read(
+    path: &Path,
+    kind: Kind,
+    task: Option<Task>,
+    common: &CommonArgs,
+) -> anyhow::Result<Dataset> {
+    let room = check_room(&common.limits)?;
+    check_task(kind, task, false)?;
+    let options = |task| ReadOptions { task, ..common.data.options() };
+    if let Some(task) = task {
         return Ok(read_dataset(path, &options(task), room)?);
     }
     match read_dataset(path, &options(Task::Classification), room) {
-        Err(error) if args.model.regresses() && is_continuous(&error) => {
+        Err(error) if kind.regresses() && is_continuous(&error) => {
             if path.as_os_str() == "-" {
                 bail!("{error}; for a numeric target, give --task regression");
             }

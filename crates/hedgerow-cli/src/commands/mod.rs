@@ -27,11 +27,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use hedgerow::core::{Error, Schema};
+use hedgerow::core::{Error, Schema, Task};
 use hedgerow::io::{ReadOptions, date_notes};
 use hedgerow::{Kind, ModelParams};
 
-pub(crate) use evaluation::{Evaluation, LeftOut, Metrics};
+pub(crate) use evaluation::{Evaluation, LeftOut, Metrics, RunningMetrics};
 pub(crate) use feed::{Chunk, Feed, count_rows, open_to_learn};
 pub(crate) use made::{Described, Made, Seconds, timed};
 pub(crate) use renewed::Renewed;
@@ -117,6 +117,16 @@ fn params(kind: Kind, settings: &[(String, String)], seed: Option<u64>) -> Resul
     }
     params.rules()?;
     Ok(params)
+}
+
+/// Fails unless a kind of model does the task that was asked for, with a store where that is asked for too.
+fn check_task(kind: Kind, task: Option<Task>, has_store: bool) -> anyhow::Result<()> {
+    let Some(task) = task else { return Ok(()) };
+    kind.check_task(task).with_context(|| format!("--task {task}"))?;
+    if has_store && task == Task::Regression {
+        bail!("--store keeps labels, not numbers: learn a regression without it");
+    }
+    Ok(())
 }
 
 /// The memory that a limit leaves beside the program itself, if there is a limit; fails if it leaves nothing.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use anyhow::Context as _;
 use hedgerow::Model;
+use hedgerow::core::metrics::ValueReport;
 use hedgerow::core::{Error, Par, TargetSlice, Task};
 use hedgerow::report::{DecisionMap, Importances, MapRows, Page, Predictions, ValueCurve};
 use ndarray::{Array2, ArrayView2};
@@ -60,13 +61,7 @@ pub(super) fn evaluation(
     measured_on: String,
 ) -> Result<(), Error> {
     if let Metrics::Values(report) = evaluation.metrics()? {
-        let figures = [
-            ("RMSE", report.rmse),
-            ("MAE", report.mae),
-            ("NLPD", report.nlpd),
-            ("Inside 90 % intervals", report.coverage90),
-        ];
-        figures.into_iter().for_each(|(name, value)| fact(page, name, format!("{value:.4}")));
+        value_facts(page, &report);
         return Ok(());
     }
     let predictions = Predictions {
@@ -77,6 +72,17 @@ pub(super) fn evaluation(
     page.evaluate(&predictions)?;
     page.uncertain = evaluation.least_sure.finish(model.schema());
     Ok(())
+}
+
+/// Adds the figures of a regression.
+pub(super) fn value_facts(page: &mut Page, report: &ValueReport) {
+    let figures = [
+        ("RMSE", report.rmse),
+        ("MAE", report.mae),
+        ("NLPD", report.nlpd),
+        ("Inside 90 % intervals", report.coverage90),
+    ];
+    figures.into_iter().for_each(|(name, value)| fact(page, name, format!("{value:.4}")));
 }
 
 /// The same as [`draw`] for the rows that a model was evaluated on, where they can be drawn.

@@ -10,8 +10,8 @@ use hedgerow::{Kind, Model};
 
 use super::learning::{Cut, LearnResult, Plan, Predictions, StreamRun, TestRows};
 use super::{
-    Feed, NumberedRows, Outcome, check_apart, check_room, check_writable, count_rows, interrupt, note_dates,
-    open_to_learn, params,
+    Feed, NumberedRows, Outcome, check_apart, check_room, check_task, check_writable, count_rows, interrupt,
+    note_dates, open_to_learn, params,
 };
 use crate::args::StreamArgs;
 use crate::output::{self, text};
@@ -27,6 +27,7 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     if args.from.is_none() && !kind.learns() {
         return Err(kind.unable("learn row by row", Kind::learns).into());
     }
+    check_task(kind, args.task, args.store.is_some())?;
     let par = args.common.run.par()?;
     let budget = interrupt::listen(args.common.limits.budget(start))?;
     let plan = Plan {
@@ -58,7 +59,7 @@ fn begin<'a>(
 ) -> anyhow::Result<(StreamRun<'a>, Feed<'static>, PathBuf)> {
     let params = params(args.model.unwrap_or_default(), &args.settings, args.seed)?;
     let known = args.from.as_ref().map(Model::load).transpose()?;
-    let options = args.common.data.options();
+    let options = ReadOptions { task: args.task.unwrap_or_default(), ..args.common.data.options() };
     let schema = known.as_ref().map(Model::schema);
     if let Some(batches) = args.batches {
         plan.cut = equal(batches, data, &options, schema)?;

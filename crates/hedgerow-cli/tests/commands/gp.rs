@@ -133,7 +133,7 @@ fn the_wrong_task_is_refused_in_words() {
     refused("predict c.hedgerow d.csv --interval 0.9", &["--interval", "classifier"]);
     refused("evaluate n.hedgerow d.csv --at-least 0.9", &["--at-least", "regression model"]);
     refused("update n.hedgerow d.csv", &["gp", "row by row"]);
-    refused("stream d.csv --target y --from n.hedgerow", &["regression model"]);
+    refused("stream d.csv --target y --from n.hedgerow", &["gp", "row by row"]);
     // Rows that cannot be evaluated.
     program.write("bare.csv", "x,side\n1,left\n");
     assert_eq!(program.ok("predict n.hedgerow bare.csv").lines().count(), 2);

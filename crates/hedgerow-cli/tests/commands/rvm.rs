@@ -75,11 +75,70 @@ fn values_are_predicted_with_intervals() {
     let updated = program.json("update m.hedgerow sinc.csv --test sinc.csv");
     assert_eq!(updated["rows"], 300);
     assert!(number(&updated["prequential"]["rmse"]) < 0.2 && number(&updated["metrics"]["rmse"]) < 0.1);
-    holds(&program.ok("update m.hedgerow sinc.csv"), &["300 rows learnt", "prequential", "RMSE", "saved to"]);
+    holds(
+        &program.ok("update m.hedgerow sinc.csv --report u.html"),
+        &["300 rows learnt", "prequential", "RMSE", "saved to"],
+    );
+    let page = String::from_utf8(program.read("u.html")).unwrap();
+    holds(
+        &page,
+        &["Learning curve", "<h3>RMSE</h3>", "<h3>NLPD</h3>", "class=\"band\"", "newest rows learnt"],
+    );
     program.ok("predict m.hedgerow sinc.csv --latency --out p.csv");
     // Rows without the value can be predicted too.
     program.write("bare.csv", "x\n0.5\n");
     assert_eq!(program.ok("predict m.hedgerow bare.csv").lines().count(), 2);
+}
+
+#[test]
+fn a_stream_of_numbers_is_learnt_row_by_row() {
+    let program = Program::new();
+    program.write("sinc.csv", sinc(400));
+    let line = "stream sinc.csv --target y --model rvm --task regression --set length_scale=0.4 --window 100";
+    let whole = program.json(&format!("{line} --out m.hedgerow --predictions p.csv"));
+    assert_eq!((&whole["task"], &whole["rows_learnt"]), (&json!("regression"), &json!(400)));
+    let windows = whole["batches"].as_array().unwrap();
+    let rmse: Vec<f64> = windows.iter().map(|window| number(&window["prequential_rmse"])).collect();
+    assert!(rmse.len() == 4 && rmse[3] < 0.1 && rmse[3] < 0.5 * rmse[0], "{rmse:?}");
+    assert_eq!(whole["metrics"], whole["prequential"]);
+    // The figures are those of the table of predictions.
+    let table = String::from_utf8(program.read("p.csv")).unwrap();
+    assert!(table.starts_with("row,value,prediction,deviation\n"), "{table}");
+    let errors = table.lines().skip(1).map(|line| {
+        let cells: Vec<f64> = line.split(',').map(|cell| cell.parse().unwrap()).collect();
+        (cells[1] - cells[2]).powi(2)
+    });
+    let mean = errors.sum::<f64>() / 400.0;
+    assert!((number(&whole["prequential"]["rmse"]) - mean.sqrt()).abs() < 1e-9);
+    // Batches change nothing; the model on disk goes on; a store keeps labels only.
+    let cut = program.json(&format!("{} --batch-rows 150 --test sinc.csv", line.replace("--window 100", "")));
+    assert_eq!(cut["prequential"], whole["prequential"]);
+    assert!(number(&cut["batches"][2]["test_rmse"]) < 0.1);
+    let on = program.json("stream sinc.csv --from m.hedgerow --delay 5");
+    assert_eq!((&on["rows_learnt"], &on["rows"]), (&json!(800), &json!(400)));
+    holds(&program.ok(line), &["RMSE", "prequential", "coverage"]);
+    holds(&program.refused(&format!("{line} --store kept")), &["--store", "numbers"]);
+    let refused = program.refused("stream sinc.csv --target y --task regression");
+    holds(&refused, &["--task regression", "forest", "gp, rvm"]);
+}
+
+#[test]
+fn a_regression_is_trained_in_the_background() {
+    let program = Program::new();
+    program.write("sinc.csv", sinc(300));
+    let settings = "--target y --model rvm --task regression --set length_scale=0.4 --test sinc.csv";
+    let fitted = program.json(&format!("fit sinc.csv {settings}"));
+    let trained = program.json(&format!("train sinc.csv {settings} --out m.hedgerow --curve c.csv"));
+    assert_eq!((&trained["task"], &trained["metrics"]), (&fitted["task"], &fitted["metrics"]));
+    let curve = String::from_utf8(program.read("c.csv")).unwrap();
+    assert!(curve.starts_with("seconds,steps,test_rmse,test_nlpd\n") && curve.lines().count() > 1, "{curve}");
+    assert_eq!(program.json("update m.hedgerow sinc.csv")["rows_learnt"], 600);
+    // As for a fit, a target that looks continuous is one of numbers.
+    assert_eq!(
+        program.json("train sinc.csv --target y --model rvm --set length_scale=0.4")["task"],
+        "regression"
+    );
+    holds(&program.refused(&format!("train sinc.csv {settings} --store kept")), &["--store", "numbers"]);
 }
 
 #[test]

@@ -10,4 +10,4 @@ pub use dataset::{Dataset, DatasetParts, check_rows};
 pub use features::Features;
 pub use labels::{ClassId, LabelTable, canonical_label};
 pub use schema::{Column, ColumnKind, MAX_CATEGORIES, MAX_CLASSES, MAX_FEATURES, Schema};
-pub use targets::{TargetSlice, Targets, Task};
+pub use targets::{Target, TargetSlice, Targets, Task};

@@ -104,6 +104,25 @@ impl From<Vec<f64>> for Targets {
     }
 }
 
+/// The target of one row.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Target {
+    /// A class.
+    Class(ClassId),
+    /// A number.
+    Value(f64),
+}
+
+impl From<Target> for Targets {
+    fn from(target: Target) -> Self {
+        match target {
+            Target::Class(class) => Self::Classes(vec![class]),
+            Target::Value(value) => Self::Values(vec![value]),
+        }
+    }
+}
+
 /// The targets of some rows, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TargetSlice<'a> {
@@ -141,6 +160,20 @@ impl<'a> TargetSlice<'a> {
         match self {
             Self::Classes(classes) => Self::Classes(&classes[rows]),
             Self::Values(values) => Self::Values(&values[rows]),
+        }
+    }
+
+    /// Each of them.
+    pub fn iter(self) -> impl Iterator<Item = Target> + 'a {
+        let classes = self.labels().iter().map(|class| Target::Class(*class));
+        classes.chain(self.values().iter().map(|value| Target::Value(*value)))
+    }
+
+    /// The same, owned.
+    pub fn to_targets(self) -> Targets {
+        match self {
+            Self::Classes(classes) => Targets::Classes(classes.to_vec()),
+            Self::Values(values) => Targets::Values(values.to_vec()),
         }
     }
 

@@ -25,7 +25,7 @@ use crate::error::Result;
 pub use confidence::{Reliability, ReliabilityBin, normalized_entropy};
 pub use ranking::{auc, binary_auc};
 pub use running::{ClassTally, Running};
-pub use values::ValueReport;
+pub use values::{RunningValues, ValueReport};
 
 /// Classes beyond which figures whose cost grows with their square are left out.
 const MOST_CLASSES: usize = 1_000;

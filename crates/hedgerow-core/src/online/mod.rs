@@ -74,6 +74,11 @@ impl Predictor<'_> {
             }
         }
     }
+
+    /// Columns of the predictions, where there are so many classes.
+    fn n_columns(self, n_classes: usize) -> usize {
+        if self.task() == Task::Regression { 2 } else { n_classes }
+    }
 }
 
 /// How far a model has come that can learn more.
@@ -144,9 +149,8 @@ pub trait OnlineModel: Any + Send + Sync {
         let own = self.predictor();
         rows.targets.check_task(own.task())?;
         rows.check(schema, own.n_features(), own.n_classes())?;
-        let (n, task) = (rows.targets.len(), own.task());
-        let columns = |n_classes: usize| if task == Task::Regression { 2 } else { n_classes };
-        let mut predictions = Array2::zeros((n, columns(schema.n_classes())));
+        let n = rows.targets.len();
+        let mut predictions = Array2::zeros((n, own.n_columns(schema.n_classes())));
         let mut update = Update::default();
         while update.n_learnt < n {
             let first = update.n_learnt;
@@ -170,17 +174,10 @@ pub trait OnlineModel: Any + Send + Sync {
                 break;
             }
         }
-        match task {
-            // Classes that would have come after an interruption are not known.
-            Task::Classification => {
-                let known = self.predictor().n_classes().min(schema.n_classes());
-                update.predictions = predictions.slice_move(s![.., ..known]);
-            }
-            Task::Regression => {
-                let column = |place| predictions.column(place).to_vec();
-                update.values = Normals { mean: column(0), variance: column(1) };
-            }
-        }
+        // Classes that would have come after an interruption are not known.
+        let own = self.predictor();
+        let known = own.n_columns(own.n_classes().min(schema.n_classes()));
+        update.predictions = predictions.slice_move(s![.., ..known]);
         Ok(update)
     }
 

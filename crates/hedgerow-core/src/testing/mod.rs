@@ -6,7 +6,7 @@
 
 mod contract;
 
-pub use contract::{check_kind, mixed};
+pub use contract::{check_kind, mixed, mixed_numbers};
 
 use ndarray::{ArrayView2, s};
 

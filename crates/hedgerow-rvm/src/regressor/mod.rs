@@ -41,8 +41,11 @@ impl Regressor for Rvm<RegressionModel> {
     fn predict_values_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Normals {
         let n = x.nrows();
         let Some(fit) = &self.fit else {
-            // All that is known are the targets.
-            let targets = self.online.as_ref().map_or(&[][..], |online| online.rows.targets.view().values());
+            // All that is known are the targets. Those that have come since the last update do not count yet: batches must change nothing.
+            let targets = match &self.online {
+                Some(online) => online.rows.targets.view().slice(0..online.first_new()).values(),
+                None => &[],
+            };
             let (mean, variance) = mean_and_variance(targets);
             let variance = if targets.len() > 1 { variance.max(1e-12) } else { 1.0 };
             return Normals { mean: vec![mean; n], variance: vec![variance; n] };

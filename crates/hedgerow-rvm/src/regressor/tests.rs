@@ -146,11 +146,12 @@ fn learning_does_not_depend_on_batches_or_files_and_gets_better() {
     for start in (0..600).step_by(37) {
         let range = start..(start + 37).min(600);
         let part = Rows::new(x.slice(s![range.clone(), ..]), &data.values()[range], None);
-        predictions.extend(parts.learn(&data.schema, part, &training).unwrap().values.mean);
+        predictions
+            .extend(parts.learn(&data.schema, part, &training).unwrap().predictions.column(0).to_vec());
         parts = saved_copy(&parts, &data.schema).unwrap();
     }
     assert_eq!(parts, whole);
-    assert_eq!(predictions, update.values.mean);
+    assert_eq!(predictions, update.predictions.column(0).to_vec());
     let mut frozen = whole.clone().frozen();
     assert!(saved_copy(&frozen, &data.schema).unwrap() == frozen && !frozen.can_learn());
     let rows = Rows::new(x.view(), data.values(), None);

@@ -112,8 +112,9 @@ impl Engine {
 
     fn begin(schema: Schema, params: &ModelParams, options: &EngineOptions, first: Snapshot) -> Result<Self> {
         params.rules()?;
-        if first.model.task() != Task::Classification {
-            let (expected, got) = (Task::Classification, first.model.task());
+        params.kind().check_task(schema.task)?;
+        if first.model.task() != schema.task {
+            let (expected, got) = (schema.task, first.model.task());
             return Err(DataProblem::WrongTask { expected, got }.into());
         }
         let stop = options.budget.stop.child();
@@ -129,12 +130,11 @@ impl Engine {
         })
     }
 
-    /// Gives it rows to learn. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once, with the place of the first
+    /// Gives it rows to learn, with classes or numbers as targets. `schema` is that of earlier calls, grown by the classes and categories that have come since. Returns at once, with the place of the first
     /// row in the order in which rows come.
     pub fn append(&self, schema: &Schema, rows: Rows<'_>) -> Result<u64> {
-        rows.targets.check_task(Task::Classification)?;
-        let (labels, weights) = (rows.labels().to_vec(), rows.weights.map(<[f32]>::to_vec));
-        self.append_data(Dataset::new(schema.clone(), Features::from_view(rows.x), labels, weights)?)
+        let (targets, weights) = (rows.targets.to_targets(), rows.weights.map(<[f32]>::to_vec));
+        self.append_data(Dataset::new(schema.clone(), Features::from_view(rows.x), targets, weights)?)
     }
 
     /// The same for a data set.
@@ -146,17 +146,22 @@ impl Engine {
         })
     }
 
-    /// Gives rows other labels, by their places in the order in which they came. Everything begins anew with these, while the published model goes on answering.
+    /// Gives rows other labels, by their places in the order in which they came. Everything begins anew with these, while the published model goes on
+    /// predicting. Fails for a regression.
     pub fn relabel(&self, schema: &Schema, labels: &[(u64, ClassId)]) -> Result<()> {
         schema.check_sizes()?;
         self.trainer.with(|host| {
             host.inbox.schema.check_growth(schema)?;
-            let check_below = |what, expected: usize, got: usize| {
-                if got < expected { Ok(()) } else { Err(Error::Shape { what, expected, got }) }
+            if schema.task == Task::Regression {
+                let (expected, got) = (Task::Classification, schema.task);
+                return Err(DataProblem::WrongTask { expected, got }.into());
+            }
+            let check = |what, n: u64, got: u64| {
+                if got < n { Ok(()) } else { Err(Error::param(what, format!("a number below {n}"), got)) }
             };
             for (place, class) in labels {
-                check_below("a row below", host.inbox.n_rows as usize, *place as usize)?;
-                check_below("a class below", schema.n_classes(), class.index())?;
+                check("row", host.inbox.n_rows, *place)?;
+                check("class", schema.n_classes() as u64, class.index() as u64)?;
             }
             host.inbox.relabel(schema, labels.to_vec());
             Ok(())

@@ -34,10 +34,16 @@ pub struct CurvePoint {
     pub log_loss: Option<f64>,
     /// Expected calibration error over the same rows.
     pub ece: Option<f64>,
+    /// Of a regression, the root of the mean squared error over the same rows.
+    pub rmse: Option<f64>,
+    /// Of a regression, the negative log predictive density over the same rows.
+    pub nlpd: Option<f64>,
     /// The weights in predictions of the memory of all rows, of long and of short memories of the newest ones.
     pub memory_weights: Option<[f64; 3]>,
     /// Accuracy at this point on rows that are never learnt.
     pub test_accuracy: Option<f64>,
+    /// Of a regression, the root of the mean squared error on these.
+    pub test_rmse: Option<f64>,
     /// Rows learnt in a second.
     pub rows_per_second: Option<f64>,
 }
@@ -113,6 +119,9 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
         series("prequential", "a", |p| Some(p.accuracy), |v| percent(v, 1)),
         series("test rows", "b", |p| p.test_accuracy, |v| percent(v, 1)),
     ];
+    let rmse =
+        vec![series("prequential", "a", |p| p.rmse, short), series("test rows", "b", |p| p.test_rmse, short)];
+    let nlpd = vec![series("prequential", "a", |p| p.nlpd, |v| decimal(v, 3))];
     let loss = vec![series("prequential", "a", |p| p.log_loss, |v| decimal(v, 3))];
     let ece = vec![series("prequential", "a", |p| p.ece, |v| decimal(v, 3))];
     let share = |v| percent(v, 0);
@@ -134,6 +143,8 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
             tick: |v, y| percent(v, y.decimals(100.0)),
             series: accuracy,
         },
+        Panel { height: 260, ..small("RMSE", |v, _| short(v), rmse) },
+        small("NLPD", |v, y| decimal(v, y.decimals(1.0)), nlpd),
         small("Log-loss", |v, y| decimal(v, y.decimals(1.0)), loss),
         small("Calibration error (ECE)", |v, y| decimal(v, y.decimals(1.0)), ece),
         small("Weights of memories", |v, y| percent(v, y.decimals(100.0)), weights),
@@ -162,8 +173,11 @@ fn readings(points: &[CurvePoint], x: &Axis) -> String {
 /// A point in words.
 fn reading(point: &CurvePoint) -> String {
     let mut lines = vec![format!("{} seen", rows(point.rows_seen))];
-    lines.push(format!("prequential {}", percent(point.accuracy, 2)));
+    lines.extend(point.accuracy.is_finite().then(|| format!("prequential {}", percent(point.accuracy, 2))));
     lines.extend(point.test_accuracy.map(|v| format!("test rows {}", percent(v, 2))));
+    lines.extend(point.rmse.map(|v| format!("RMSE {}", short(v))));
+    lines.extend(point.test_rmse.map(|v| format!("RMSE of test rows {}", short(v))));
+    lines.extend(point.nlpd.map(|v| format!("NLPD {}", decimal(v, 4))));
     lines.extend(point.log_loss.map(|v| format!("log-loss {}", decimal(v, 4))));
     lines.extend(point.ece.map(|v| format!("ECE {}", decimal(v, 4))));
     lines.extend(point.memory_weights.map(|[all, long, short]| {

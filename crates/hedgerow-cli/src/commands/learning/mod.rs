@@ -12,7 +12,9 @@ mod windows;
 use std::path::PathBuf;
 
 use hedgerow::core::traits::largest;
-use hedgerow::core::{Budget, Drift, Error, Par, Result, Schema, Silent, StopReason, Training, Update};
+use hedgerow::core::{
+    Budget, Drift, Error, Par, Result, Schema, Silent, StopReason, Target, Training, Update,
+};
 use hedgerow::io::ReadOptions;
 use hedgerow::report::LeastSure;
 use hedgerow::{Delay, Model};
@@ -24,9 +26,9 @@ pub(crate) use predictions::Predictions;
 pub(crate) use result::LearnResult;
 pub(crate) use state::StreamState;
 pub(crate) use stored::{Reading, StoredRows};
-pub(crate) use windows::{Scored, Window, Windows};
+pub(crate) use windows::{Prequential, Score, Window, Windows};
 
-use super::{Chunk, Evaluation, Feed, LeftOut, NumberedRows, Renewed, timed};
+use super::{Chunk, Evaluation, Feed, LeftOut, NumberedRows, Renewed, RunningMetrics, timed};
 use state::PredictedRow;
 
 /// Values learnt at once, predictions included, with and without a limit on memory; and rows.
@@ -127,15 +129,14 @@ pub(crate) struct StreamRun<'a> {
 impl<'a> StreamRun<'a> {
     /// A run for a model that can learn row by row, from the start or from where a store has kept it; fails if it cannot.
     pub(crate) fn new(model: Model, plan: Plan<'a>, kept: Option<(u64, StreamState)>) -> Result<Self> {
-        model.classifier()?;
         model.check_can_learn()?;
         let (cursor, state) = kept.unwrap_or_else(|| {
             let seen_before = model.n_seen().unwrap_or(0);
             let size = if let Cut::Windows(n) = plan.cut { Some(n) } else { None };
             let knows = if seen_before > 0 { model.schema().n_classes() } else { 0 };
             let (windows, has_met) = (Windows::new(size), vec![true; knows]);
-            let delay = Delay::new(plan.delay);
-            (0, StreamState { windows, has_met, seen_before, delay, ..StreamState::default() })
+            let (delay, running) = (Delay::new(plan.delay), RunningMetrics::new(model.task()));
+            (0, StreamState { windows, has_met, seen_before, delay, running, ..StreamState::default() })
         });
         Ok(Self {
             model,
@@ -225,14 +226,16 @@ impl<'a> StreamRun<'a> {
     fn least_sure(&self) -> LeastSure {
         let mut least = LeastSure::default();
         for PredictedRow { number, prediction, truth, values } in &self.state.newest {
-            least.add(*number, ArrayView1::from(prediction), Some(*truth), ArrayView1::from(values));
+            if let Target::Class(class) = truth {
+                least.add(*number, ArrayView1::from(prediction), Some(*class), ArrayView1::from(values));
+            }
         }
         least
     }
 
     fn end_batch(&mut self, tell: &mut Tell<'_>) -> anyhow::Result<()> {
         let evaluation = if self.has_batches() { self.evaluate(false)? } else { None };
-        let metrics = evaluation.map(|evaluation| evaluation.report()).transpose()?;
+        let metrics = evaluation.map(|evaluation| evaluation.metrics()).transpose()?;
         tell(&self.state.windows.close(metrics, self.model.memory_weights()))
     }
 
@@ -323,23 +326,27 @@ impl<'a> StreamRun<'a> {
         state.n_drifts += drifts.len();
         state.drifts.extend(drifts.iter().take(MOST_DRIFTS.saturating_sub(state.drifts.len())));
         let mut drifts = drifts.into_iter().peekable();
-        for (i, &truth) in chunk.targets.view().labels()[..update.n_learnt].iter().enumerate() {
+        for (i, truth) in chunk.targets.view().iter().take(update.n_learnt).enumerate() {
             let prediction = update.predictions.row(i);
             let weight = chunk.weights.as_ref().map_or(1.0, |w| w[i]);
-            state.meet(truth, schema.labels.name(truth));
             while let Some(drift) = drifts.next_if(|drift| drift.noticed_at <= state.windows.rows_seen() + 1)
             {
                 state.windows.note_drift(drift);
             }
             state.running.add(prediction, truth, weight);
-            let loss = -prediction[truth.index()].max(1e-15).ln();
-            let best = largest(prediction);
-            let is_end = state.windows.add(Scored {
-                is_right: best == Some(truth.index()),
-                log_loss: loss,
-                top: best.map_or(0.0, |class| prediction[class]),
-                seconds: seconds / update.n_learnt as f64,
-            });
+            let score = match truth {
+                Target::Class(class) => {
+                    state.meet(class, schema.labels.name(class));
+                    let best = largest(prediction);
+                    Score::Class {
+                        is_right: best == Some(class.index()),
+                        log_loss: -prediction[class.index()].max(1e-15).ln(),
+                        top: best.map_or(0.0, |class| prediction[class]),
+                    }
+                }
+                Target::Value(truth) => Score::Value { mean: prediction[0], variance: prediction[1], truth },
+            };
+            let is_end = state.windows.add(score, seconds / update.n_learnt as f64);
             if self.plan.wants_report {
                 state.keep(PredictedRow {
                     number: chunk.numbers[i],

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use hedgerow::core::{ClassId, Drift, Result};
+use hedgerow::core::{Drift, Result, Targets, Task};
 use hedgerow::report::{CurvePoint, LearningCurve, Mark, MarkKind, Page};
 use ndarray::Array2;
 
-use super::{Cut, StreamRun};
-use crate::commands::Evaluation;
+use super::{Cut, Prequential, StreamRun};
 use crate::commands::page::{self, fact};
+use crate::commands::{Evaluation, RunningMetrics};
 use crate::output::count;
 
 /// The page about a stream, with the predictions for the test data if there are any.
@@ -39,17 +39,28 @@ pub(super) fn page(
         page::draw_evaluated(&mut page, model, evaluation, "The dots are the test rows.", par)?;
         return Ok(page);
     }
-    let measured_on = format!("all {rows} rows, each predicted before it was learnt");
-    page.evaluate_running(&state.running, model.schema(), measured_on);
-    page.uncertain = stream.least_sure().finish(model.schema());
-    page.notes.push("The most uncertain predictions are those among the newest 1,000 rows.".into());
-    if model.n_features() == 2 {
-        let x = Array2::from_shape_fn((state.newest.len(), 2), |(i, d)| state.newest[i].values[d]);
-        let labels: Vec<ClassId> = state.newest.iter().map(|row| row.truth).collect();
-        let rows = (x.view(), labels.as_slice().into());
+    let n_drawn = match &state.running {
+        RunningMetrics::Classes(running) => {
+            let measured_on = format!("all {rows} rows, each predicted before it was learnt");
+            page.evaluate_running(running, model.schema(), measured_on);
+            page.uncertain = stream.least_sure().finish(model.schema());
+            page.notes.push("The most uncertain predictions are those among the newest 1,000 rows.".into());
+            2
+        }
+        RunningMetrics::Values(running) => {
+            page::value_facts(&mut page, &running.report());
+            1
+        }
+    };
+    if model.n_features() == n_drawn {
+        let value = |(i, d): (usize, usize)| state.newest[i].values[d];
+        let x = Array2::from_shape_fn((state.newest.len(), n_drawn), value);
+        let mut targets = Targets::empty(model.task());
+        state.newest.iter().for_each(|row| targets.extend(Targets::from(row.truth).view()));
+        let rows = (x.view(), targets.view());
         page::draw(&mut page, model, rows, "The dots are the newest rows learnt.", par)?;
     }
-    if n_rows > 4_096 && model.n_classes() <= 1_000 {
+    if model.task() == Task::Classification && n_rows > 4_096 && model.n_classes() <= 1_000 {
         page.notes.push("The AUC is estimated on a random sample of the predictions.".into());
     }
     Ok(page)
@@ -64,11 +75,24 @@ fn curve(stream: &StreamRun<'_>) -> LearningCurve {
     };
     let mut curve = LearningCurve { text: text.into(), ..LearningCurve::default() };
     for (i, window) in stream.state.windows.ended().enumerate() {
+        let figures = match window.prequential {
+            Prequential::Classes { prequential_accuracy, prequential_log_loss, prequential_ece } => {
+                CurvePoint {
+                    accuracy: prequential_accuracy,
+                    log_loss: Some(prequential_log_loss),
+                    ece: Some(prequential_ece),
+                    ..CurvePoint::default()
+                }
+            }
+            Prequential::Values { prequential_rmse, prequential_nlpd, .. } => CurvePoint {
+                accuracy: f64::NAN,
+                rmse: Some(prequential_rmse),
+                nlpd: Some(prequential_nlpd),
+                ..CurvePoint::default()
+            },
+        };
         curve.points.push(CurvePoint {
             rows_seen: window.rows_seen,
-            accuracy: window.prequential_accuracy,
-            log_loss: Some(window.prequential_log_loss),
-            ece: Some(window.prequential_ece),
             memory_weights: match window.memory_weights[..] {
                 [all, newest_20, newest_100, newest_300, newest_1000] => {
                     Some([all, newest_300 + newest_1000, newest_20 + newest_100])
@@ -76,7 +100,9 @@ fn curve(stream: &StreamRun<'_>) -> LearningCurve {
                 _ => None,
             },
             test_accuracy: window.test_accuracy,
+            test_rmse: window.test_rmse,
             rows_per_second: Some(window.rows_per_second),
+            ..figures
         });
         curve.marks.extend(window.drifts.iter().map(drift));
         // At the start every class is new.

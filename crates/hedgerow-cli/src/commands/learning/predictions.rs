@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use hedgerow::core::traits::largest;
-use hedgerow::core::{ClassId, Schema, Update};
+use hedgerow::core::{ClassId, Schema, Target, Task, Update};
 
 use crate::commands::{Chunk, open_out};
 
@@ -25,22 +25,34 @@ impl Predictions {
         let names = schema.labels.names();
         if self.out.is_none() {
             let mut out = csv::Writer::from_writer(open_out(Some(&self.path))?);
-            let fixed = ["row", "label", "prediction", "probability"].map(String::from);
-            out.write_record(fixed.into_iter().chain(names.iter().map(|name| format!("p_{name}"))))?;
+            let fixed: &[&str] = match schema.task {
+                Task::Classification => &["row", "label", "prediction", "probability"],
+                Task::Regression => &["row", "value", "prediction", "deviation"],
+            };
+            let fixed = fixed.iter().map(ToString::to_string);
+            out.write_record(fixed.chain(names.iter().map(|name| format!("p_{name}"))))?;
             self.out = Some((out, names.len()));
         }
         let Some((out, n_columns)) = &mut self.out else { return Ok(()) };
-        let labels = &chunk.targets.view().labels()[..update.n_learnt];
+        let targets = chunk.targets.view().iter().take(update.n_learnt);
         let mut line = csv::StringRecord::new();
-        for ((row, label), number) in update.predictions.rows().into_iter().zip(labels).zip(&chunk.numbers) {
-            let class = largest(row).unwrap_or(0);
+        for ((row, target), number) in update.predictions.rows().into_iter().zip(targets).zip(&chunk.numbers)
+        {
             line.clear();
             line.push_field(&(number - 1).to_string());
-            line.push_field(schema.labels.name(*label));
-            line.push_field(schema.labels.name(ClassId(class as u32)));
-            let of_classes = (0..*n_columns).map(|class| row.get(class));
-            for p in std::iter::once(row.get(class)).chain(of_classes) {
-                line.push_field(&format!("{:.6}", p.copied().unwrap_or(0.0)));
+            match target {
+                Target::Class(label) => {
+                    let class = largest(row).unwrap_or(0);
+                    line.push_field(schema.labels.name(label));
+                    line.push_field(schema.labels.name(ClassId(class as u32)));
+                    let of_classes = (0..*n_columns).map(|class| row.get(class));
+                    for p in std::iter::once(row.get(class)).chain(of_classes) {
+                        line.push_field(&format!("{:.6}", p.copied().unwrap_or(0.0)));
+                    }
+                }
+                Target::Value(value) => {
+                    [value, row[0], row[1].sqrt()].iter().for_each(|v| line.push_field(&v.to_string()));
+                }
             }
             out.write_record(&line)?;
         }

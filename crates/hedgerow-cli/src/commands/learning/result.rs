@@ -3,14 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use hedgerow::core::metrics::Report;
 use hedgerow::core::{CalibrationGain, Drift};
 use serde::Serialize;
 
 use super::{Keeper, StreamRun, Window, page};
 use crate::commands::info::Stream;
 use crate::commands::store::learner::StoreFacts;
-use crate::commands::{LeftOut, Made, Renewed, after_bad_row, page as pages};
+use crate::commands::{LeftOut, Made, Metrics, Renewed, after_bad_row, page as pages};
 
 /// What `update` and `stream` tell.
 #[derive(Debug, Serialize)]
@@ -36,9 +35,9 @@ pub(crate) struct LearnResult {
     /// Rows the metrics are about: `test`, or `prequential` where there are no test data.
     pub(crate) metrics_from: &'static str,
     pub(crate) metrics_rows: u64,
-    pub(crate) metrics: Report,
+    pub(crate) metrics: Metrics,
     /// Metrics of the predictions made before the rows were learnt.
-    pub(crate) prequential: Report,
+    pub(crate) prequential: Metrics,
     /// Log-loss without and with prequential calibration, over all rows learnt online.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) calibration: Option<CalibrationGain>,
@@ -82,11 +81,11 @@ impl LearnResult {
             return Err(problem.into());
         }
         let mut left_out = stream.left_out.clone();
-        let prequential = state.running.report();
+        let prequential = state.running.metrics();
         let (metrics_from, metrics_rows, metrics) = match evaluation {
             Some(evaluation) => {
                 left_out.unknown_labels.clone_from(&evaluation.left_out.unknown_labels);
-                ("test", evaluation.n_rows() as u64, evaluation.report()?)
+                ("test", evaluation.n_rows() as u64, evaluation.metrics()?)
             }
             None => ("prequential", state.running.n_rows(), prequential.clone()),
         };

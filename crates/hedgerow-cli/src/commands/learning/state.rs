@@ -3,13 +3,12 @@
 use std::collections::VecDeque;
 
 use hedgerow::Delay;
-use hedgerow::core::metrics::Running;
-use hedgerow::core::{ClassId, Drift, Update};
+use hedgerow::core::{ClassId, Drift, Target, Update};
 use hedgerow::delay::with_missing;
 use serde::{Deserialize, Serialize};
 
 use super::Windows;
-use crate::commands::Seconds;
+use crate::commands::{RunningMetrics, Seconds};
 
 /// Newest rows that are kept for a report.
 const NEWEST: usize = 1_000;
@@ -18,7 +17,7 @@ const NEWEST: usize = 1_000;
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(crate) struct StreamState {
     /// Prequential metrics.
-    pub(crate) running: Running,
+    pub(crate) running: RunningMetrics,
     pub(crate) windows: Windows,
     pub(crate) seconds: Seconds,
     pub(crate) n_tried: usize,
@@ -43,9 +42,8 @@ pub(crate) struct StreamState {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PredictedRow {
     pub(super) number: u64,
-    #[serde(alias = "answer")]
     pub(super) prediction: Vec<f64>,
-    pub(super) truth: ClassId,
+    pub(super) truth: Target,
     #[serde(deserialize_with = "with_missing")]
     pub(super) values: Vec<f32>,
 }

@@ -1,8 +1,10 @@
 //! How it went, stretch by stretch.
 
 use hedgerow::core::Drift;
-use hedgerow::core::metrics::{Reliability, Report};
+use hedgerow::core::metrics::{Reliability, RunningValues, ValueReport};
 use serde::{Deserialize, Serialize};
+
+use crate::commands::Metrics;
 
 /// Stretches that are kept where no batches were asked for: more are put together two by two.
 const MOST: usize = 200;
@@ -16,15 +18,16 @@ pub(crate) struct Window {
     /// Time that predicting and learning took.
     pub(crate) seconds: f64,
     pub(crate) rows_per_second: f64,
-    /// Share of its rows predicted right before they were learnt.
-    pub(crate) prequential_accuracy: f64,
-    pub(crate) prequential_log_loss: f64,
-    pub(crate) prequential_ece: f64,
+    /// Of its rows, predicted before they were learnt.
+    #[serde(flatten)]
+    pub(crate) prequential: Prequential,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) test_accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) test_rmse: Option<f64>,
     /// All figures about the test data at its end.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) metrics: Option<Report>,
+    pub(crate) metrics: Option<Metrics>,
     /// Classes that came up for the first time.
     pub(crate) new_classes: Vec<String>,
     /// How much the memories of a forest counted at its end: of all rows, then of the newest 20, 100, 300 and 1,000.
@@ -34,62 +37,141 @@ pub(crate) struct Window {
     pub(crate) drifts: Vec<Drift>,
 }
 
-/// A stretch with what its figures come from.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Stretch {
-    window: Window,
-    /// Rows predicted right, and the sum of the log-losses.
-    n_right: u64,
-    loss: f64,
-    reliability: Reliability,
+/// Prequential figures of a stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Prequential {
+    Classes { prequential_accuracy: f64, prequential_log_loss: f64, prequential_ece: f64 },
+    Values { prequential_rmse: f64, prequential_mae: f64, prequential_nlpd: f64, prequential_coverage90: f64 },
+}
+
+impl Default for Prequential {
+    fn default() -> Self {
+        Sums::default().figures(0)
+    }
 }
 
 /// How the prediction for a row came out.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scored {
-    pub(crate) is_right: bool,
-    pub(crate) log_loss: f64,
-    /// The top probability.
-    pub(crate) top: f64,
-    /// Time that predicting and learning took.
-    pub(crate) seconds: f64,
+pub(crate) enum Score {
+    /// Whether the class was right, with the log-loss and the top probability.
+    Class { is_right: bool, log_loss: f64, top: f64 },
+    /// The prediction of a number and the number.
+    Value { mean: f64, variance: f64, truth: f64 },
+}
+
+/// What the figures of a stretch come from.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Sums {
+    Classes { n_right: u64, loss: f64, reliability: Reliability },
+    Values(RunningValues),
+}
+
+impl Default for Sums {
+    fn default() -> Self {
+        Self::Classes { n_right: 0, loss: 0.0, reliability: Reliability::default() }
+    }
+}
+
+impl Sums {
+    /// Adds a row. The first one tells the task.
+    fn add(&mut self, score: Score) {
+        match (&mut *self, score) {
+            (Self::Classes { n_right, loss, reliability }, Score::Class { is_right, log_loss, top }) => {
+                *n_right += u64::from(is_right);
+                *loss += log_loss;
+                reliability.add(top, is_right);
+            }
+            (Self::Values(sums), Score::Value { mean, variance, truth }) => sums.add(mean, variance, truth),
+            (_, Score::Class { .. }) => {
+                *self = Self::default();
+                self.add(score);
+            }
+            (_, Score::Value { .. }) => {
+                *self = Self::Values(RunningValues::default());
+                self.add(score);
+            }
+        }
+    }
+
+    fn merge(&mut self, next: Self) {
+        match (&mut *self, next) {
+            (
+                Self::Classes { n_right, loss, reliability },
+                Self::Classes { n_right: more, loss: more_loss, reliability: other },
+            ) => {
+                *n_right += more;
+                *loss += more_loss;
+                reliability.merge(&other);
+            }
+            (Self::Values(sums), Self::Values(more)) => sums.merge(&more),
+            (_, next) => *self = next,
+        }
+    }
+
+    fn figures(&self, n_rows: u64) -> Prequential {
+        match self {
+            Self::Classes { n_right, loss, reliability } => {
+                let n = n_rows.max(1) as f64;
+                Prequential::Classes {
+                    prequential_accuracy: *n_right as f64 / n,
+                    prequential_log_loss: loss / n,
+                    prequential_ece: reliability.ece(),
+                }
+            }
+            Self::Values(sums) => {
+                let ValueReport { rmse, mae, nlpd, coverage90, .. } = sums.report();
+                Prequential::Values {
+                    prequential_rmse: rmse,
+                    prequential_mae: mae,
+                    prequential_nlpd: nlpd,
+                    prequential_coverage90: coverage90,
+                }
+            }
+        }
+    }
+}
+
+/// A stretch with what its figures come from.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+struct Stretch {
+    window: Window,
+    sums: Sums,
 }
 
 impl Stretch {
-    /// Adds the prediction for one row.
-    fn add(&mut self, row: Scored) {
+    /// Adds the prediction for one row, with the time that predicting and learning took.
+    fn add(&mut self, score: Score, seconds: f64) {
         self.window.rows += 1;
-        self.window.seconds += row.seconds;
-        self.n_right += u64::from(row.is_right);
-        self.loss += row.log_loss;
-        self.reliability.add(row.top, row.is_right);
+        self.window.seconds += seconds;
+        self.sums.add(score);
     }
 
     /// Puts in the figures that follow from the sums.
     fn finish(mut self) -> Self {
-        let (n, window) = (self.window.rows.max(1) as f64, &mut self.window);
+        let window = &mut self.window;
         window.rows_per_second = window.rows as f64 / window.seconds.max(1e-9);
-        window.prequential_accuracy = self.n_right as f64 / n;
-        window.prequential_log_loss = self.loss / n;
-        window.prequential_ece = self.reliability.ece();
+        window.prequential = self.sums.figures(window.rows);
         self
     }
 
     fn join(mut self, next: Self) -> Self {
-        self.reliability.merge(&next.reliability);
+        self.sums.merge(next.sums);
         let (window, more) = (self.window, next.window);
         let window = Window {
             rows: window.rows + more.rows,
             rows_seen: more.rows_seen,
             seconds: window.seconds + more.seconds,
             test_accuracy: more.test_accuracy.or(window.test_accuracy),
+            test_rmse: more.test_rmse.or(window.test_rmse),
             metrics: more.metrics.or(window.metrics),
             memory_weights: more.memory_weights,
             new_classes: [window.new_classes, more.new_classes].concat(),
             drifts: [window.drifts, more.drifts].concat(),
             ..Window::default()
         };
-        Self { window, n_right: self.n_right + next.n_right, loss: self.loss + next.loss, ..self }.finish()
+        Self { window, ..self }.finish()
     }
 }
 
@@ -114,8 +196,8 @@ impl Windows {
     }
 
     /// Adds the prediction for one row; whether it was the last one of a window.
-    pub(crate) fn add(&mut self, row: Scored) -> bool {
-        self.current.add(row);
+    pub(crate) fn add(&mut self, score: Score, seconds: f64) -> bool {
+        self.current.add(score, seconds);
         self.rows_seen += 1;
         self.size.is_some_and(|size| self.current.window.rows >= size)
     }
@@ -144,11 +226,12 @@ impl Windows {
     }
 
     /// Ends the stretch, with figures about the test data if there are any and the weights of memories, and returns it.
-    pub(crate) fn close(&mut self, metrics: Option<Report>, memory_weights: Vec<f64>) -> Window {
+    pub(crate) fn close(&mut self, metrics: Option<Metrics>, memory_weights: Vec<f64>) -> Window {
         let mut ended = std::mem::take(&mut self.current).finish();
         ended.window.memory_weights = memory_weights;
         ended.window.rows_seen = self.rows_seen;
-        ended.window.test_accuracy = metrics.as_ref().map(|report| report.accuracy);
+        ended.window.test_accuracy = metrics.as_ref().and_then(Metrics::accuracy);
+        ended.window.test_rmse = metrics.as_ref().and_then(Metrics::rmse);
         ended.window.metrics = metrics;
         let window = ended.window.clone();
         self.all.push(ended);
@@ -177,7 +260,7 @@ mod tests {
             if row == 5_000 {
                 windows.note_class("late");
             }
-            if windows.add(Scored { is_right: row % 4 == 0, log_loss: 0.5, top: 0.75, seconds: 1e-3 }) {
+            if windows.add(Score::Class { is_right: row % 4 == 0, log_loss: 0.5, top: 0.75 }, 1e-3) {
                 windows.close(None, Vec::new());
             }
         }
@@ -187,19 +270,51 @@ mod tests {
         assert_eq!(windows.ended().last().map(|w| w.rows_seen), Some(12_345));
         let late = windows.ended().find(|w| !w.new_classes.is_empty()).unwrap();
         assert!(late.rows_seen - late.rows <= 5_000 && 5_000 < late.rows_seen);
-        assert!(
-            windows.ended().all(|w| (w.rows_per_second - 1e3).abs() < 1.0 && w.prequential_log_loss == 0.5)
-        );
-        let right: f64 = windows.ended().map(|w| w.prequential_accuracy * w.rows as f64).sum();
+        assert!(windows.ended().all(|w| (w.rows_per_second - 1e3).abs() < 1.0));
+        let mut right = 0.0;
+        for window in windows.ended() {
+            let Prequential::Classes {
+                prequential_accuracy: accuracy,
+                prequential_log_loss,
+                prequential_ece,
+            } = window.prequential
+            else {
+                panic!("{window:?}")
+            };
+            assert!(prequential_log_loss == 0.5 && (prequential_ece - (0.75 - accuracy)).abs() < 1e-9);
+            right += accuracy * window.rows as f64;
+        }
         assert!((right - 3_087.0).abs() < 1e-6, "{right}");
-        assert!(windows.ended().all(|w| (w.prequential_ece - (0.75 - w.prequential_accuracy)).abs() < 1e-9));
+    }
+
+    #[test]
+    fn windows_of_numbers_are_put_together() {
+        let mut windows = Windows::new(Some(1));
+        for row in 0..500_u64 {
+            let error = if row < 300 { 1.0 } else { 3.0 };
+            windows.add(Score::Value { mean: row as f64, variance: 1.0, truth: row as f64 + error }, 1e-3);
+            windows.close(None, Vec::new());
+        }
+        // It can be saved in between.
+        let windows: Windows = serde_json::from_str(&serde_json::to_string(&windows).unwrap()).unwrap();
+        let (mut squares, mut inside) = (0.0, 0.0);
+        for window in windows.ended() {
+            let Prequential::Values { prequential_rmse: rmse, prequential_coverage90: share, .. } =
+                window.prequential
+            else {
+                panic!("{window:?}")
+            };
+            squares += rmse * rmse * window.rows as f64;
+            inside += share * window.rows as f64;
+        }
+        assert!((squares - 2_100.0).abs() < 1e-6 && (inside - 300.0).abs() < 1e-6, "{squares} {inside}");
     }
 
     #[test]
     fn batches_end_when_they_are_told_to() {
         let mut windows = Windows::new(None);
         for _ in 0..1_000 {
-            assert!(!windows.add(Scored { is_right: true, log_loss: 0.0, top: 1.0, seconds: 0.0 }));
+            assert!(!windows.add(Score::Class { is_right: true, log_loss: 0.0, top: 1.0 }, 0.0));
             windows.close(None, Vec::new());
         }
         assert_eq!(windows.ended().count(), 1_000);

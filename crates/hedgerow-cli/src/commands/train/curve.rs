@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use anyhow::Context as _;
-use hedgerow::core::{Par, Quality};
+use hedgerow::core::{Par, Quality, Task};
 use hedgerow::engine::Snapshot;
 use serde::Serialize;
 
-use crate::commands::{Evaluation, NumberedRows};
+use crate::commands::{Evaluation, Metrics, NumberedRows};
 
 /// One snapshot.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Default, Serialize)]
 pub(crate) struct Point {
     pub(crate) seconds: f64,
     pub(crate) steps: u64,
@@ -20,6 +20,10 @@ pub(crate) struct Point {
     pub(crate) test_accuracy: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) test_balanced_accuracy: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) test_rmse: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) test_nlpd: Option<f64>,
 }
 
 /// How good a snapshot is; none if it has learnt nothing.
@@ -31,29 +35,48 @@ pub(super) fn point(
     if !snapshot.is_trained() {
         return Ok(None);
     }
-    let evaluate = |test| Evaluation::of_rows(&snapshot.model, test, par, false)?.report();
-    let report = test.map(evaluate).transpose()?;
-    Ok(Some(Point {
+    let evaluate = |test| Evaluation::of_rows(&snapshot.model, test, par, false)?.metrics();
+    let mut point = Point {
         seconds: snapshot.elapsed.as_secs_f64(),
         steps: snapshot.steps,
         validation: snapshot.validation.clone(),
-        test_accuracy: report.as_ref().map(|report| report.accuracy),
-        test_balanced_accuracy: report.as_ref().map(|report| report.balanced_accuracy),
-    }))
+        ..Point::default()
+    };
+    match test.map(evaluate).transpose()? {
+        Some(Metrics::Classes(report)) => {
+            point.test_accuracy = Some(report.accuracy);
+            point.test_balanced_accuracy = Some(report.balanced_accuracy);
+        }
+        Some(Metrics::Values(report)) => {
+            (point.test_rmse, point.test_nlpd) = (Some(report.rmse), Some(report.nlpd));
+        }
+        None => {}
+    }
+    Ok(Some(point))
 }
 
 /// One line a snapshot, as CSV.
-pub(super) fn write_curve(path: &Path, points: &[Point]) -> anyhow::Result<()> {
+pub(super) fn write_curve(path: &Path, task: Task, points: &[Point]) -> anyhow::Result<()> {
     let mut out = csv::Writer::from_path(path).with_context(|| path.display().to_string())?;
-    let header = "seconds,steps,validation_log_loss,validation_accuracy,validation_balanced_accuracy,\
-                  test_accuracy,test_balanced_accuracy";
+    let header = match task {
+        Task::Classification => {
+            "seconds,steps,validation_log_loss,validation_accuracy,validation_balanced_accuracy,\
+             test_accuracy,test_balanced_accuracy"
+        }
+        Task::Regression => "seconds,steps,test_rmse,test_nlpd",
+    };
     out.write_record(header.split(','))?;
     for point in points {
         let cell = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.6}"));
         let validation = point.validation.as_ref().map(|q| [q.log_loss, q.accuracy, q.balanced_accuracy]);
         let validation = validation.map_or([None; 3], |figures| figures.map(Some));
-        let test = [point.test_accuracy, point.test_balanced_accuracy];
-        let figures = validation.into_iter().chain(test).map(cell);
+        let figures = match task {
+            Task::Classification => {
+                [&validation[..], &[point.test_accuracy, point.test_balanced_accuracy]].concat()
+            }
+            Task::Regression => vec![point.test_rmse, point.test_nlpd],
+        };
+        let figures = figures.into_iter().map(cell);
         let first = [format!("{:.3}", point.seconds), point.steps.to_string()];
         out.write_record(first.into_iter().chain(figures))?;
     }

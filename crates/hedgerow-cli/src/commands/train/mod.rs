@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use hedgerow::core::{Budget, Dataset, Quality};
 use hedgerow::engine::{EngineOptions, Snapshot};
-use hedgerow::io::{RowReader, read_dataset};
+use hedgerow::io::RowReader;
 use hedgerow::trainer::{JobReport, Policy};
 use hedgerow::{Engine, Kind};
 use serde::Serialize;
 
-use super::fit::{bytes_left, rows_kept};
+use super::fit::{bytes_left, read, rows_kept};
 use super::live::{Broadcast, JobLine, LiveStatus, now};
 use super::store::learner::StoreFacts;
 use super::{
     Evaluation, Feed, LeftOut, Made, Metrics, NumberedRows, Outcome, Seconds, after_bad_row, check_room,
-    check_writable, interrupt, note_dates, params,
+    check_task, check_writable, interrupt, note_dates, params,
 };
 use crate::args::TrainArgs;
 use crate::output::{self, live::Live};
@@ -57,16 +57,17 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     check_writable(args.out.iter().chain(&args.curve))?;
     let mut budget = interrupt::listen(args.common.limits.budget(start))?;
     let room = check_room(&args.common.limits)?;
+    check_task(args.model.unwrap_or_default(), args.task, args.store.is_some())?;
     let mut kept = args.store.as_ref().map(|dir| Kept::open(args, dir)).transpose()?;
     let params = match &kept {
         Some(kept) => kept.params.clone(),
         None => params(args.model.unwrap_or_default(), &args.settings, args.seed)?,
     };
     let data: Option<Dataset> = match (&kept, &args.data) {
-        (None, Some(path)) => Some(read_dataset(path, &args.common.data.options(), room)?),
+        (None, Some(path)) => Some(read(path, params.kind(), args.task, &args.common)?),
         _ => None,
     };
-    let (read, n_rows) = (start.elapsed().as_secs_f64(), data.as_ref().map(Dataset::n_rows));
+    let (seconds_read, n_rows) = (start.elapsed().as_secs_f64(), data.as_ref().map(Dataset::n_rows));
     if let Some(limit) = args.common.limits.max_memory {
         let left = |data: &Dataset| bytes_left(limit, data, rows_kept(&params, args.frozen));
         budget.bytes = data.as_ref().map_or(Ok(room), |data| left(data).map(Some))?;
@@ -137,12 +138,12 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
         snapshots.iter().filter_map(|snapshot| point(snapshot, test_rows.as_ref(), &par).transpose());
     let snapshots = points.collect::<anyhow::Result<Vec<_>>>()?;
     if let Some(curve) = &args.curve {
-        write_curve(curve, &snapshots)?;
+        write_curve(curve, model.task(), &snapshots)?;
     }
     let evaluate = |test: &PathBuf| Evaluation::of_file(&model, test, &options, &par, false);
     let evaluation = args.common.test.as_ref().map(evaluate).transpose()?;
     let predict = evaluation.as_ref().map_or(0.0, |evaluation| evaluation.seconds.predict);
-    let seconds = Seconds { read, fit: fitted, predict };
+    let seconds = Seconds { read: seconds_read, fit: fitted, predict };
     let result = TrainResult {
         made: Made::new(&model, n_rows, seconds, finished.stop, saved)?,
         policy: args.policy,

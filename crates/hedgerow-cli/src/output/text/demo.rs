@@ -28,7 +28,8 @@ impl Show for DemoResult {
         for window in &learnt.batches {
             write_bar(window, out)?;
         }
-        let (log_loss, ece) = (learnt.metrics.log_loss, learnt.metrics.ece);
+        let figures = learnt.metrics.report().map(|report| (report.log_loss, report.ece));
+        let (log_loss, ece) = figures.unwrap_or_default();
         let (speed, took) = (count(learnt.rows_per_second as u64), seconds(self.seconds_in_all));
         writeln!(out, "\nlog-loss {log_loss:.3}, ECE {ece:.3}; {speed} rows/s learnt, all done in {took}")?;
         writeln!(out, "Most uncertain predictions:\n")?;

@@ -5,9 +5,8 @@ use std::io::{self, Write};
 use super::super::{Show, count, percent, seconds, size};
 use super::made::{self, ending};
 use super::{info, metrics};
-use crate::commands::Seconds;
-use crate::commands::learning::{LearnResult, Window};
-use crate::commands::update::RegressionUpdate;
+use crate::commands::learning::{LearnResult, Prequential, Window};
+use crate::commands::{Metrics, Seconds};
 
 /// Lines about the stretches of a stream, written while it goes on.
 #[derive(Debug)]
@@ -28,14 +27,19 @@ impl Lines {
             return Ok(());
         }
         let mut out = io::stdout().lock();
+        let (name, figure) = match window.prequential {
+            Prequential::Classes { prequential_accuracy, .. } => ("accuracy", percent(prequential_accuracy)),
+            Prequential::Values { prequential_rmse, .. } => ("RMSE", format!("{prequential_rmse:.5}")),
+        };
         if !self.has_begun {
             let test = if self.has_test { "      test" } else { "" };
-            writeln!(out, "       rows  accuracy{test}    rows/s")?;
+            writeln!(out, "       rows {name:>9}{test}    rows/s")?;
         }
-        let accuracy = percent(window.prequential_accuracy);
-        write!(out, "{:>11} {accuracy:>9}", count(window.rows_seen))?;
+        write!(out, "{:>11} {figure:>9}", count(window.rows_seen))?;
         if self.has_test {
-            write!(out, " {:>9}", window.test_accuracy.map_or_else(|| "-".into(), percent))?;
+            let test =
+                window.test_accuracy.map(percent).or(window.test_rmse.map(|rmse| format!("{rmse:.5}")));
+            write!(out, " {:>9}", test.unwrap_or_else(|| "-".into()))?;
         }
         write!(out, " {:>9}", count(window.rows_per_second as u64))?;
         for drift in &window.drifts {
@@ -61,8 +65,10 @@ impl Show for LearnResult {
             let (made, details) = (&self.made, format!(", {},", self.made.inside.details));
             made::begin(made, &details, ending(made.stop), out)?;
             write_stream(self, out)?;
+        }
+        if !self.is_update || self.prequential.report().is_none() {
             writeln!(out, "prequential, each row predicted before it was learnt:")?;
-            metrics::write(&self.prequential, &made.about.classes, out)?;
+            metrics::write_any(&self.prequential, &self.made.about.classes, out)?;
         }
         write_end(self, out)
     }
@@ -77,8 +83,13 @@ impl Show for LearnResult {
 /// What `update` tells first.
 fn write_update(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     let (rows, why) = (count(result.made.rows as u64), ending(result.made.stop));
-    let accuracy = percent(result.prequential.accuracy);
-    writeln!(out, "{rows} rows learnt{why}; accuracy on them before they were learnt {accuracy}")?;
+    let figure = match &result.prequential {
+        Metrics::Classes(report) => {
+            format!("accuracy on them before they were learnt {}", percent(report.accuracy))
+        }
+        Metrics::Values(report) => format!("RMSE on them before they were learnt {:.5}", report.rmse),
+    };
+    writeln!(out, "{rows} rows learnt{why}; {figure}")?;
     info::write_new_classes(&result.new_classes, out)?;
     write_stream(result, out)?;
     for drift in result.drifts.iter().take(5) {
@@ -124,30 +135,9 @@ fn write_end(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     let made = &result.made;
     if result.metrics_from == "test" {
         writeln!(out, "test, {} rows:", count(result.metrics_rows))?;
-        metrics::write(&result.metrics, &made.about.classes, out)?;
+        metrics::write_any(&result.metrics, &made.about.classes, out)?;
     }
     let peak = made.about.peak_memory_bytes.map_or_else(String::new, |peak| format!("; peak {}", size(peak)));
     writeln!(out, "model in memory {}{peak}", size(made.model_memory_bytes))?;
     made::saved(made, "", out)
-}
-
-impl Show for RegressionUpdate {
-    fn text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let made = &self.made;
-        let (rows, took) = (count(made.rows as u64), seconds(made.seconds.fit));
-        writeln!(out, "{rows} rows learnt in {took}{}; {}", ending(made.stop), made.inside.parts)?;
-        if let Some(report) = &self.prequential {
-            writeln!(out, "prequential (each row predicted before it was learnt):")?;
-            metrics::write_values(report, out)?;
-        }
-        if let Some(report) = &self.metrics {
-            writeln!(out, "test:")?;
-            metrics::write_any(report, &made.about.classes, out)?;
-        }
-        made::end(made, out)
-    }
-
-    fn notes(&self) -> Vec<String> {
-        self.left_out.notes()
-    }
 }

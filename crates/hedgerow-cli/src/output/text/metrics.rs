@@ -19,7 +19,7 @@ pub(super) fn write_any(metrics: &Metrics, classes: &[String], out: &mut dyn Wri
     }
 }
 
-pub(super) fn write_values(report: &ValueReport, out: &mut dyn Write) -> io::Result<()> {
+fn write_values(report: &ValueReport, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  RMSE       {:.5}", report.rmse)?;
     writeln!(out, "  MAE        {:.5}", report.mae)?;
     writeln!(out, "  NLPD       {:.4}", report.nlpd)?;
@@ -30,7 +30,7 @@ pub(super) fn write_values(report: &ValueReport, out: &mut dyn Write) -> io::Res
     }
 }
 
-pub(super) fn write(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
+fn write(report: &Report, classes: &[String], out: &mut dyn Write) -> io::Result<()> {
     let or_dash = |value: Option<f64>| value.map_or("-".into(), |v| format!("{v:.4}"));
     let [accuracy, balanced] = [report.accuracy, report.balanced_accuracy].map(percent);
     let [auc, over, under] = [report.auc, report.overconfidence, report.underconfidence].map(or_dash);
