@@ -32,6 +32,7 @@ test: ## run every check and test
 	for kind in forest gp rvm hybrid neighbors "gp outliers"; do cargo check --quiet --package hedgerow --no-default-features --features "$$kind" || exit 1; done
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
 	python3 -m compileall -q bench/*.py bench/peers
+	cd bench && python3 -m unittest --quiet test_page
 	$(MAKE) --no-print-directory test-python
 	@if [ -z "$$HEDGEROW_DATA" ]; then echo "note: HEDGEROW_DATA is not set, so tests on the larger data sets were skipped"; fi
 

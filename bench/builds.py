@@ -26,7 +26,7 @@ from runs import Run, Runs
 PEERS = QUICK_PEERS = ()
 SETS = ("usps", "letter", "spam", "waveform", "mnist")
 QUICK_SETS = ("usps", "spam", "waveform")
-KINDS = ("forest", "ivm", "leaf-gp", "forest-ivm", "forest-kernel", "rvm", "gp")
+KINDS = ("forest", "ivm", "leaf-gp", "forest-ivm", "forest-kernel", "rvm", "gp", "kde", "knn")
 TRAINED_KINDS = KINDS[:5]
 TRAINED_SETS = ("usps", "letter")
 # An exact GP is for a few thousand rows: it gets the first ones of each set.

@@ -19,7 +19,7 @@ fuzz_target!(|input: &[u8]| {
     bytes[end..].copy_from_slice(&sum.to_le_bytes());
     if let Ok(mut model) = Model::from_bytes(&bytes) {
         hedgerow_fuzz::ask(&model);
-        hedgerow_fuzz::teach(&mut model);
+        hedgerow_fuzz::learn_all(&mut model);
         hedgerow_fuzz::ask(&model);
     }
 });

@@ -14,7 +14,7 @@ use ndarray::Array2;
 /// Asks a model that has loaded about some rows: ordinary, extreme and missing values.
 pub fn ask(model: &Model) {
     let n = model.schema().n_features();
-    // A damaged schema may name tens of thousands of columns or classes; the table of answers is then kept small.
+    // A damaged schema may name tens of thousands of columns or classes; the table of predictions is then kept small.
     let rows = if n.max(model.schema().n_classes()) > 4096 { 1 } else { 9 };
     let values = [0.0, 1.0, -3.5, 40.0, f32::NAN, f32::MAX, f32::MIN, 1e-40, 65_535.0];
     let x = Array2::from_shape_fn((rows, n), |(row, column)| values[(row + column * row) % values.len()]);
@@ -69,14 +69,14 @@ pub fn sound_models() -> &'static [Vec<u8>] {
         let parts = [grown(&["a", "b"]), grown(&["b", "c", "d"])];
         let merged = hedgerow::merge(&parts.each_ref()).expect("the columns are the same");
         let bytes = |model: &Model| model.to_bytes().expect("a model can be saved");
-        let mut models = vec![old_learner, bytes(&merged), bytes(&taught())];
+        let mut models = vec![old_learner, bytes(&merged), bytes(&trained_further())];
         models.extend(kernel_models().iter().map(bytes));
         models
     })
 }
 
 /// Lets a model that has loaded learn a few rows, if it keeps rows. It may refuse.
-pub fn teach(model: &mut Model) {
+pub fn learn_all(model: &mut Model) {
     let n = model.schema().n_features();
     if model.check_can_learn().is_err() || n.max(model.schema().n_classes()) > 4096 {
         return;
@@ -90,7 +90,7 @@ pub fn teach(model: &mut Model) {
 }
 
 /// A model that has learnt row by row, with more rows than it may keep.
-fn taught() -> Model {
+fn trained_further() -> Model {
     let data = data(&["a", "b", "c"]);
     let params = ForestParams { n_trees: 3, pool_rows: 90, ..Default::default() };
     let mut model = Model::new(data.schema.clone(), &params.into()).expect("there are trees");
@@ -111,8 +111,8 @@ fn kernel_models() -> [Model; 3] {
     let fit = |params: ModelParams| {
         Model::fit(&data(&["a", "b", "c"]), &params, &training).expect("the data are sound").model
     };
-    let machine = fit(ivm.into());
-    [machine.clone(), machine.without_rows(), fit(gp.into())]
+    let ivm = fit(ivm.into());
+    [ivm.clone(), ivm.without_rows(), fit(gp.into())]
 }
 
 fn grown(labels: &[&str]) -> Model {

@@ -496,7 +496,7 @@ class ForestIvmArguments:
         forest : Any, default=None
             The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
         ivm : Any, default=None
-            The machines: an `IvmClassifier` with its arguments; None for the arguments that suit most.
+            The IVMs: an `IvmClassifier` with its arguments; None for the arguments that suit most.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None

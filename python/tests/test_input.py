@@ -99,17 +99,17 @@ def frames():
 
 def test_tables_of_three_packages_say_the_same(any_model):
     tables, y = frames()
-    answers = {}
+    predictions = {}
     for name, table in tables.items():
         model = fresh(any_model).fit(table, y)
         assert model.feature_names_in_.tolist() == ["size", "colour", "shape", "ripe"]
         assert model.score(table, y) > 0.85, name
-        answers[name] = model.predict_proba(table)
+        predictions[name] = model.predict_proba(table)
         # And each can be asked with the others' tables.
         for other in tables.values():
-            np.testing.assert_array_equal(model.predict_proba(other), answers[name])
-    np.testing.assert_array_equal(answers["pandas"], answers["polars"])
-    np.testing.assert_array_equal(answers["pandas"], answers["arrow"])
+            np.testing.assert_array_equal(model.predict_proba(other), predictions[name])
+    np.testing.assert_array_equal(predictions["pandas"], predictions["polars"])
+    np.testing.assert_array_equal(predictions["pandas"], predictions["arrow"])
 
 
 def test_categories_are_matched_by_name_not_by_code():

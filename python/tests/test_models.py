@@ -73,17 +73,17 @@ def test_wrong_arguments_name_themselves(rings):
 
 
 def test_seeds_and_threads(any_model, rings):
-    def answers(**arguments):
+    def predictions(**arguments):
         return fresh(any_model).set_params(**arguments).fit(*rings).to_bytes()
 
-    assert answers(n_jobs=1) == answers(n_jobs=2) == answers(n_jobs=None)
-    assert answers(random_state=np.random.RandomState(3)) == answers(random_state=np.random.RandomState(3))
+    assert predictions(n_jobs=1) == predictions(n_jobs=2) == predictions(n_jobs=None)
+    assert predictions(random_state=np.random.RandomState(3)) == predictions(random_state=np.random.RandomState(3))
     np.random.seed(5)
-    first = answers(random_state=None)
+    first = predictions(random_state=None)
     np.random.seed(5)
-    assert first == answers(random_state=None)
+    assert first == predictions(random_state=None)
     if isinstance(any_model, OnlineForestClassifier):
-        assert answers(random_state=1) != answers(random_state=np.random.default_rng(2))
+        assert predictions(random_state=1) != predictions(random_state=np.random.default_rng(2))
 
 
 def test_files_pickles_and_copies_are_the_same_model(any_model, rings, tmp_path):

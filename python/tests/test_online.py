@@ -19,9 +19,9 @@ def test_late_classes_append_columns(online_model, rings):
     before = model.predict_proba(X)
     model.partial_fit(X[~first], y[~first])
     assert model.classes_.tolist() == ["middle", "outer", "inner"]
-    answers = model.predict_proba(X)
-    assert before.shape[1] == 2 and answers.shape[1] == 3
-    np.testing.assert_allclose(answers.sum(axis=1), 1.0)
+    predictions = model.predict_proba(X)
+    assert before.shape[1] == 2 and predictions.shape[1] == 3
+    np.testing.assert_allclose(predictions.sum(axis=1), 1.0)
     assert model.score(X, y) > 0.9
 
 
@@ -182,8 +182,8 @@ def test_rows_by_name(rings):
     for row, label in zip(X, y, strict=True):
         model.learn_one({"x": row[0], "y": row[1], "word": "in" if label == "inner" else "out"}, label)
     assert model.feature_names_in_.tolist() == ["x", "y", "word"]
-    answer = model.predict_proba_one({"word": "in", "y": 0.1, "x": 0.1})
-    assert max(answer, key=answer.get) == "inner" and abs(sum(answer.values()) - 1) < 1e-9
+    prediction = model.predict_proba_one({"word": "in", "y": 0.1, "x": 0.1})
+    assert max(prediction, key=prediction.get) == "inner" and abs(sum(prediction.values()) - 1) < 1e-9
     assert set(model.predict_proba_one({})) == {"inner", "middle", "outer"}, "all values may be missing"
     with pytest.warns(UserWarning, match="'colour' is in this row"):
         model.predict_one({"x": 0.0, "colour": "red"})

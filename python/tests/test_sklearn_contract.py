@@ -70,8 +70,8 @@ def test_calibrated_by_scikit_learn(model, rings):
 
 @BOTH
 def test_one_against_the_rest(model, rings):
-    answers = OneVsRestClassifier(model).fit(*rings).predict_proba(rings[0])
-    np.testing.assert_allclose(answers.sum(axis=1), 1.0)
+    predictions = OneVsRestClassifier(model).fit(*rings).predict_proba(rings[0])
+    np.testing.assert_allclose(predictions.sum(axis=1), 1.0)
 
 
 @BOTH

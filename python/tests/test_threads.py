@@ -84,17 +84,17 @@ def test_many_threads_ask_while_one_teaches():
     model = OnlineForestClassifier(n_estimators=20, random_state=0).fit(X[:1000], y[:1000])
 
     def ask(_):
-        answers = model.predict_proba(X[:200])
-        return np.allclose(answers.sum(axis=1), 1.0)
+        predictions = model.predict_proba(X[:200])
+        return np.allclose(predictions.sum(axis=1), 1.0)
 
     def teach():
         for rows in np.array_split(np.arange(1000, 3000), 20):
             model.partial_fit(X[rows], y[rows])
 
     with ThreadPoolExecutor(4) as pool:
-        lesson = pool.submit(teach)
+        update = pool.submit(teach)
         assert all(pool.map(ask, range(60)))
-        lesson.result()
+        update.result()
     assert model._model.n_seen == 3_000
 
 

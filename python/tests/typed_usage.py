@@ -8,7 +8,7 @@ from hedgerow import Classifier, IvmClassifier, LateLabels, OnlineForestClassifi
 X: NDArray[np.float32] = np.zeros((4, 2), np.float32)
 forest: OnlineForestClassifier = OnlineForestClassifier(n_estimators=10, max_features=None).fit(X, ["a", "b", "a", "b"])
 forest = forest.partial_fit(X, ["a", "b", "c", "c"], classes=None, sample_weight=[1, 1, 1, 1])
-answers: NDArray[np.float64] = forest.predict_proba(X)
+predictions: NDArray[np.float64] = forest.predict_proba(X)
 ivm: IvmClassifier = IvmClassifier.load("model.hedgerow")
 rows: NDArray[np.float32] = ivm.active_rows_
 any_model: Classifier = load("model.hedgerow")

@@ -47,7 +47,7 @@ const SPECIAL: &[(&str, &str, &str, &str, &str)] = &[
         "ivm",
         "Any",
         "None",
-        "The machines: an `IvmClassifier` with its arguments; None for the arguments that suit most.",
+        "The IVMs: an `IvmClassifier` with its arguments; None for the arguments that suit most.",
     ),
 ];
 

@@ -3,10 +3,12 @@
 
 mod program;
 
+use std::path::Path;
 use std::process::Stdio;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use hedgerow::io::{ReadOptions, read_dataset};
 use program::{Program, holds, large_data};
 use serde_json::Value;
 
@@ -75,6 +77,29 @@ fn memory_is_kept_while_a_number_of_trees_is_grown_and_tested() {
         assert!(peak <= 26_000_000, "{peak} bytes");
     }
     assert_eq!(fitted["metrics_from"], "test");
+}
+
+/// Columns that never change need no codes while trees are grown, but their values are held all the same.
+#[test]
+fn memory_of_training_is_kept_with_constant_columns() {
+    let program = Program::new();
+    let digits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/digits.csv.gz");
+    let options = ReadOptions { target: Some("digit".parse().unwrap()), ..ReadOptions::default() };
+    let digits = read_dataset(&digits, &options, None).unwrap();
+    let mut text = (0..128).map(|column| format!("c{column},")).collect::<String>() + "digit\n";
+    for (row, label) in digits.labels().iter().enumerate() {
+        let own = (0..64).map(|column| digits.features.value(row, column));
+        let constant = (0..64_u8).map(f32::from);
+        own.chain(constant).for_each(|value| text += &format!("{value},"));
+        text += &format!("{}\n", digits.schema.labels.name(*label));
+    }
+    program.write("wide.csv", text);
+    let line = "train wide.csv --target digit --set n_trees=0 --max-seconds 3 --out m.hedgerow";
+    let trained = program.json(&format!("{line} --max-memory 40MB"));
+    if let Some(peak) = trained["peak_memory_bytes"].as_u64() {
+        assert!(peak <= 40_000_000, "{peak} bytes");
+    }
+    assert!(accuracy(&program.json("evaluate m.hedgerow wide.csv")) > 0.95);
 }
 
 #[test]

@@ -84,9 +84,6 @@ pub enum Error {
         "this model cannot learn more: it was saved without the rows it was fitted to; fit it again and keep them"
     )]
     Frozen,
-    /// There is nothing to train on.
-    #[error("there are no training rows")]
-    NoRows,
     /// Models of this kind cannot do what was asked.
     #[error("models of kind {kind} cannot {what}; kinds that can: {able}")]
     Unable {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
 use crate::data::{ClassId, Schema, TargetSlice, check_rows};
-use crate::error::{Error, Result, check_shapes};
+use crate::error::{DataProblem, Result, check_shapes};
 use crate::online::Mixed;
 use crate::par::Par;
 use crate::traits::Observer;
@@ -89,8 +89,8 @@ impl<'a> Rows<'a> {
             ("earlier predictions", n, self.earlier.map_or(n, <[_]>::len)),
         ])?;
         if schema.n_classes() < n_classes {
-            let (expected, got) = (n_classes, schema.n_classes());
-            return Err(Error::Shape { what: "classes (at least)", expected, got });
+            let (expected, got) = (format!("at least {n_classes}"), schema.n_classes().to_string());
+            return Err(DataProblem::OtherSchema { what: "classes", expected, got }.into());
         }
         schema.check_sizes()?;
         check_rows(schema, self.x, self.targets, self.weights)

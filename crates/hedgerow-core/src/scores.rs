@@ -3,10 +3,14 @@
 //! Out-of-bag, out-of-fold, held-out and prequential predictions are four sources of the same thing. Calibration, blending and the choice
 //! between models all take this one type, whatever the source.
 
-use ndarray::{Array2, ArrayView1};
+use std::ops::Deref;
+
+use ndarray::{Array2, ArrayView1, ArrayViewMut1, s};
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::data::ClassId;
+use crate::par::Par;
 use crate::traits::largest;
 
 /// Where out-of-sample predictions come from.
@@ -25,9 +29,13 @@ pub enum Source {
     Prequential,
 }
 
-/// Out-of-sample predictions of some rows.
+/// Out-of-sample predictions of some rows. Its [parts](OutOfSampleParts), which are read as fields, are of the same rows always.
 #[derive(Debug, Clone, PartialEq)]
-pub struct OutOfSample {
+pub struct OutOfSample(OutOfSampleParts);
+
+/// What [`OutOfSample`] consists of.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OutOfSampleParts {
     /// Where they come from.
     pub source: Source,
     /// The rows, by their places among the training rows.
@@ -54,7 +62,44 @@ pub struct Quality {
 /// Probabilities below this count as this much in a log-loss.
 const LEAST: f64 = 1e-9;
 
+impl Deref for OutOfSample {
+    type Target = OutOfSampleParts;
+
+    fn deref(&self) -> &OutOfSampleParts {
+        &self.0
+    }
+}
+
 impl OutOfSample {
+    /// Predictions of rows with these classes, for as many rows as all three are of.
+    pub fn new(source: Source, mut rows: Vec<usize>, values: Array2<f64>, mut labels: Vec<ClassId>) -> Self {
+        let n = rows.len().min(values.nrows()).min(labels.len());
+        rows.truncate(n);
+        labels.truncate(n);
+        Self(OutOfSampleParts { source, rows, values: values.slice_move(s![..n, ..]), labels })
+    }
+
+    /// The same with the classes that all rows of the training have.
+    pub fn of_rows(source: Source, rows: Vec<usize>, values: Array2<f64>, all: &[ClassId]) -> Self {
+        let labels = rows.iter().map(|&row| all[row]).collect();
+        Self::new(source, rows, values, labels)
+    }
+
+    /// The same predictions of rows that have other numbers.
+    pub fn renumber(&mut self, number: impl Fn(usize) -> usize) {
+        self.0.rows.iter_mut().for_each(|row| *row = number(*row));
+    }
+
+    /// Changes the values of each row.
+    pub fn map_rows(&mut self, mut change: impl FnMut(&mut ArrayViewMut1<'_, f64>)) {
+        self.0.values.rows_mut().into_iter().for_each(|mut row| change(&mut row));
+    }
+
+    /// Calibrates scores, few of them [out of fold](Calibration::apply_out_of_fold).
+    pub fn calibrate(&mut self, calibration: &Calibration, par: &Par) {
+        calibration.apply_out_of_fold(&mut self.0.values, &self.0.labels, par);
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.labels.len()
@@ -89,7 +134,7 @@ impl OutOfSample {
     /// Takes the scores of classes without training rows away: minus infinity, which calibration takes for unknown. Of two classes one score
     /// says everything, so both stay.
     pub fn mask_unknown(&mut self, training_labels: &[ClassId]) {
-        mask_unknown(&mut self.values, training_labels);
+        mask_unknown(&mut self.0.values, training_labels);
     }
 }
 

@@ -332,7 +332,7 @@ mod tests {
     use hedgerow_core::Training;
 
     #[test]
-    fn answers_are_sums_of_shares_times_a_power_of_leaf_sizes() {
+    fn predictions_are_sums_of_shares_times_a_power_of_leaf_sizes() {
         let data = blobs(200, 3, 3, 5);
         let params = ForestParams {
             n_trees: 9,

@@ -169,7 +169,7 @@ fn weights_count_as_rows_do() {
 }
 
 #[test]
-fn class_weights_reach_the_answers_of_deep_trees() {
+fn class_weights_reach_the_predictions_of_deep_trees() {
     // Labels that are half noise: pure leaves alone would predict the same whatever classes weigh.
     use hedgerow_core::rng::{Purpose, Rng};
     let mut data = blobs(600, 3, 2, 5);
@@ -281,7 +281,7 @@ fn limits_on_height_and_leaves_are_kept() {
 }
 
 #[test]
-fn out_of_bag_answers_are_those_of_trees_that_did_not_see_the_row() {
+fn out_of_bag_predictions_are_those_of_trees_that_did_not_see_the_row() {
     let data = blobs(200, 3, 3, 8);
     let fitted =
         fit(&data, &[("learn_left_out", "false"), ("bagging", "fraction:0.5"), ("calibrate", "false")]);

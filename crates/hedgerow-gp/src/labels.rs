@@ -6,7 +6,7 @@
 //!
 //! How a row would be scored without itself comes for free: `y − α_i / ((K + σ²I)⁻¹)_ii`.
 
-use hedgerow_core::{Error, Par, Result};
+use hedgerow_core::{DataProblem, Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 
 use crate::kernel::Kernel;
@@ -37,7 +37,7 @@ impl LabelRegression {
         y: ArrayView2<'_, f64>,
         par: &Par,
     ) -> Result<Self> {
-        let offsets = y.mean_axis(Axis(0)).ok_or(Error::NoRows)?;
+        let offsets = y.mean_axis(Axis(0)).ok_or(DataProblem::Empty)?;
         Self::with_offsets(kernel, noise_variance, x, y, offsets, par)
     }
 

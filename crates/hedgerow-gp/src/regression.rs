@@ -1,7 +1,7 @@
 //! Exact Gaussian-process regression (Rasmussen & Williams, 2006, chapter 2).
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Error, Par, Result};
+use hedgerow_core::{DataProblem, Error, Par, Result};
 use ndarray::{Array1, Array2, ArrayView1, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -107,7 +107,7 @@ pub(crate) fn check_rows(
         return Err(Error::Shape { what, expected: x.nrows(), got });
     }
     if x.nrows() == 0 {
-        return Err(Error::NoRows);
+        return Err(DataProblem::Empty.into());
     }
     Ok(())
 }

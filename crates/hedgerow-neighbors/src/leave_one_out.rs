@@ -104,12 +104,8 @@ impl<'a> LeaveOneOut<'a> {
             log_odds(&evidence, &self.prior)
         });
         let value = |(row, class): (usize, usize)| scores[row][class];
-        OutOfSample {
-            source: Source::LeaveOneOut,
-            rows: self.rows.clone(),
-            values: Array2::from_shape_fn((scores.len(), n_classes), value),
-            labels: self.labels(),
-        }
+        let values = Array2::from_shape_fn((scores.len(), n_classes), value);
+        OutOfSample::new(Source::LeaveOneOut, self.rows.clone(), values, self.labels())
     }
 }
 

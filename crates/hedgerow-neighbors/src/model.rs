@@ -97,9 +97,9 @@ impl<P: Method> NeighborClassifier<P> {
         online.prequential = prequential_of(&scores);
         model.online = Some(online);
         if let Some(calibration) = &model.calibration {
-            calibration.apply_out_of_fold(&mut scores.values, &scores.labels, training.par);
+            scores.calibrate(calibration, training.par);
         }
-        scores.rows.iter_mut().for_each(|row| *row = rows[*row]);
+        scores.renumber(|row| rows[row]);
         let validation = model.calibration.is_some().then_some(scores);
         let mut candidate = Candidate::new(model, validation);
         if drawn.is_some() {

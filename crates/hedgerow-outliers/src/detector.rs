@@ -3,9 +3,7 @@
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::saved::{self, require, require_rules};
-use hedgerow_core::{
-    Checked, DataError, DataProblem, Error, Features, Par, Result, Schema, StopReason, Training,
-};
+use hedgerow_core::{Checked, DataError, DataProblem, Features, Par, Result, Schema, StopReason, Training};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -163,7 +161,7 @@ fn check_rows(schema: &Schema, features: &Features) -> Result<()> {
     match (features.n_features(), features.n_rows()) {
         (0, _) => Err(DataProblem::NoFeatures.into()),
         (_, 0) => Err(DataProblem::Empty.into()),
-        (_, 1) => Err(Error::Shape { what: "rows to find outliers among (at least)", expected: 2, got: 1 }),
+        (_, 1) => Err(DataProblem::TooFewRows { expected: 2, got: 1 }.into()),
         _ if features.has_infinite() => infinite(schema, features),
         _ => Ok(()),
     }

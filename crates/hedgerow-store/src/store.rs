@@ -183,8 +183,8 @@ impl Store {
         for &(row, class) in labels {
             self.check_row(&log, row)?;
             if class.index() >= schema.n_classes() {
-                let (expected, got) = (schema.n_classes(), class.index());
-                return Err(Error::Shape { what: "a class below", expected, got });
+                let expected = format!("a number below {}", schema.n_classes());
+                return Err(Error::param("class", expected, class.index()));
             }
             let replaces = match given.get(&row) {
                 Some(&before) => Some(before),

@@ -51,7 +51,7 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
 
 /// The name of each picture's file, its title, and what it is about.
 fn models() -> Vec<(&'static str, &'static str, ModelParams)> {
-    // With the variance left open, the evidence favors one so large that no answer is sure.
+    // With the variance left open, the evidence favors one so large that no prediction is sure.
     let gp = GpParams { method: GpMethod::Laplace, signal_variance: 100.0, ..Default::default() };
     let ivm = IvmParams { n_active: 28, refit: false, ..Default::default() };
     vec![
@@ -98,8 +98,8 @@ impl Classifier for Sharing<'_> {
 }
 
 fn accuracy(model: &dyn Classifier, data: &Dataset, par: &Par) -> Result<f64> {
-    let answers = model.predict(data.features.to_array(0..data.n_rows()).view(), par)?;
-    let n_right = answers.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
+    let predictions = model.predict(data.features.to_array(0..data.n_rows()).view(), par)?;
+    let n_right = predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
     Ok(n_right as f64 / data.n_rows() as f64)
 }
 

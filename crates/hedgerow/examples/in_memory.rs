@@ -5,7 +5,7 @@
 //! ```
 //!
 //! `FOLDER` has `train_x.npy` and `test_x.npy` (float32, rows in C order), `train_y.npy` and `test_y.npy` (int32). The times are
-//! of what a Rust program would call: the arrays are views, the answers are new.
+//! of what a Rust program would call: the arrays are views, the predictions are new.
 
 use std::error::Error;
 use std::path::Path;
@@ -59,8 +59,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         row_seconds.push(start.elapsed().as_secs_f64());
     }
     row_seconds.sort_by(f64::total_cmp);
-    let answers = model.predict_classes(test.view(), &par)?;
-    let right = answers.iter().zip(&test_labels).filter(|(a, b)| a == b).count();
+    let predictions = model.predict_classes(test.view(), &par)?;
+    let right = predictions.iter().zip(&test_labels).filter(|(a, b)| a == b).count();
     let result = json!({
         "fit_seconds": fit_seconds,
         "predict_seconds": predict_seconds,

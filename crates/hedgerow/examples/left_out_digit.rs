@@ -47,15 +47,15 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ),
         ..Page::default()
     };
-    let taught = train.select(&rows_of(&train, true));
-    let lessons = [0, 20, 100, taught.n_rows()];
-    for pair in lessons.windows(2) {
+    let learnt = train.select(&rows_of(&train, true));
+    let steps = [0, 20, 100, learnt.n_rows()];
+    for pair in steps.windows(2) {
         ask(&model, &fives, five, pair[0], &par, &mut page)?;
-        let more = taught.select(&(pair[0]..pair[1]).collect::<Vec<_>>());
+        let more = learnt.select(&(pair[0]..pair[1]).collect::<Vec<_>>());
         let x = more.features.to_array(0..more.n_rows());
         model.learn_rows(&train.schema, Rows::new(x.view(), more.labels(), None), &training)?;
     }
-    ask(&model, &fives, five, taught.n_rows(), &par, &mut page)?;
+    ask(&model, &fives, five, learnt.n_rows(), &par, &mut page)?;
 
     std::fs::create_dir_all("out")?;
     let path = Path::new("out/left-out-digit.html");
@@ -69,7 +69,7 @@ fn ask(
     model: &Model,
     fives: &Dataset,
     five: ClassId,
-    n_taught: usize,
+    n_learnt: usize,
     par: &Par,
     page: &mut Page,
 ) -> Result<(), Box<dyn std::error::Error>> {
@@ -85,7 +85,7 @@ fn ask(
     let mean = sureness.iter().map(|s| s.0).sum::<f64>() / sureness.len().max(1) as f64;
     let right = counts[five.index()] as f64 / fives.n_rows().max(1) as f64;
     println!(
-        "after {n_taught} fives: taken for {counts:?}, mean probability of the answer {mean:.2}, recall {right:.3}"
+        "after {n_learnt} fives: taken for {counts:?}, mean probability of the prediction {mean:.2}, recall {right:.3}"
     );
     let mut order: Vec<usize> = (0..sureness.len()).collect();
     order.sort_by(|&a, &b| sureness[b].0.total_cmp(&sureness[a].0));
@@ -96,8 +96,8 @@ fn ask(
         Example { picture, caption: format!("{} {:.0} %", names[class], 100.0 * p) }
     });
     page.class_bars.push(ClassBars {
-        title: format!("After {n_taught} fives"),
-        text: format!("What {} fives are taken for; the answer has {mean:.2} of the probability on average. Below, the six it is surest of and the six it is least sure of.", fives.n_rows()),
+        title: format!("After {n_learnt} fives"),
+        text: format!("What {} fives are taken for; the prediction has {mean:.2} of the probability on average. Below, the six it is surest of and the six it is least sure of.", fives.n_rows()),
         bars: names.iter().cloned().zip(counts).collect(),
         examples: examples.collect(),
     });

@@ -7,7 +7,7 @@ use crate::kinds::{Kind, Learner};
 use crate::model::Model;
 
 /// One model out of several of the same kind and columns; classes may differ. It can go on learning if all of them can: then it
-/// has the rows of all, and its trees get to know those they have not seen with the first lesson.
+/// has the rows of all, and its trees learn those they have not seen with the first update.
 pub fn merge(models: &[&Model]) -> Result<Model> {
     if models.len() < 2 {
         return Err(Error::param("models", "two or more to merge", models.len()));

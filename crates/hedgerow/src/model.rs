@@ -21,7 +21,7 @@ pub type Fitted = hedgerow_core::Fitted<Model>;
 pub struct Model {
     pub(crate) schema: Schema,
     pub(crate) learner: Learner,
-    /// What prequential predictions have taught about calibration; none before anything was learnt online.
+    /// What prequential predictions tell about calibration; none before anything was learnt online.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) prequential: Option<Mixture>,
     /// What the rows learnt online were like; none before there were any.
@@ -83,7 +83,7 @@ impl Model {
         self.uncalibrated().map(|_| self as &dyn Classifier)
     }
 
-    /// As a classifier without what prequential predictions have taught.
+    /// As a classifier without calibration by prequential predictions.
     pub(crate) fn uncalibrated(&self) -> Result<&dyn Classifier> {
         match self.learner.get().predictor() {
             Predictor::Classifier(classifier) => Ok(classifier),

@@ -1,5 +1,5 @@
 //! Engines under stress for most of a minute, all kinds side by side: rows, late classes, wrong labels that are corrected, pauses, cancelled jobs and questions from several
-//! threads, in random order. Nothing may hang, no answer may be half a model, snapshots only get newer, and what is held stays within its limits.
+//! threads, in random order. Nothing may hang, no prediction may be of half a model, snapshots only get newer, and what is held stays within its limits.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod soak;
@@ -37,8 +37,8 @@ fn scenes() -> Vec<Scene> {
     let open = |name, params: ModelParams| Scene { name, params, bytes: None, has_end: true };
     vec![
         open("forest", forest(30).into()),
-        open("machines", ivm().into()),
-        open("forest and machine", pool.into()),
+        open("ivm", ivm().into()),
+        open("forest and ivm", pool.into()),
         open("forest and routes", route.into()),
         open("leaves", leaves.into()),
         open("process", ForestKernelParams { forest: forest(20), ..Default::default() }.into()),
@@ -69,7 +69,7 @@ fn live(scene: &Scene, seed: u64) {
         }
         course.disturb_until(end);
     });
-    assert!(n_asked.load(Ordering::Relaxed) > 100, "{}: answers must not wait", scene.name);
+    assert!(n_asked.load(Ordering::Relaxed) > 100, "{}: predictions must not wait", scene.name);
     course.set_right();
     let rest = Instant::now();
     while course.engine.rest().is_none() {

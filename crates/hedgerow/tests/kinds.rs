@@ -12,7 +12,7 @@ use hedgerow::hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
 use hedgerow::neighbors::{KdeParams, KnnMethod, KnnParams};
 use hedgerow::rvm::RvmParams;
 use hedgerow::{Kind, Model, ModelParams};
-use models::{changed, edited, fit_any, more_rows, random_rows, teach};
+use models::{changed, edited, fit_any, learn_all, more_rows, random_rows};
 
 /// Small models of every kind.
 fn params(kind: Kind) -> ModelParams {
@@ -76,8 +76,8 @@ fn every_kind_keeps_the_contract_of_a_classifier() {
         check_prediction_is_pure(model.classifier().unwrap(), x.view());
         check_shapes(model.classifier().unwrap());
         let (one, par) = (fit_any(&params(kind), 1), Par::sequential());
-        let answers = [&model, &one].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
-        assert_eq!(answers[0], answers[1], "{kind}: threads change nothing");
+        let predictions = [&model, &one].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
+        assert_eq!(predictions[0], predictions[1], "{kind}: threads change nothing");
         assert!(model.bytes() > 0);
         assert_eq!(model.as_forest().is_some(), kind == Kind::Forest);
         assert_eq!(model.downcast::<hedgerow::gp::IvmClassifier>().is_some(), kind == Kind::Ivm);
@@ -87,7 +87,7 @@ fn every_kind_keeps_the_contract_of_a_classifier() {
 }
 
 #[test]
-fn a_machine_tells_its_kernel_and_its_active_rows() {
+fn an_ivm_tells_its_kernel_and_its_active_rows() {
     let model = fit_any(&ivm(), 1);
     let kernel = model.kernel();
     assert_eq!(kernel, [("length_scale".to_string(), 1.0), ("signal_variance".to_string(), 8.0)]);
@@ -114,10 +114,10 @@ fn parameters_out_of_range_are_refused_before_anything_else() {
 
 #[test]
 fn only_forests_are_merged() {
-    let (forest, machine) = (fit_any(&params(Kind::Forest), 1), fit_any(&ivm(), 1));
-    let message = hedgerow::merge(&[&machine, &machine]).unwrap_err().to_string();
+    let (forest, ivm) = (fit_any(&params(Kind::Forest), 1), fit_any(&self::ivm(), 1));
+    let message = hedgerow::merge(&[&ivm, &ivm]).unwrap_err().to_string();
     assert!(message.contains("ivm cannot be merged") && message.contains("forest"), "{message}");
-    let message = hedgerow::merge(&[&forest, &machine]).unwrap_err().to_string();
+    let message = hedgerow::merge(&[&forest, &ivm]).unwrap_err().to_string();
     assert!(message.contains("kinds differ: forest and ivm"), "{message}");
     assert!(hedgerow::merge(&[&forest]).is_err() && hedgerow::merge(&[]).is_err());
 }
@@ -137,8 +137,8 @@ fn check_saved(kind: Kind) {
         assert_eq!((loaded.kind(), loaded.params()), (model.kind(), model.params()));
         assert_eq!((loaded.n_seen(), loaded.n_retained()), (model.n_seen(), model.n_retained()));
         let (x, par) = (random_rows(&model, 100, 2), Par::sequential());
-        let answers = [&model, &loaded].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
-        assert_eq!(answers[0], answers[1]);
+        let predictions = [&model, &loaded].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
+        assert_eq!(predictions[0], predictions[1]);
     }
 }
 
@@ -148,7 +148,7 @@ fn a_changed_file_of_a_process_never_panics() {
 }
 
 #[test]
-fn a_changed_file_of_a_machine_never_panics() {
+fn a_changed_file_of_an_ivm_never_panics() {
     check_changed(&fit_any(&ivm(), 1), 1_000);
     check_changed(&fit_any(&ivm(), 1).without_rows(), 1_000);
     check_changed(&fit_any(&rvm(), 1), 1_000);
@@ -165,7 +165,7 @@ fn check_changed(model: &Model, rounds: u64) {
                 check_distributions(loaded.classifier().unwrap(), random_rows(&loaded, 9, round).view());
                 if round % 16 == 0 && loaded.check_can_learn().is_ok() {
                     // It may refuse, since columns or classes may be others now, but it must not panic or hang.
-                    let _ = teach(&mut loaded, &more);
+                    let _ = learn_all(&mut loaded, &more);
                 }
             }
             Err(error) => assert!(matches!(error, Error::ModelFile { .. }), "{error:?}"),
@@ -181,7 +181,7 @@ fn a_changed_file_of_trees_with_processes_never_panics() {
 }
 
 #[test]
-fn a_changed_file_of_a_forest_with_machines_never_panics() {
+fn a_changed_file_of_a_forest_with_ivms_never_panics() {
     check_changed(&fit_any(&forest_ivm(), 1), 600);
     check_changed(&fit_any(&forest_ivm(), 1).without_rows(), 600);
     check_changed(&fit_any(&forest_kernel(), 1), 600);
@@ -227,7 +227,7 @@ fn kinds_tell_their_evidence_or_that_they_cannot() {
 #[test]
 fn a_process_learns_nothing_row_by_row() {
     let mut model = fit_any(&gp(), 1);
-    let message = teach(&mut model, &more_rows()).unwrap_err().to_string();
+    let message = learn_all(&mut model, &more_rows()).unwrap_err().to_string();
     assert!(
         message.contains("gp cannot learn row by row")
             && message.contains("forest, ivm, leaf-gp, forest-ivm, rvm, forest-kernel"),
@@ -239,7 +239,7 @@ fn a_process_learns_nothing_row_by_row() {
 }
 
 #[test]
-fn a_machine_under_another_schema_is_refused() {
+fn an_ivm_under_another_schema_is_refused() {
     let sound = fit_any(&ivm(), 1).to_bytes().unwrap();
     for (from, to) in [
         (r#"\"labels\":[\"a\",\"b\",\"c\"]"#, r#"\"labels\":[\"a\",\"b\"]"#),
@@ -261,22 +261,22 @@ fn every_kind_that_learns_goes_on_after_save_and_load_as_if_nothing_had_happened
         let (n_first, first, second) = (first.len() as u64, rows(first.clone()), rows(second.clone()));
         let mut model = Model::new(data.schema.clone(), &params(kind)).unwrap();
         check_distributions(model.classifier().unwrap(), random_rows(&model, 9, 1).view());
-        teach(&mut model, &first).unwrap();
+        learn_all(&mut model, &first).unwrap();
         assert_eq!(model.n_seen(), Some(n_first));
         // A kind that sets no limit may keep sums only, and no rows.
         assert!(model.n_retained().is_some_and(|n| n > 0 || params(kind).max_retained() == Some(0)));
         let mut loaded = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
-        teach(&mut model, &second).unwrap();
-        teach(&mut loaded, &second).unwrap();
+        learn_all(&mut model, &second).unwrap();
+        learn_all(&mut loaded, &second).unwrap();
         assert!(model.to_bytes().unwrap() == loaded.to_bytes().unwrap(), "{kind} {n_first}");
         let mut frozen = model.without_rows();
-        assert!(matches!(teach(&mut frozen, &second), Err(Error::Frozen)));
+        assert!(matches!(learn_all(&mut frozen, &second), Err(Error::Frozen)));
         assert_eq!((frozen.n_seen(), frozen.n_retained()), (None, None));
     }
 }
 
 #[test]
-fn models_without_rows_answer_the_same_before_and_after_they_have_learnt_more() {
+fn models_without_rows_predict_the_same_before_and_after_they_have_learnt_more() {
     let data = more_rows();
     let x = data.features.to_array(0..data.n_rows());
     let par = Par::sequential();
@@ -284,9 +284,9 @@ fn models_without_rows_answer_the_same_before_and_after_they_have_learnt_more() 
         let fitted = fit_any(&params(kind), 1);
         let mut models = vec![fitted.clone()];
         if kind.learns() {
-            let mut taught = fitted;
-            teach(&mut taught, &data).unwrap();
-            models.push(taught);
+            let mut learnt = fitted;
+            learn_all(&mut learnt, &data).unwrap();
+            models.push(learnt);
         }
         for model in models {
             let expected = model.predict_proba_par(x.view(), &par).unwrap();
@@ -305,11 +305,11 @@ fn every_kind_that_learns_keeps_what_its_stream_was_like() {
         assert!(model.stream_summary().is_none(), "{kind}");
         let rows: Vec<usize> = (0..data.n_rows()).collect();
         for part in rows.chunks(170) {
-            teach(&mut model, &data.select(part)).unwrap();
+            learn_all(&mut model, &data.select(part)).unwrap();
             model = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
         }
         let mut whole = Model::new(data.schema.clone(), &params(kind)).unwrap();
-        teach(&mut whole, &data).unwrap();
+        learn_all(&mut whole, &data).unwrap();
         let summary = whole.stream_summary().unwrap();
         assert_eq!((summary.rows, summary.drift()), (300, "stationary"), "{kind}");
         assert_eq!(model.stream_summary(), Some(summary), "{kind}");

@@ -13,8 +13,8 @@ use hedgerow::core::{Error, ModelProblem, Par};
 use hedgerow::forest::{Calibration, Forest, ForestModel, ForestParams};
 use hedgerow::{FORMAT_VERSION, Kind, Learner, Model, ModelParams, is_model_file};
 use models::{
-    changed, digits, fit, fit_data, learner, more_rows, names_in, plain, random_rows, rich, shipped, teach,
-    write,
+    changed, digits, fit, fit_data, learn_all, learner, more_rows, names_in, plain, random_rows, rich,
+    shipped, write,
 };
 use ndarray::Array2;
 
@@ -54,8 +54,8 @@ fn a_loaded_model_is_the_saved_one() {
 fn a_model_that_was_saved_and_loaded_goes_on_as_if_it_had_not_been() {
     let mut model = learner();
     let mut loaded = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
-    teach(&mut model, &more_rows()).unwrap();
-    teach(&mut loaded, &more_rows()).unwrap();
+    learn_all(&mut model, &more_rows()).unwrap();
+    learn_all(&mut loaded, &more_rows()).unwrap();
     assert!(model.to_bytes().unwrap() == loaded.to_bytes().unwrap());
 }
 
@@ -64,15 +64,15 @@ fn a_fitted_model_learns_more_if_it_has_its_rows() {
     let data = more_rows();
     let params = ForestParams { n_trees: 4, ..Default::default() };
     let mut model = fit(&data, &params, 1);
-    assert!(matches!(teach(&mut model.clone().without_rows(), &data), Err(Error::Frozen)));
-    teach(&mut model, &data).unwrap();
+    assert!(matches!(learn_all(&mut model.clone().without_rows(), &data), Err(Error::Frozen)));
+    learn_all(&mut model, &data).unwrap();
     assert_eq!(model.retained_rows().unwrap().unwrap().n_rows(), 2 * data.n_rows());
-    let answers_only = model.clone().without_rows();
+    let without_rows = model.clone().without_rows();
     let x = random_rows(&model, 50, 1);
     let par = Par::sequential();
-    let both = [&model, &answers_only].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
+    let both = [&model, &without_rows].map(|m| m.predict_proba_par(x.view(), &par).unwrap());
     assert_eq!(both[0], both[1]);
-    assert!(answers_only.file_len().unwrap() < model.file_len().unwrap());
+    assert!(without_rows.file_len().unwrap() < model.file_len().unwrap());
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn merged_models_that_have_their_rows_learn_on_with_all_of_them() {
     let parts = [one, two].map(|data| fit(&data, &params, 1));
     let mut merged = hedgerow::merge(&parts.each_ref()).unwrap();
     assert_eq!(merged.retained_rows().unwrap().unwrap().labels(), data.labels());
-    teach(&mut merged, &data).unwrap();
+    learn_all(&mut merged, &data).unwrap();
     assert_eq!(merged.n_retained(), Some(600));
 }
 
@@ -251,7 +251,7 @@ fn wrong_contents_behind_a_right_checksum_never_panic() {
                     check_distributions(loaded.classifier().unwrap(), random_rows(&loaded, 9, round).view());
                     if round % 8 == 0 && loaded.check_can_learn().is_ok() {
                         // It may refuse, since columns or classes may be others now, but it must not panic or hang.
-                        let _ = teach(&mut loaded, &more);
+                        let _ = learn_all(&mut loaded, &more);
                     }
                 }
                 Err(_) => {
@@ -328,24 +328,24 @@ fn other_files_are_not_model_files() {
 
 /// Files written by released versions must load forever. This one keeps its rows and goes on learning as it always did.
 #[test]
-fn a_file_of_version_3_answers_and_learns_as_it_always_did() {
+fn a_file_of_version_3_predicts_and_learns_as_it_always_did() {
     let mut model = old_model("forest-v3.hedgerow");
-    assert_eq!(titanic_answers(&model), old_answers("forest-v3.csv"));
+    assert_eq!(titanic_predictions(&model), old_predictions("forest-v3.csv"));
     assert_eq!(model.n_retained(), Some(2201));
-    teach(&mut model, &shipped("titanic", "Survived")).unwrap();
-    assert_eq!(titanic_answers(&model), old_answers("forest-v3-later.csv"));
+    learn_all(&mut model, &shipped("titanic", "Survived")).unwrap();
+    assert_eq!(titanic_predictions(&model), old_predictions("forest-v3-later.csv"));
 }
 
-/// Kernels are summed in another order on another processor, so answers may differ in their last digits.
+/// Kernels are summed in another order on another processor, so predictions may differ in their last digits.
 #[test]
-fn files_of_other_kinds_give_the_answers_they_always_gave() {
+fn files_of_other_kinds_predict_as_they_always_did() {
     for &kind in Kind::ALL.iter().filter(|kind| **kind != Kind::Forest) {
         let model = Model::load(old_file(&format!("{kind}-v3.hedgerow"))).unwrap();
         assert_eq!(
             (model.kind(), model.schema().labels.names()),
             (kind, &["No", "Yes"].map(String::from)[..])
         );
-        let (got, wanted) = (titanic_answers(&model), old_answers(&format!("{kind}-v3.csv")));
+        let (got, wanted) = (titanic_predictions(&model), old_predictions(&format!("{kind}-v3.csv")));
         assert_eq!(got.lines().next(), wanted.lines().next());
         assert_eq!(got.lines().count(), wanted.lines().count());
         for (got, wanted) in got.lines().zip(wanted.lines()).skip(1) {
@@ -356,11 +356,11 @@ fn files_of_other_kinds_give_the_answers_they_always_gave() {
     }
     let mut model = Model::load(old_file("forest-kernel-v3.hedgerow")).unwrap();
     assert_eq!(model.n_retained(), Some(2201));
-    teach(&mut model, &shipped("titanic", "Survived")).unwrap();
+    learn_all(&mut model, &shipped("titanic", "Survived")).unwrap();
     assert_eq!(model.n_seen(), Some(4402));
 }
 
-/// Writes the files of this version and what they answer. They are written once, when a version of the format is new.
+/// Writes the files of this version and what they predict. They are written once, when a version of the format is new.
 #[test]
 #[ignore = "writes into tests/data"]
 fn write_a_file_of_every_kind() {
@@ -381,10 +381,10 @@ fn write_a_file_of_every_kind() {
         let keeps_rows = [Kind::Forest, Kind::ForestKernel].contains(kind);
         let mut model = if keeps_rows { fitted } else { fitted.without_rows() };
         model.save(old_file(&format!("{kind}-v{FORMAT_VERSION}.hedgerow"))).unwrap();
-        fs::write(old_file(&format!("{kind}-v{FORMAT_VERSION}.csv")), titanic_answers(&model)).unwrap();
+        fs::write(old_file(&format!("{kind}-v{FORMAT_VERSION}.csv")), titanic_predictions(&model)).unwrap();
         if *kind == Kind::Forest {
-            teach(&mut model, &data).unwrap();
-            fs::write(old_file(&format!("forest-v{FORMAT_VERSION}-later.csv")), titanic_answers(&model))
+            learn_all(&mut model, &data).unwrap();
+            fs::write(old_file(&format!("forest-v{FORMAT_VERSION}-later.csv")), titanic_predictions(&model))
                 .unwrap();
         }
     }
@@ -404,13 +404,13 @@ fn old_file(name: &str) -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// What an old file answered when it was written.
-fn old_answers(name: &str) -> String {
+/// What an old file predicted when it was written.
+fn old_predictions(name: &str) -> String {
     fs::read_to_string(old_file(name)).unwrap()
 }
 
 /// What a model says about every row there can be.
-fn titanic_answers(model: &Model) -> String {
+fn titanic_predictions(model: &Model) -> String {
     let mut rows = Vec::new();
     for class in [0.0, 1.0, 2.0, 3.0, f32::NAN] {
         for sex in [0.0, 1.0, f32::NAN] {

@@ -11,7 +11,7 @@ fn has_keys(value: &Value, keys: &[&str]) {
 }
 
 #[test]
-fn help_of_every_verb_teaches_by_example() {
+fn help_of_every_verb_has_examples() {
     let program = Program::new();
     for verb in ["fit", "update", "predict", "evaluate", "stream", "info", "merge", "demo"] {
         let help = program.ok(&format!("{verb} --help"));

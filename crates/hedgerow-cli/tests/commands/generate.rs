@@ -10,7 +10,7 @@ fn numbers(text: &str) -> Vec<Vec<f32>> {
 }
 
 #[test]
-fn help_teaches_by_example() {
+fn help_has_examples() {
     let program = Program::new();
     let help = program.ok("generate --help");
     holds(&help, &["Examples:", "  hedgerow generate sea ", "| hedgerow stream", "--json", "counted from 0"]);

@@ -143,3 +143,13 @@ fn predictions_do_not_depend_on_threads() {
     let one = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --threads 1");
     assert_eq!(program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --threads 3"), one);
 }
+
+#[test]
+fn the_message_of_the_system_is_printed_once() {
+    let program = Program::new();
+    program.write("t.csv", "x,y\n1,2\n");
+    let message = program.refused("predict nowhere.hedgerow t.csv");
+    let system = std::io::Error::from_raw_os_error(2).to_string();
+    assert_eq!(message.matches(&system).count(), 1, "{message}");
+    assert_eq!(message.matches("nowhere.hedgerow").count(), 1, "{message}");
+}

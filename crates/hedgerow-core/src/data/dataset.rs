@@ -195,9 +195,7 @@ impl Dataset {
                 let label = self.schema.labels.name(classes[0]).to_string();
                 Err(DataProblem::SingleClass { label, rows }.into())
             }
-            Targets::Values(_) if rows == 1 => {
-                Err(Error::Shape { what: "rows of a regression (at least)", expected: 2, got: 1 })
-            }
+            Targets::Values(_) if rows == 1 => Err(DataProblem::TooFewRows { expected: 2, got: 1 }.into()),
             _ => Ok(()),
         }
     }

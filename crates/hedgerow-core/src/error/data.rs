@@ -89,8 +89,24 @@ impl std::error::Error for DataError {}
 #[non_exhaustive]
 pub enum DataProblem {
     /// No rows at all.
-    #[error("there are no rows of data in it")]
+    #[error("there are no rows of data")]
     Empty,
+    /// Fewer rows than anything can be learnt from.
+    #[error("at least {expected} rows are needed, got {got}")]
+    TooFewRows {
+        /// The fewest that will do.
+        expected: usize,
+        /// How many there are.
+        got: usize,
+    },
+    /// More rows than can be counted.
+    #[error("{got} rows, at most {most} are supported")]
+    TooManyRows {
+        /// How many there are.
+        got: usize,
+        /// The most there may be.
+        most: usize,
+    },
     /// A row with more or fewer fields than the others.
     #[error("expected {expected} fields, as in the first row, got {got}")]
     Ragged {

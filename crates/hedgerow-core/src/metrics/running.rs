@@ -45,7 +45,7 @@ pub struct ClassTally {
     /// Rows of the class that were predicted right.
     pub right: u64,
     /// Rows, of whatever class, that were predicted with this one.
-    pub answered: u64,
+    pub predicted: u64,
     /// Sum of the top probabilities of the predictions for its rows.
     pub confidence: f64,
     weight: f64,
@@ -107,7 +107,7 @@ impl Running {
         } else {
             self.wrong_entropy.add(entropy);
         }
-        self.classes[best].answered += 1;
+        self.classes[best].predicted += 1;
         let class = &mut self.classes[truth];
         class.rows += 1;
         class.right += u64::from(best == truth);
@@ -161,7 +161,7 @@ impl Running {
     /// The accuracy of guesses with the frequencies of the predictions.
     fn by_guess(&self) -> f64 {
         let n = self.n_rows.max(1) as f64;
-        self.classes.iter().map(|class| class.rows as f64 / n * (class.answered as f64 / n)).sum()
+        self.classes.iter().map(|class| class.rows as f64 / n * (class.predicted as f64 / n)).sum()
     }
 
     /// How far the accuracy goes beyond another: 0 for no more, 1 for all right.
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_the_report_of_the_same_answers() {
+    fn it_is_the_report_of_the_same_predictions() {
         for n_classes in [2, 7] {
             let (proba, truth, weights) = predictions(3_000, n_classes);
             for weights in [None, Some(weights.as_slice())] {

@@ -167,7 +167,7 @@ fn calibration_error_by_hand() {
 }
 
 #[test]
-fn confidence_of_wrong_and_right_answers() {
+fn confidence_of_wrong_and_right_predictions() {
     let proba = array![[0.5, 0.5], [0.0, 1.0], [1.0, 0.0]];
     let found = report(proba.view(), &[ClassId(0); 3], None);
     assert_eq!((found.overconfidence, found.underconfidence), (Some(1.0), Some(0.5)));

@@ -53,12 +53,9 @@ impl Prequential {
     pub fn scores(&self, n_classes: usize, late: f64) -> Option<OutOfSample> {
         let newest = self.newest(n_classes, late);
         let value = |(row, class): (usize, usize)| newest[row].gp.get(class).copied().unwrap_or(late);
-        let scores = OutOfSample {
-            source: Source::Prequential,
-            rows: (0..newest.len()).collect(),
-            values: Array2::from_shape_fn((newest.len(), n_classes), value),
-            labels: newest.iter().map(|row| row.class).collect(),
-        };
+        let values = Array2::from_shape_fn((newest.len(), n_classes), value);
+        let (rows, labels) = newest.iter().map(|row| row.class).enumerate().unzip();
+        let scores = OutOfSample::new(Source::Prequential, rows, values, labels);
         (scores.len() >= LEAST && scores.has_two_classes()).then_some(scores)
     }
 

@@ -13,7 +13,7 @@ pub(super) enum Question<C> {
 }
 
 impl<C: Code> Question<C> {
-    /// Whether the answer is yes.
+    /// Whether the row goes to the first child.
     pub(super) fn holds(&self, code: C) -> bool {
         match self {
             Self::UpTo(last) => code <= *last,

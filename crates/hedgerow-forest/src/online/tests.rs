@@ -255,7 +255,7 @@ fn bytes_are_kept_within_their_limit() {
 }
 
 #[test]
-fn answers_come_before_learning() {
+fn predictions_come_before_learning() {
     // Labels that nothing predicts: predictions must be no better than guessing, though every row is learnt by heart.
     let mut data = blobs(3000, 4, 2, 7);
     let mut rng = Rng::new(5, Purpose::Data, 9);

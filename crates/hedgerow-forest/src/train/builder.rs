@@ -1,7 +1,7 @@
 //! Rows made ready for trees, and the growth of one tree from them: the same for all trees of a forest, but for their numbers.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Error, Par, Result, Task};
+use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Par, Result, Task};
 
 use super::class_weights;
 use crate::codes::{CodeMatrix, Codes};
@@ -35,7 +35,7 @@ impl TreeBuilder {
         data.check_trainable(Task::Classification)?;
         let n_rows = data.n_rows();
         if n_rows > u32::MAX as usize {
-            return Err(Error::Shape { what: "rows (at most)", expected: u32::MAX as usize, got: n_rows });
+            return Err(DataProblem::TooManyRows { got: n_rows, most: u32::MAX as usize }.into());
         }
         let class_weights = class_weights(data, params)?;
         let counts = |&row: &u32| {

@@ -296,12 +296,8 @@ fn assemble(
 /// The probabilities of the rows that some tree has left out.
 pub(super) fn out_of_sample(oob: &OutOfBag, forest: &Forest, data: &Dataset) -> OutOfSample {
     let rows: Vec<usize> = (0..data.n_rows()).filter(|&row| oob.n_trees[row] > 0).collect();
-    OutOfSample {
-        source: Source::OutOfBag,
-        values: oob.probabilities(forest).select(Axis(0), &rows),
-        labels: rows.iter().map(|&row| data.labels()[row]).collect(),
-        rows,
-    }
+    let values = oob.probabilities(forest).select(Axis(0), &rows);
+    OutOfSample::of_rows(Source::OutOfBag, rows, values, data.labels())
 }
 
 #[cfg(test)]

@@ -122,7 +122,7 @@ impl Learnt {
             }
         };
         let calibration = Calibration::fit(&validation.values, &validation.labels, training.par);
-        calibration.apply_out_of_fold(&mut validation.values, &validation.labels, training.par);
+        validation.calibrate(&calibration, training.par);
         let mut learnt = Self {
             kernel,
             class_kernels: class_kernels.to_vec(),

@@ -73,9 +73,9 @@ pub enum Objective {
     /// The calibrated log-loss of out-of-sample predictions; without a refit, of predictions of rows that are not active.
     #[default]
     Loss,
-    /// What the filter thinks of the labels of the active rows.
+    /// The log marginal likelihood of the active rows (assumed density filtering).
     Evidence,
-    /// A mixture of that evidence and the mean error.
+    /// A mixture of that likelihood and the mean error.
     Error,
 }
 

@@ -144,8 +144,7 @@ impl TrainingRows {
             let (column, scores) = (values.column_mut(found.class), found.left_out_scores());
             column.into_iter().zip(&rows).for_each(|(to, &row)| *to = scores[row]);
         }
-        let labels = rows.iter().map(|&row| self.labels[row]).collect();
-        OutOfSample { source: Source::LeaveOneOut, rows, values, labels }
+        OutOfSample::of_rows(Source::LeaveOneOut, rows, values, &self.labels)
     }
 }
 

@@ -28,7 +28,7 @@ mod tests {
     use crate::ivm::IvmParams;
 
     #[test]
-    fn a_copy_answers_and_goes_on_learning_like_the_original() {
+    fn a_copy_predicts_and_goes_on_learning_like_the_original() {
         let par = Par::new(2).unwrap();
         let budget = Budget::open();
         let training = Training { par: &par, budget: &budget, observer: &Silent };

@@ -1,6 +1,6 @@
 //! Training an IVM for two classes.
 
-use hedgerow_core::{Budget, Error, Par, Result};
+use hedgerow_core::{Budget, DataProblem, Error, Par, Result};
 use ndarray::{Array2, ArrayView2, Axis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -60,7 +60,7 @@ pub fn train(
     let columns = Columns::any(kernel, x.to_owned());
     let rows = |active: &[usize]| x.select(Axis(0), active);
     let shared = Shared { columns: &columns, kernel, rows: &rows, params, par, budget };
-    let one = shared.train(&[y.to_vec()])?.pop().ok_or(Error::NoRows)?;
+    let one = shared.train(&[y.to_vec()])?.pop().ok_or(Error::Interrupted)?;
     let ivm = one.ivm(kernel.clone(), rows(&one.sites.active), &Par::sequential())?;
     let OneVsRest { sites, gains, mean, variance, log_evidence, .. } = one;
     Ok(Trained { ivm, active: sites.active, gains, mean, variance, log_evidence })
@@ -89,7 +89,7 @@ impl Shared<'_, '_> {
             check_signs(y)?;
         }
         if n == 0 {
-            return Err(Error::NoRows);
+            return Err(DataProblem::Empty.into());
         }
         if self.params.n_active == 0 {
             return Err(Error::param("n_active", "1 or more", 0));
@@ -211,7 +211,7 @@ mod tests {
 
     /// Means and variances that grew step by step are those of the finished IVM.
     #[test]
-    fn what_was_learnt_on_the_way_is_what_the_machine_says() {
+    fn the_posterior_on_the_way_is_what_the_ivm_predicts() {
         let mut rng = Rng::new(3, Purpose::Data, 0);
         let x = Array2::from_shape_fn((1200, 2), |_| 4.0 * rng.unit() - 2.0);
         let y: Vec<f64> =

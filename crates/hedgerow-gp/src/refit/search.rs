@@ -210,12 +210,9 @@ impl RegressionSearch {
             let refit = fitter.fit(&validation, &best)?;
             let all = || (0..validation.rows.len()).collect();
             let places: Vec<usize> = best.places.unwrap_or_else(all);
-            let scores = OutOfSample {
-                source: best.source,
-                rows: places.iter().map(|&at| validation.rows[at]).collect(),
-                values: best.scores.select(Axis(0), &places),
-                labels: places.iter().map(|&at| validation.labels[at]).collect(),
-            };
+            let of_place = |&at: &usize| (validation.rows[at], validation.labels[at]);
+            let (rows, labels) = places.iter().map(of_place).unzip();
+            let scores = OutOfSample::new(best.source, rows, best.scores.select(Axis(0), &places), labels);
             Ok(Refitted { refit, chosen: best.chosen, scores })
         })
     }

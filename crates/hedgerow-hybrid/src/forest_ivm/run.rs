@@ -316,8 +316,7 @@ fn combine(
     for (row, mut out) in predictions.iter().zip(values.rows_mut()) {
         out.assign(&ArrayView1::from(&model.account_for(row)));
     }
-    let labels = rows.iter().map(|&row| data.labels()[row]).collect();
     model.online = Some(OnlineState::new(data.n_rows() as u64, predictions));
-    let validation = OutOfSample { source: Source::OutOfFold, rows, values, labels };
+    let validation = OutOfSample::of_rows(Source::OutOfFold, rows, values, data.labels());
     Candidate::new(model, Some(validation))
 }

@@ -183,7 +183,7 @@ impl ForestKernelRun {
             let (rest, mut validated) =
                 if is_done { (None, folds.choose(training.par)) } else { (Some(folds), None) };
             if let (Some(validated), Some(origin)) = (&mut validated, origin) {
-                validated.predictions.rows.iter_mut().for_each(|row| *row = origin[*row]);
+                validated.predictions.renumber(|row| origin[row]);
             }
             move |run: &mut Self| {
                 unless_interrupted(outcome)?;

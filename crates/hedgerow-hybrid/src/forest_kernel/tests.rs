@@ -249,10 +249,10 @@ fn in_slices(run: &mut ForestKernelRun, seed: u64, training: &Training<'_>) {
 
 #[test]
 fn slices_in_any_order_give_the_model_of_a_fit() {
-    let (data, test) = (stripes(400, 1), stripes(200, 2));
+    let (data, test) = (stripes(400, 1), stripes(2_000, 2));
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let x = test.features.to_array(0..200);
+    let x = test.features.to_array(0..2_000);
     for (seed, learner) in [KernelLearner::Gp, KernelLearner::Ivm, KernelLearner::Gp].into_iter().enumerate()
     {
         let params = ForestKernelParams { learner, ..small() }.check().unwrap();
@@ -269,8 +269,9 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
         assert_eq!((made.model.n_active() > 0, made.model.n_seen()), (true, 400));
         let validation = made.validation.unwrap();
         assert_eq!((validation.source, validation.len()), (Source::OutOfFold, 400));
-        let share = right(&a, test.labels()) as f64 / 200.0;
-        assert!((validation.quality().accuracy - share).abs() < 0.08, "{share} {:?}", validation.quality());
+        // One standard error of 400 rows that are nine in ten right is 0.015.
+        let share = right(&a, test.labels()) as f64 / 2_000.0;
+        assert!((validation.quality().accuracy - share).abs() < 0.04, "{share} {:?}", validation.quality());
     }
 }
 

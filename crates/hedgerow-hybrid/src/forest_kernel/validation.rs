@@ -199,7 +199,7 @@ impl FoldTraining {
         for (mut row, forest) in values.rows_mut().into_iter().zip(of_forests.rows()) {
             row.as_slice_mut().into_iter().for_each(|row| choice.apply(row, &forest.to_vec()));
         }
-        let predictions = OutOfSample { source: Source::OutOfFold, rows: self.rows, values, labels };
+        let predictions = OutOfSample::new(Source::OutOfFold, self.rows, values, labels);
         Some(Validated { choice, predictions })
     }
 }

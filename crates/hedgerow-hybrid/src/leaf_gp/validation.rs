@@ -45,12 +45,8 @@ impl LeafGp {
             self.report.add(pair.class.index(), &pair.forest, &proba, *has_gp && self.uses_gps());
             out.assign(&ArrayView1::from(&proba));
         }
-        OutOfSample {
-            source: Source::OutOfFold,
-            rows: validation.iter().map(|one| one.row).collect(),
-            values,
-            labels: validation.iter().map(|one| one.pair.class).collect(),
-        }
+        let (rows, labels) = validation.iter().map(|one| (one.row, one.pair.class)).unzip();
+        OutOfSample::new(Source::OutOfFold, rows, values, labels)
     }
 }
 

@@ -25,8 +25,8 @@ impl Rvm<RegressionModel> {
     /// empty if no rows are retained.
     pub fn reinsertion_gains(&self, par: &Par) -> Result<Vec<f64>> {
         let training = Training { par, budget: &Budget::open(), observer: &Silent };
-        let (Some(online), Some(_)) = (&self.online, &self.fit) else { return Ok(Vec::new()) };
-        self.with_retained(online, &training, |fit, rows| {
+        let (Some(online), Some(fit)) = (&self.online, &self.fit) else { return Ok(Vec::new()) };
+        self.with_retained(fit, online, &training, |rows| {
             let (target, from) = fit.model.start(rows, &fit.basis, &online.relevant());
             Ok(gains(&target, &from)?.into_iter().map(|(_, gain)| gain).collect())
         })

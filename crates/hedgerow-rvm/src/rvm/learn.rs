@@ -94,10 +94,14 @@ impl<M: FittedModel> Rvm<M> {
         let first_new = online.first_new();
         let features = &online.rows.features;
         let preparation = (is_stale || has_grown || has_lost).then(|| Preparation::of(schema, features));
-        let outcome = if let Some(preparation) = &preparation {
-            self.train(preparation, features, &numbers(online.rows.targets.view()), training)?
-        } else {
-            self.with_retained(online, training, |fit, rows| fit.model.update(rows, &fit.basis, online))?
+        let outcome = match (&self.fit, &preparation) {
+            (Some(fit), None) => {
+                self.with_retained(fit, online, training, |rows| fit.model.update(rows, &fit.basis, online))?
+            }
+            (_, prepared) => {
+                let prepared = prepared.as_ref().unwrap_or(&self.preparation);
+                self.train(prepared, features, &numbers(online.rows.targets.view()), training)?
+            }
         };
         // Cut short, the model before is better, and new rows become candidates next time.
         if training.budget.spent().is_some() && self.fit.is_some() {

@@ -270,16 +270,16 @@ impl<M: FittedModel> Rvm<M> {
     /// Calls `with` with the retained rows as the kernel sees them.
     pub(crate) fn with_retained<R>(
         &self,
+        fit: &Fit<M>,
         online: &OnlineState,
         training: &Training<'_>,
-        with: impl FnOnce(&Fit<M>, &TrainingRows<'_>) -> Result<R>,
+        with: impl FnOnce(&TrainingRows<'_>) -> Result<R>,
     ) -> Result<R> {
-        let fit = self.fit.as_ref().ok_or(Error::NoRows)?;
         let all = online.rows.features.to_array(0..online.rows.len());
         let x = fit.basis.map(self.preparation.map(all.view()));
         let scale = fit.model.scale();
         let targets = numbers(online.rows.targets.view());
         let targets: Vec<f64> = targets.iter().map(|t| t / scale).collect();
-        with(fit, &self.training_rows(&x, &targets, scale, training))
+        with(&self.training_rows(&x, &targets, scale, training))
     }
 }

@@ -157,7 +157,7 @@ fn an_engine_predicts_before_during_and_after() {
         let finished = engine.finish().unwrap();
         let share = accuracy(&finished.model, &test);
         assert!(share > 0.95, "{}: {share}", params.kind());
-        // A model like any other: saved, loaded, taught.
+        // A model like any other: saved, loaded, trained further.
         let mut copy = Model::from_bytes(&finished.model.to_bytes().unwrap()).unwrap();
         assert!(copy == finished.model && copy.n_seen() == Some(600));
         let x = test.features.to_array(0..300);
@@ -315,7 +315,8 @@ fn budgets_end_an_engine_with_the_best_model_so_far() {
         assert_eq!(finished.model.kind(), params.kind());
         if let Some(quality) = finished.validation {
             let share = accuracy(&finished.model, &data);
-            assert!(share > quality.accuracy - 0.1 && share > 0.7, "{}: {share} {quality:?}", params.kind());
+            // The rows are those it was trained on.
+            assert!(share > quality.accuracy - 0.02 && share > 0.9, "{}: {share} {quality:?}", params.kind());
         }
     }
     let budget = Budget::open().with_bytes(6_000_000);

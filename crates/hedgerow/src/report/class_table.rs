@@ -38,7 +38,7 @@ impl ClassRow {
                 name: name.clone(),
                 rows: tally.rows,
                 recall: share(tally.right as f64, tally.rows),
-                precision: share(tally.right as f64, tally.answered),
+                precision: share(tally.right as f64, tally.predicted),
                 confidence: share(tally.confidence, tally.rows),
             }
         };

@@ -53,12 +53,12 @@ pub(crate) fn learner() -> Model {
     let data = mixed(&["a", "b", "c"], 3);
     let params = ForestParams { n_trees: 4, pool_rows: 200, ..Default::default() };
     let mut model = Model::new(data.schema.clone(), &params.into()).unwrap();
-    teach(&mut model, &data).unwrap();
+    learn_all(&mut model, &data).unwrap();
     model
 }
 
 /// Teaches a model all rows of a data set.
-pub(crate) fn teach(model: &mut Model, data: &Dataset) -> hedgerow::core::Result<Update> {
+pub(crate) fn learn_all(model: &mut Model, data: &Dataset) -> hedgerow::core::Result<Update> {
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let x = data.features.to_array(0..data.n_rows());

@@ -144,8 +144,8 @@ impl<'a> Course<'a> {
         while Instant::now() < end {
             let row = rng.index(N_ROWS);
             let x = self.data.features.to_array(row..row + 1);
-            let answers = self.engine.predict_proba(x.view()).unwrap();
-            assert!((answers.sum() - 1.0).abs() < 1e-6 && answers.iter().all(|p| (0.0..=1.0).contains(p)));
+            let proba = self.engine.predict_proba(x.view()).unwrap();
+            assert!((proba.sum() - 1.0).abs() < 1e-6 && proba.iter().all(|p| (0.0..=1.0).contains(p)));
             let snapshot = self.engine.snapshot();
             let version = (snapshot.steps, snapshot.elapsed);
             assert!(version >= newest, "{}: {version:?} after {newest:?}", self.scene.name);

@@ -199,7 +199,7 @@ fn a_forgotten_row_is_in_no_memory() {
 }
 
 #[test]
-fn rows_sorted_by_label_teach_as_much_as_before() {
+fn rows_sorted_by_label_are_learnt_as_well_as_before() {
     let mut data = turning(1_500, usize::MAX);
     let mut order: Vec<usize> = (0..1_500).collect();
     order.sort_by_key(|&row| data.labels()[row]);

@@ -141,8 +141,7 @@ impl IvmRun {
         let views: Vec<_> = tables.iter().map(|table| table.view()).collect();
         let values = concatenate(Axis(0), &views).ok()?;
         let rows: Vec<usize> = (0..FOLDS).flat_map(|fold| folds.cut(fold)[1].clone()).collect();
-        let labels = rows.iter().map(|&row| self.rows.labels[row]).collect();
-        Some(OutOfSample { source: Source::OutOfFold, rows, values, labels })
+        Some(OutOfSample::of_rows(Source::OutOfFold, rows, values, &self.rows.labels))
     }
 
     /// The making of what has been learnt so far; none before every class has begun.
@@ -173,7 +172,7 @@ impl IvmRun {
                     let of_some = std::mem::replace(values, vec![0.0; n]);
                     origin.iter().zip(of_some).for_each(|(&row, value)| values[row] = value);
                 }
-                made.validation.rows.iter_mut().for_each(|row| *row = origin[*row]);
+                made.validation.renumber(|row| origin[row]);
             }
             Ok(made)
         })

@@ -38,17 +38,17 @@ impl Assembly {
             model.calibration = Some(Calibration::fit(&loo.values, &loo.labels, training.par));
         }
         let mut validation = if folds.is_empty() {
-            for mut row in loo.values.rows_mut() {
+            loo.map_rows(|row| {
                 let mut proba = row.to_vec();
                 model.combine(&mut proba, &[]);
                 row.assign(&ArrayView1::from(&proba));
-            }
+            });
             loo
         } else {
             model.fit_blend(folds.iter().map(|one| one.pair.clone()).collect());
             model.account_for(&folds)
         };
-        validation.rows.iter_mut().for_each(|row| *row = rows.origin(*row));
+        validation.renumber(|row| rows.origin(row));
         Candidate::new(model, Some(validation))
     }
 
@@ -72,8 +72,7 @@ impl Assembly {
             }
         }
         values /= self.trees.len().max(1) as f64;
-        let labels = rows.iter().map(|&row| labels[row]).collect();
-        OutOfSample { source: Source::LeaveOneOut, rows, values, labels }
+        OutOfSample::of_rows(Source::LeaveOneOut, rows, values, labels)
     }
 
     /// The model before it is calibrated.

@@ -181,12 +181,8 @@ impl<'a> SharedTrainer<'a> {
             let fitted = table.narrow(&found.active);
             (fitted.multiply_all(&found.weights, par), validation.multiply_all(&found.weights, par))
         });
-        let mut validation = OutOfSample {
-            source: Source::HeldOut,
-            rows: split.validation.clone(),
-            values: scores,
-            labels: split.validation.iter().map(|&row| self.labels[row]).collect(),
-        };
+        let rows = split.validation.clone();
+        let mut validation = OutOfSample::of_rows(Source::HeldOut, rows, scores, &self.labels);
         validation.mask_unknown(&self.labels);
         let calibration = Calibration::fit(&validation.values, &validation.labels, par);
         let loss = calibration.loss(&validation.values, &validation.labels);
