@@ -82,6 +82,8 @@ fn two_bananas_are_told_apart() {
         (Kind::Knn, &[], 89.81, 0.2258),
     ];
     check("banana", &train, &test, &pinned);
+    let some = train.select(&(0..train.n_rows()).step_by(4).collect::<Vec<_>>());
+    check("a quarter of banana", &some, &test, &[(Kind::Gp, &[], 89.41, 0.2371)]);
 }
 
 #[test]
@@ -98,10 +100,12 @@ fn handwritten_zip_codes_are_read() {
     // Every fourth row, so that slow builds of slow kinds are done in time.
     let some = train.select(&(0..train.n_rows()).step_by(4).collect::<Vec<_>>());
     check("usps", &train, &test, &[(Kind::Forest, &[], 94.77, 0.2241), (Kind::LeafGp, &[], 95.02, 0.1915)]);
-    let pinned: [Pinned; 3] = [
+    let pinned: [Pinned; 5] = [
         (Kind::Ivm, &[("n_active", "40")], 93.07, 0.2426),
         (Kind::Rvm, &[], 93.22, 0.2492),
         (Kind::ForestKernel, &[], 92.68, 0.2530),
+        (Kind::Kde, &[], 92.53, 0.2608),
+        (Kind::Knn, &[], 89.99, 0.3335),
     ];
     check("a quarter of usps", &some, &test, &pinned);
 }
@@ -114,10 +118,12 @@ fn letters_are_recognised() {
     let [train, test] = split(&data);
     check("letter", &train, &test, &[(Kind::Forest, &[], 96.46, 0.1146), (Kind::LeafGp, &[], 97.28, 0.0953)]);
     let some = train.select(&(0..train.n_rows()).step_by(6).collect::<Vec<_>>());
-    let pinned: [Pinned; 3] = [
+    let pinned: [Pinned; 5] = [
         (Kind::Ivm, &[("n_active", "40")], 89.39, 0.3935),
         (Kind::ForestIvm, &[("n_active", "40")], 90.94, 0.3197),
         (Kind::ForestKernel, &[], 89.05, 0.3722),
+        (Kind::Kde, &[], 85.67, 0.5004),
+        (Kind::Knn, &[], 81.53, 0.6277),
     ];
     check("a sixth of letter", &some, &test, &pinned);
 }
