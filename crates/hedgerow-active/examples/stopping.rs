@@ -36,7 +36,8 @@ fn main() -> Result<()> {
     println!("set              runs  stops  right  flat  flat stopped  mean labels");
     for arg in &args {
         let (file, target) = arg.rsplit_once(':').ok_or_else(|| Error::param("table", "FILE:TARGET", arg))?;
-        let options = ReadOptions { target: Some(ColumnRef::Name(target.to_owned())), ..ReadOptions::default() };
+        let options =
+            ReadOptions { target: Some(ColumnRef::Name(target.to_owned())), ..ReadOptions::default() };
         let data = read_dataset(file.as_ref(), &options, None)?;
         let runs = (0..n_seeds).map(|seed| run(&data, seed)).collect::<Result<Vec<_>>>()?;
         let name = file.rsplit('/').next().unwrap_or(file);

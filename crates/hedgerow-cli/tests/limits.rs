@@ -86,7 +86,8 @@ fn memory_of_training_is_kept_with_constant_columns() {
     let digits = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/digits.csv.gz");
     let options = ReadOptions { target: Some("digit".parse().unwrap()), ..ReadOptions::default() };
     let digits = read_dataset(&digits, &options, None).unwrap();
-    let mut text = (0..128).map(|column| format!("c{column},")).collect::<String>() + "digit\n";
+    let names: Vec<String> = (0..128).map(|column| format!("c{column}")).collect();
+    let mut text = names.join(",") + ",digit\n";
     for (row, label) in digits.labels().iter().enumerate() {
         let own = (0..64).map(|column| digits.features.value(row, column));
         let constant = (0..64_u8).map(f32::from);

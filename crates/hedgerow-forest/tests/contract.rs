@@ -153,7 +153,7 @@ fn weights_count_as_rows_do() {
     let flipped = extra.labels().iter().map(|c| ClassId(1 - c.0));
     noisy
         .edit(|noisy| {
-            noisy.targets = Targets::Classes(noisy.labels().iter().copied().chain(flipped).collect())
+            noisy.targets = Targets::Classes(noisy.labels().iter().copied().chain(flipped).collect());
         })
         .unwrap();
     noisy.edit(|noisy| noisy.weights = Some([vec![1.0; 200], vec![0.0; 100]].concat())).unwrap();
@@ -437,7 +437,7 @@ fn merging_is_at_least_as_good_as_the_better_part() {
         let mut part = train.select(&rows);
         part.edit(|part| part.labels_mut().iter_mut().for_each(|c| c.0 -= classes.start)).unwrap();
         part.edit(|part| {
-            part.schema.labels = LabelTable::from(classes.map(|c| c.to_string()).collect::<Vec<_>>())
+            part.schema.labels = LabelTable::from(classes.map(|c| c.to_string()).collect::<Vec<_>>());
         })
         .unwrap();
         let forest = fit(&part, &[("n_trees", "60"), ("seed", seed)]).forest;

@@ -113,7 +113,7 @@ fn shipped() -> Result<(Dataset, Dataset), Box<dyn std::error::Error>> {
     let options = ReadOptions { target: Some(ColumnRef::Name("digit".into())), ..ReadOptions::default() };
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/digits.csv.gz");
     let mut data = read_dataset(&path, &options, None)?;
-    data.edit(|data| data.schema.image = Some([8, 8])).unwrap();
+    data.edit(|data| data.schema.image = Some([8, 8]))?;
     let part =
         |of: fn(usize) -> bool| data.select(&(0..data.n_rows()).filter(|&row| of(row)).collect::<Vec<_>>());
     Ok((part(|row| row % 3 != 0), part(|row| row % 3 == 0)))

@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/digits.csv.gz");
     let options = ReadOptions { target: Some(ColumnRef::Name("digit".into())), ..ReadOptions::default() };
     let mut data = read_dataset(&file, &options, None)?;
-    data.edit(|data| data.schema.image = Some([8, 8])).unwrap();
+    data.edit(|data| data.schema.image = Some([8, 8]))?;
     let (held_out, learnt): (Vec<usize>, Vec<usize>) = (0..data.n_rows()).partition(|row| row % 5 == 0);
     let (train, test) = (data.select(&learnt), data.select(&held_out));
 

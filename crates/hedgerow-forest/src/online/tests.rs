@@ -89,7 +89,7 @@ fn bytes(n: usize) -> Dataset {
             if rng.below(8) == 0 {
                 *label = ClassId(rng.below(3));
             }
-        })
+        });
     })
     .unwrap();
     data

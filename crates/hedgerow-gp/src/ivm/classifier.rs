@@ -171,7 +171,7 @@ mod tests {
     fn hard_data_do_not_break_it() {
         let mut data = blobs(60, 3, 2, 1);
         data.edit(|data| {
-            data.features = hedgerow_core::Features::from_view(Array2::from_elem((60, 3), 7.0).view())
+            data.features = hedgerow_core::Features::from_view(Array2::from_elem((60, 3), 7.0).view());
         })
         .unwrap();
         let model = fit(&data, IvmParams::default(), 1);

@@ -101,7 +101,7 @@ mod tests {
             data.labels_mut()
                 .iter_mut()
                 .enumerate()
-                .for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)))
+                .for_each(|(i, label)| *label = ClassId(u32::from(i % 50 == 0)));
         })
         .unwrap();
         // What a row counts is kept as its gain, to be found again.

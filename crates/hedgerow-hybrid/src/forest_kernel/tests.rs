@@ -34,7 +34,7 @@ fn stripes(n: usize, seed: u64) -> Dataset {
     data.edit(|data| {
         data.targets = hedgerow_core::Targets::Classes(
             x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect(),
-        )
+        );
     })
     .unwrap();
     data

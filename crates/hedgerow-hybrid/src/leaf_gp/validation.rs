@@ -73,7 +73,7 @@ mod tests {
         let is_second = rows.map(|row| (row[0] + row[1] > 2.0) != (rng.unit() < 0.25));
         data.edit(|data| {
             data.targets =
-                hedgerow_core::Targets::Classes(is_second.map(|is| ClassId(u32::from(is))).collect())
+                hedgerow_core::Targets::Classes(is_second.map(|is| ClassId(u32::from(is))).collect());
         })
         .unwrap();
         data
@@ -88,7 +88,7 @@ mod tests {
         data.edit(|data| {
             data.targets = hedgerow_core::Targets::Classes(
                 x.rows().into_iter().map(|row| ClassId(u32::from(row[0] > row[1]))).collect(),
-            )
+            );
         })
         .unwrap();
         data

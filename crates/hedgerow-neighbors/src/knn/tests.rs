@@ -82,7 +82,7 @@ fn rows_that_are_all_alike_share_what_there_is() {
         data.labels_mut()
             .iter_mut()
             .enumerate()
-            .for_each(|(row, label)| *label = ClassId(u32::from(row % 4 == 0)))
+            .for_each(|(row, label)| *label = ClassId(u32::from(row % 4 == 0)));
     })
     .unwrap();
     for method in METHODS {

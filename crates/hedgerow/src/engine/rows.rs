@@ -71,12 +71,11 @@ impl Inbox {
 
     /// All rows, under the newest schema.
     pub(super) fn joined(&self) -> Result<Dataset> {
-        let mut all = match &self.taken {
-            Some(taken) => taken.clone(),
-            None => {
-                let (schema, features) = (self.schema.clone(), Features::new(self.schema.n_features()));
-                Dataset::new(schema, features, Targets::empty(self.schema.task), None)?
-            }
+        let mut all = if let Some(taken) = &self.taken {
+            taken.clone()
+        } else {
+            let (schema, features) = (self.schema.clone(), Features::new(self.schema.n_features()));
+            Dataset::new(schema, features, Targets::empty(self.schema.task), None)?
         };
         for given in &self.waiting {
             match given {

@@ -136,7 +136,7 @@ impl<'a> StreamRun<'a> {
             let knows = if seen_before > 0 { model.schema().n_classes() } else { 0 };
             let (windows, has_met) = (Windows::new(size), vec![true; knows]);
             let (delay, running) = (Delay::new(plan.delay), RunningMetrics::new(model.task()));
-            (0, StreamState { windows, has_met, seen_before, delay, running, ..StreamState::default() })
+            (0, StreamState { running, windows, has_met, seen_before, delay, ..StreamState::default() })
         });
         Ok(Self {
             model,

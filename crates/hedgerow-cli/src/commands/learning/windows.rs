@@ -64,13 +64,13 @@ pub(crate) enum Score {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Sums {
-    Classes { n_right: u64, loss: f64, reliability: Reliability },
+    Classes { n_right: u64, loss: f64, reliability: Box<Reliability> },
     Values(RunningValues),
 }
 
 impl Default for Sums {
     fn default() -> Self {
-        Self::Classes { n_right: 0, loss: 0.0, reliability: Reliability::default() }
+        Self::Classes { n_right: 0, loss: 0.0, reliability: Box::default() }
     }
 }
 
