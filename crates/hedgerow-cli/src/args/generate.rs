@@ -88,7 +88,7 @@ pub(crate) struct GenerateArgs {
     /// Set another parameter (may be repeated); --help-params lists them
     #[arg(long = "set", value_name = "NAME=VALUE", value_parser = setting)]
     pub(crate) settings: Vec<(String, String)>,
-    /// Write the true probability of each class behind its label, in columns p_CLASS (of the kinds from bumps on)
+    /// Write the true probability of each class behind its label, in columns `p_CLASS` (of the kinds from bumps on)
     #[arg(long)]
     pub(crate) truth: bool,
     /// List the parameters of this kind of stream with their meaning and defaults
