@@ -106,7 +106,7 @@ fn tables_in_which_nothing_is_strange_are_no_error() {
 fn bad_input_is_told() {
     let program = Program::new();
     program.write("one.csv", "a,b\n1,2\n");
-    holds(&program.refused("outliers one.csv"), &["at least", "expected 2, got 1"]);
+    holds(&program.refused("outliers one.csv"), &["at least 2 rows", "got 1"]);
     program.write("t.csv", table());
     holds(&program.refused("outliers t.csv --set n_neighbors=0"), &["n_neighbors", "1 or more"]);
     holds(&program.refused("outliers t.csv --set nmethod=x"), &["nmethod"]);
