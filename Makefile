@@ -29,7 +29,7 @@ test: ## run every check and test
 	cargo clippy $(CARGO_ALL) --all-targets --quiet -- --deny warnings
 	cargo test $(CARGO_ALL) --quiet
 	cargo check --quiet --package hedgerow-io --no-default-features
-	for kind in forest gp rvm hybrid neighbors "gp outliers"; do cargo check --quiet --package hedgerow --no-default-features --features "$$kind" || exit 1; done
+	for kind in forest gp rvm hybrid neighbors "gp outliers" "gp active" "forest synth"; do cargo check --quiet --package hedgerow --no-default-features --features "$$kind" || exit 1; done
 	RUSTDOCFLAGS="--deny warnings" cargo doc --workspace --no-deps --quiet
 	python3 -m compileall -q bench/*.py bench/peers
 	cd bench && python3 -m unittest --quiet test_page

@@ -30,8 +30,10 @@ pub mod scores;
 pub mod second_order;
 pub mod special;
 pub mod summary;
+#[cfg(any(test, feature = "synth"))]
 pub mod synth;
 mod task_model;
+#[cfg(any(test, feature = "testing"))]
 pub mod testing;
 pub mod text;
 pub mod traits;
