@@ -33,7 +33,7 @@ pub fn fit<L: Display + Eq>(x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Mode
 ///
 /// ```
 /// use hedgerow::gp::IvmParams;
-/// use hedgerow::{Fit, core::synth};
+/// use hedgerow::Fit;
 /// # let data = hedgerow::core::testing::blobs(200, 3, 2, 1);
 /// # let (x, y) = (data.features.to_array(0..200), data.labels());
 ///
@@ -199,27 +199,28 @@ impl Model {
     }
 
     /// Predicts rows and learns them, one after the other, on all cores: how they are cut into calls changes nothing. Labels that are new become
-    /// classes. The result holds the predictions, each made before its row was learnt.
+    /// classes, and numbers of categories that are new become categories. The result holds the predictions, each made before its row was learnt.
     pub fn learn<L: Display + Eq>(&mut self, x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Update> {
         let mut schema = self.schema.clone();
         let labels = class_ids(labels, &mut schema.labels)?;
-        self.learn_targets(&schema, x, labels.as_slice().into())
+        self.learn_targets(schema, x, labels.as_slice().into())
     }
 
     /// The same for a regression model.
     pub fn learn_values(&mut self, x: ArrayView2<'_, f32>, values: &[f64]) -> Result<Update> {
-        self.learn_targets(&self.schema.clone(), x, values.into())
+        self.learn_targets(self.schema.clone(), x, values.into())
     }
 
     fn learn_targets(
         &mut self,
-        schema: &Schema,
+        mut schema: Schema,
         x: ArrayView2<'_, f32>,
         targets: TargetSlice<'_>,
     ) -> Result<Update> {
+        schema.add_categories(x)?;
         let (par, budget) = (Par::shared(), Budget::open());
         let training = Training { par: &par, budget: &budget, observer: &Silent };
-        self.learn_rows(schema, Rows::new(x, targets, None), &training)
+        self.learn_rows(&schema, Rows::new(x, targets, None), &training)
     }
 }
 

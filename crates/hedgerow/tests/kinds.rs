@@ -5,13 +5,13 @@ mod models;
 
 use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::testing::{check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow::core::{About, Error, Par};
+use hedgerow::core::{About, Column, ColumnKind, Error, Par};
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, IvmParams};
 use hedgerow::hybrid::{ForestIvmParams, ForestKernelParams, LeafGpParams};
 use hedgerow::neighbors::{KdeParams, KnnMethod, KnnParams};
 use hedgerow::rvm::RvmParams;
-use hedgerow::{Kind, Model, ModelParams};
+use hedgerow::{Fit, Kind, Model, ModelParams};
 use models::{changed, edited, fit_any, learn_all, more_rows, random_rows};
 
 /// Small models of every kind.
@@ -314,5 +314,37 @@ fn every_kind_that_learns_keeps_what_its_stream_was_like() {
         assert_eq!((summary.rows, summary.drift()), (300, "stationary"), "{kind}");
         assert_eq!(model.stream_summary(), Some(summary), "{kind}");
         assert!(model.to_bytes().unwrap() == whole.to_bytes().unwrap(), "{kind}");
+    }
+}
+
+#[test]
+fn classes_and_categories_that_come_late_need_no_announcement() {
+    let column = |name: &str, kind| Column { name: name.into(), kind };
+    let colors = ColumnKind::Categorical { categories: ["red", "blue"].map(String::from).to_vec() };
+    let columns = [column("x", ColumnKind::Numeric), column("color", colors)];
+    let value = |(row, column): (usize, usize)| {
+        if column == 0 { ((row * 37) % 101) as f32 / 101.0 } else { (row % 2) as f32 }
+    };
+    let x = ndarray::Array2::from_shape_fn((120, 2), value);
+    let label = |x: f32| if x < 0.5 { "low" } else { "high" };
+    let labels: Vec<&str> = x.column(0).iter().map(|x| label(*x)).collect();
+    // Categories 2 and 3, and a class of their own.
+    let mut later = x.clone();
+    later.column_mut(1).mapv_inplace(|color| color + 2.0);
+    let late = vec!["late"; 120];
+    for &kind in Kind::ALL.iter().filter(|kind| kind.learns()) {
+        let fit = Fit::new(params(kind)).threads(1).columns(columns.to_vec());
+        let fitted = fit.fit(x.view(), &labels).unwrap().model;
+        let [whole, cut] = [120, 7].map(|batch| {
+            let mut model = fitted.clone();
+            for (rows, labels) in later.axis_chunks_iter(ndarray::Axis(0), batch).zip(late.chunks(batch)) {
+                model.learn(rows, labels).unwrap();
+            }
+            model
+        });
+        assert_eq!(whole.classes(), ["high", "low", "late"], "{kind}");
+        assert_eq!(whole.schema().columns[1].kind.n_categories(), 4, "{kind}");
+        assert!(whole == cut, "{kind}: batches change what is learnt");
+        assert_eq!(whole.predict_proba(later.view()).unwrap().ncols(), 3, "{kind}");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::{LabelTable, Task};
@@ -151,6 +152,28 @@ impl Schema {
         }
         let labels = self.labels.names()[..n_classes].to_vec().into();
         Cow::Owned(Self { labels, ..self.clone() })
+    }
+
+    /// Adds the categories of rows whose numbers are not known yet; they are called by their numbers.
+    pub fn add_categories(&mut self, x: ArrayView2<'_, f32>) -> Result<()> {
+        for (column, values) in self.columns.iter_mut().zip(x.columns()) {
+            let ColumnKind::Categorical { categories } = &mut column.kind else { continue };
+            let is_number = |value: &f32| *value >= 0.0 && value.fract() == 0.0;
+            let largest = values.iter().copied().filter(is_number).fold(-1.0, f32::max);
+            if largest >= MAX_CATEGORIES as f32 {
+                return Err(DataError::from(DataProblem::TooManyCategories)
+                    .in_column(column.name.clone())
+                    .into());
+            }
+            for number in categories.len()..(largest + 1.0) as usize {
+                let mut name = number.to_string();
+                while categories.contains(&name) {
+                    name.push('?');
+                }
+                categories.push(name);
+            }
+        }
+        Ok(())
     }
 
     /// Fails unless another schema is this one with classes and categories added at the ends.

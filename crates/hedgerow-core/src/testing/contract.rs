@@ -294,13 +294,15 @@ fn check_late_category<P: ModelKind>(params: &P, task: Task) {
     let first = data.select(&first);
     let later = data.select(&(200..300).collect::<Vec<_>>());
     let x = data.features.to_array(0..60);
-    let [late, knowing] = [&early, &data.schema].map(|schema| {
+    let of = |schema: &Schema, batch: usize| {
         let mut model = P::new_model(schema, &checked(params)).unwrap();
         learn(&mut model, &first.under(schema).unwrap(), 50, 1);
-        let updates = learn(&mut model, &later, 30, 1);
+        let updates = learn(&mut model, &later, batch, 1);
         check_predictions(&model, &x);
         [predictions(&updates), predict(&model, &x)]
-    });
+    };
+    let [late, knowing] = [&early, &data.schema].map(|schema| of(schema, 30));
+    assert_eq!(late, of(&early, 1000), "batches change what is learnt of a late category");
     let apart = [0, 1].map(|i| (&late[i] - &knowing[i]).mapv(f64::abs).mean().unwrap());
     assert!(apart.iter().all(|apart| *apart < 0.1), "a late category is learnt differently: {apart:?}");
 }
