@@ -81,3 +81,35 @@ impl Limiter {
         (limit.saturating_sub(used) / side_by_side / 2) as usize
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::{ClassId, Features, Schema};
+
+    use super::*;
+
+    /// A table of numbers that are no bytes, of which so many columns vary.
+    fn table(n_columns: usize, n_varying: usize) -> Dataset {
+        let value = |(row, column): (usize, usize)| {
+            if column < n_varying { (row * (column + 3)) as f32 / 7.0 } else { 0.5 }
+        };
+        let x = ndarray::Array2::from_shape_fn((5_000, n_columns), value);
+        let mut schema = Schema::unnamed(n_columns);
+        schema.labels = vec!["a".to_string(), "b".into()].into();
+        let labels: Vec<ClassId> = (0..5_000).map(|row| ClassId(row % 2)).collect();
+        Dataset::new(schema, Features::from_view(x.view()), labels, None).unwrap()
+    }
+
+    /// Codes take two bytes a value, of columns that vary too: what is left for trees shrinks by that at least.
+    #[test]
+    fn codes_of_every_column_are_set_aside() {
+        let budget = Budget { bytes: Some(1 << 30), ..Budget::open() };
+        let left = |data: &Dataset| {
+            Limiter::new(&budget, data, &ForestParams::default(), 1).unwrap().for_trees.unwrap()
+        };
+        for n_varying in [0, 10, 110] {
+            let (few, many) = (left(&table(10, n_varying.min(10))), left(&table(110, n_varying)));
+            assert!(few - many >= 2 * 5_000 * 100, "{n_varying} columns that vary: {few} and {many} left");
+        }
+    }
+}
