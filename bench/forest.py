@@ -160,7 +160,7 @@ PAGE = Page(
     (
         "## How far to trust these figures",
         "The defaults were chosen by cross-validation on training rows, with one exception: how cautious calibration is "
-        "(`most_cautious` in `crates/hedgerow-forest/src/calibration.rs`). Three variants were compared on training rows, "
+        "(`most_cautious` in `crates/hedgerow-forest/src/calibration/votes.rs`). Three variants were compared on training rows, "
         "but their ECE on the test rows of USPS was seen too, and one was dropped partly for that. The ECE of USPS above "
         "is therefore not an untouched figure. The accuracy on the test rows of MNIST was seen many times while the code "
         "was made faster.",

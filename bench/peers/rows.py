@@ -1,6 +1,6 @@
 """Rows for the peers that take distances, with the columns that Hedgerow's kernel models get.
 
-`prepared` does what `crates/hedgerow-gp/src/prepare.rs` does, step by step, so that a length scale means the same to all
+`prepared` does what `crates/hedgerow-core/src/prepare.rs` does, step by step, so that a length scale means the same to all
 systems and none of them gets better columns. `python rows.py` compares it with examples of the Rust tests.
 """
 
