@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 
 class ForestArguments:
-    """What a model of kind `forest` can be told."""
+    """The parameters of models of kind `forest`."""
 
     _kind: ClassVar[str] = "forest"
     _title: ClassVar[str] = "growing trees"
@@ -151,7 +151,7 @@ class ForestArguments:
 
 
 class IvmArguments:
-    """What a model of kind `ivm` can be told."""
+    """The parameters of models of kind `ivm`."""
 
     _kind: ClassVar[str] = "ivm"
     _title: ClassVar[str] = "searching for a kernel"
@@ -270,7 +270,7 @@ class IvmArguments:
 
 
 class GpArguments:
-    """What a model of kind `gp` can be told."""
+    """The parameters of models of kind `gp`."""
 
     _kind: ClassVar[str] = "gp"
     _title: ClassVar[str] = "searching for a kernel"
@@ -354,7 +354,7 @@ class GpArguments:
 
 
 class LeafGpArguments:
-    """What a model of kind `leaf-gp` can be told."""
+    """The parameters of models of kind `leaf-gp`."""
 
     _kind: ClassVar[str] = "leaf-gp"
     _title: ClassVar[str] = "training leaves"
@@ -453,7 +453,7 @@ class LeafGpArguments:
 
 
 class ForestIvmArguments:
-    """What a model of kind `forest-ivm` can be told."""
+    """The parameters of models of kind `forest-ivm`."""
 
     _kind: ClassVar[str] = "forest-ivm"
     _title: ClassVar[str] = "growing trees, then a kernel"
@@ -522,7 +522,7 @@ class ForestIvmArguments:
 
 
 class RvmArguments:
-    """What a model of kind `rvm` can be told."""
+    """The parameters of models of kind `rvm`."""
 
     _kind: ClassVar[str] = "rvm"
     _title: ClassVar[str] = "searching for a kernel"
@@ -701,7 +701,7 @@ class RvmArguments:
 
 
 class ForestKernelArguments:
-    """What a model of kind `forest-kernel` can be told."""
+    """The parameters of models of kind `forest-kernel`."""
 
     _kind: ClassVar[str] = "forest-kernel"
     _title: ClassVar[str] = "growing trees, then a Gaussian process"
@@ -770,7 +770,7 @@ class ForestKernelArguments:
 
 
 class KdeArguments:
-    """What a model of kind `kde` can be told."""
+    """The parameters of models of kind `kde`."""
 
     _kind: ClassVar[str] = "kde"
     _title: ClassVar[str] = "choosing a bandwidth"
@@ -834,7 +834,7 @@ class KdeArguments:
 
 
 class KnnArguments:
-    """What a model of kind `knn` can be told."""
+    """The parameters of models of kind `knn`."""
 
     _kind: ClassVar[str] = "knn"
     _title: ClassVar[str] = "choosing neighbours"

@@ -83,7 +83,7 @@ impl Detector {
             let mut scores = Array1::zeros(n_rows);
             for from in (0..n_rows).step_by(SCORED_AT_ONCE) {
                 if from > 0 {
-                    run::hear()?;
+                    run::check_signals()?;
                 }
                 let rows = from..(from + SCORED_AT_ONCE).min(n_rows);
                 let mut out = scores.slice_mut(s![rows.clone()]);

@@ -315,49 +315,49 @@ impl Model {
 
     /// A copy that learns no more: smaller, as it has no rows.
     fn frozen(&self, py: Python<'_>) -> PyResult<Self> {
-        self.told(py, |model| Self::of(model.clone().without_rows()))
+        self.fact(py, |model| Self::of(model.clone().without_rows()))
     }
 
     /// The kind of model.
     #[getter]
     fn kind(&self, py: Python<'_>) -> PyResult<&'static str> {
-        self.told(py, |model| model.kind().name())
+        self.fact(py, |model| model.kind().name())
     }
 
     /// What it predicts: classification or regression.
     #[getter]
     fn task(&self, py: Python<'_>) -> PyResult<String> {
-        self.told(py, |model| model.task().to_string())
+        self.fact(py, |model| model.task().to_string())
     }
 
     /// The parameters it was made with, in JSON.
     #[getter]
     fn settings(&self, py: Python<'_>) -> PyResult<String> {
-        self.told(py, |model| serde_json::to_string(&model.params()).unwrap_or_default())
+        self.fact(py, |model| serde_json::to_string(&model.params()).unwrap_or_default())
     }
 
     /// The names of the classes, in the order of the columns of its predictions.
     #[getter]
     fn classes(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.told(py, |model| model.schema().labels.names().to_vec())
+        self.fact(py, |model| model.schema().labels.names().to_vec())
     }
 
     /// The feature columns, in JSON; none where they are numbers without names.
     #[getter]
     fn columns(&self, py: Python<'_>) -> PyResult<Option<String>> {
-        self.told(py, |model| columns_of(model.schema()))
+        self.fact(py, |model| columns_of(model.schema()))
     }
 
     /// How many feature columns there are.
     #[getter]
     fn n_features(&self, py: Python<'_>) -> PyResult<usize> {
-        self.told(py, hedgerow::Model::n_features)
+        self.fact(py, hedgerow::Model::n_features)
     }
 
     /// Whether it can go on learning.
     #[getter]
     fn can_learn(&self, py: Python<'_>) -> PyResult<bool> {
-        self.told(py, |model| model.check_can_learn().is_ok())
+        self.fact(py, |model| model.check_can_learn().is_ok())
     }
 
     /// Rows that wait for their labels.
@@ -369,37 +369,37 @@ impl Model {
     /// How many rows it has learnt, where it can go on learning.
     #[getter]
     fn n_seen(&self, py: Python<'_>) -> PyResult<Option<u64>> {
-        self.told(py, hedgerow::Model::n_seen)
+        self.fact(py, hedgerow::Model::n_seen)
     }
 
     /// Bytes in memory.
     #[getter]
     fn n_bytes(&self, py: Python<'_>) -> PyResult<usize> {
-        self.told(py, hedgerow::Model::bytes)
+        self.fact(py, hedgerow::Model::bytes)
     }
 
     /// The share of each column in what the splits of a forest gained, where it is one.
     #[getter]
     fn importances(&self, py: Python<'_>) -> PyResult<Option<Vec<f64>>> {
-        self.told(py, |model| model.as_forest().map(hedgerow::forest::Forest::impurity_importances))
+        self.fact(py, |model| model.as_forest().map(hedgerow::forest::Forest::impurity_importances))
     }
 
     /// How many trees there are, where it is a forest.
     #[getter]
     fn n_trees(&self, py: Python<'_>) -> PyResult<Option<usize>> {
-        self.told(py, |model| model.as_forest().map(|forest| forest.trees().len()))
+        self.fact(py, |model| model.as_forest().map(|forest| forest.trees().len()))
     }
 
     /// The parameters of the kernel by name, where there is one.
     #[getter]
     fn kernel(&self, py: Python<'_>) -> PyResult<Vec<(String, f64)>> {
-        self.told(py, hedgerow::Model::kernel)
+        self.fact(py, hedgerow::Model::kernel)
     }
 
     /// The rows that predictions are computed from, where the model has such rows.
     #[getter]
     fn active_rows<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray2<f32>>>> {
-        let rows = self.told(py, hedgerow::Model::active_rows)?;
+        let rows = self.fact(py, hedgerow::Model::active_rows)?;
         Ok(rows.map(|rows| rows.into_pyarray(py)))
     }
 }
@@ -422,7 +422,7 @@ impl Model {
     }
 
     /// A fact of the model, asked for without the interpreter's lock: whoever has the model may be waiting for that one.
-    fn told<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&hedgerow::Model) -> T + Send) -> PyResult<T> {
+    fn fact<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&hedgerow::Model) -> T + Send) -> PyResult<T> {
         run::at_once(py, || ask(&self.read()))
     }
 
@@ -439,7 +439,7 @@ impl Model {
         let mut predictions = Array2::zeros((n_rows, width));
         for from in (0..n_rows).step_by(PREDICTED_AT_ONCE) {
             if from > 0 {
-                run::hear()?;
+                run::check_signals()?;
             }
             let rows = from..(from + PREDICTED_AT_ONCE).min(n_rows);
             let mut out = predictions.slice_mut(s![rows.clone(), ..]);

@@ -89,13 +89,13 @@ pub(crate) fn at_once<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) 
     py.detach(|| catch_unwind(AssertUnwindSafe(work))).map_err(|panic| panicked(&*panic))
 }
 
-/// Hears signals from within work that runs without the interpreter's lock.
+/// Looks for signals from within work that runs without the interpreter's lock.
 #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself has too narrow a lifetime")]
-pub(crate) fn hear() -> PyResult<()> {
+pub(crate) fn check_signals() -> PyResult<()> {
     Python::attach(|py| py.check_signals())
 }
 
-/// Hears signals and tells progress; true if who watches wants the work to end.
+/// Looks for signals and reports progress; true if who watches wants the work to end.
 fn look(py: Python<'_>, watch: Option<&Bound<'_, PyAny>>, meter: &Meter) -> PyResult<bool> {
     py.check_signals()?;
     match (watch, meter.take()) {

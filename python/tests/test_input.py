@@ -204,7 +204,7 @@ def test_labels_that_cannot_be():
             forest().fit(X, y)
 
 
-def test_class_weight_by_label_changes_answers():
+def test_class_weight_by_label_changes_predictions():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(600, 3))
     y = np.where(X[:, 0] + 2 * rng.normal(size=600) > 0, "yes", "no")

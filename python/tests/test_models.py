@@ -142,8 +142,8 @@ def test_the_command_line_reads_our_files_and_we_read_its(rings, tmp_path):
     with pytest.warns(UserWarning, match="valid feature names"):
         assert model.score(X, y) > 0.9
         model.partial_fit(X, y).save(tmp_path / "more.hedgerow")
-    told = subprocess.run([*script, "evaluate", "more.hedgerow", "rings.csv", "--json"], cwd=tmp_path, check=True, capture_output=True)
-    assert json.loads(told.stdout)["metrics"]["accuracy"] > 0.95
+    result = subprocess.run([*script, "evaluate", "more.hedgerow", "rings.csv", "--json"], cwd=tmp_path, check=True, capture_output=True)
+    assert json.loads(result.stdout)["metrics"]["accuracy"] > 0.95
     wrong = subprocess.run([*script, "fit", "nowhere.csv"], cwd=tmp_path, capture_output=True, text=True)
     assert wrong.returncode == 2 and "nowhere.csv" in wrong.stderr
 
@@ -188,6 +188,6 @@ try:
 except ValueError as error:
     assert "nothing" in str(error)
 """
-    told = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert told.stdout.strip() == "OnlineForestClassifier(max_depth=3, n_estimators=10)"
-    assert "growing trees: 100 of 100" in told.stderr
+    result = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert result.stdout.strip() == "OnlineForestClassifier(max_depth=3, n_estimators=10)"
+    assert "growing trees: 100 of 100" in result.stderr

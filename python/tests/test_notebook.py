@@ -14,7 +14,7 @@ TOUR = Path(__file__).parent.parent / "notebooks" / "tour.ipynb"
 def test_the_tour_runs(tmp_path):
     notebook = nbformat.read(TOUR, as_version=4)
     NotebookClient(notebook, timeout=300, resources={"metadata": {"path": tmp_path}}).execute()
-    told = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
-    assert "accuracy on all ten digits: 0.9" in told
+    result = "".join(output.get("text", "") for cell in notebook.cells for output in cell.get("outputs", []))
+    assert "accuracy on all ten digits: 0.9" in result
     pictures = sum("image/png" in o.get("data", {}) for c in notebook.cells for o in c.get("outputs", []))
     assert pictures == 5

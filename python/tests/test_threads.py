@@ -79,7 +79,7 @@ def test_the_lock_is_free_while_the_engine_works():
     assert max(np.diff(ticks)) < 0.5
 
 
-def test_many_threads_ask_while_one_teaches():
+def test_many_threads_ask_while_one_learns():
     X, y = noise(3_000)
     model = OnlineForestClassifier(n_estimators=20, random_state=0).fit(X[:1000], y[:1000])
 
@@ -87,30 +87,30 @@ def test_many_threads_ask_while_one_teaches():
         predictions = model.predict_proba(X[:200])
         return np.allclose(predictions.sum(axis=1), 1.0)
 
-    def teach():
+    def learn():
         for rows in np.array_split(np.arange(1000, 3000), 20):
             model.partial_fit(X[rows], y[rows])
 
     with ThreadPoolExecutor(4) as pool:
-        update = pool.submit(teach)
+        update = pool.submit(learn)
         assert all(pool.map(ask, range(60)))
         update.result()
     assert model._model.n_seen == 3_000
 
 
-def answer_in_child(model, X, queue):
+def predict_in_child(model, X, queue):
     queue.put(model.predict_proba(X).sum())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_fork_after_use_can_answer_and_fit():
+def test_a_fork_after_use_can_predict_and_fit():
     X, y = noise(2_000)
     model = OnlineForestClassifier(n_estimators=20, random_state=0).fit(X, y)
     model.predict_proba(X)
     context = multiprocessing.get_context("fork")
     queue = context.Queue()
-    child = context.Process(target=answer_in_child, args=(model, X, queue))
+    child = context.Process(target=predict_in_child, args=(model, X, queue))
     child.start()
     assert abs(queue.get(timeout=60) - 2_000) < 1e-6
     child.join()
@@ -127,6 +127,6 @@ def test_ctrl_c_ends_the_command_line_with_its_model(tmp_path):
     child = subprocess.Popen(script, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     time.sleep(3)
     child.send_signal(signal.SIGINT)
-    _, told = child.communicate(timeout=60)
-    assert child.returncode == 0, told
+    _, result = child.communicate(timeout=60)
+    assert child.returncode == 0, result
     assert (tmp_path / "m.hedgerow").stat().st_size > 1000

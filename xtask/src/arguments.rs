@@ -122,7 +122,7 @@ fn class(text: &mut String, kind: Kind) {
     // Writing to a string cannot fail.
     let _ = writeln!(
         text,
-        "\n\nclass {name}Arguments:\n    \"\"\"What a model of kind `{kind}` can be told.\"\"\"\n"
+        "\n\nclass {name}Arguments:\n    \"\"\"The parameters of models of kind `{kind}`.\"\"\"\n"
     );
     let _ = writeln!(text, "    _kind: ClassVar[str] = \"{kind}\"");
     let _ = writeln!(text, "    _title: ClassVar[str] = \"{}\"", kind.info().work);

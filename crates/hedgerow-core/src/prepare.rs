@@ -19,12 +19,12 @@ use crate::traits::Normals;
 /// What is done with each column.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Preparation {
-    parts: Vec<Part>,
+    parts: Vec<PreparedColumn>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Part {
+enum PreparedColumn {
     /// (value − center)/scale, `fill` instead of a missing value. Where there is a bend, the value is bent first.
     Number { fill: f64, center: f64, scale: f64, bend: Option<Bend> },
     /// A column for each category; all 0 for a missing or unknown one.
@@ -153,16 +153,16 @@ impl Preparation {
                 None => spread.part(None, None),
             },
             0 => spread.part(common, None),
-            n => Part::Categories(n),
+            n => PreparedColumn::Categories(n),
         };
         Self { parts: spreads.iter().enumerate().map(part).collect() }
     }
 
     /// Fails if any number in it is impossible.
     pub fn check(&self) -> Result<()> {
-        let is_good = |part: &Part| match part {
-            Part::Categories(n) => *n <= 1 << 20,
-            Part::Number { fill, center, scale, bend } => {
+        let is_good = |part: &PreparedColumn| match part {
+            PreparedColumn::Categories(n) => *n <= 1 << 20,
+            PreparedColumn::Number { fill, center, scale, bend } => {
                 let is_scale = |v: f64| v > 0.0 && v.is_finite();
                 let is_bend = bend.is_none_or(|b| is_scale(b.unit) && b.middle.is_finite());
                 fill.is_finite() && center.is_finite() && is_scale(*scale) && is_bend
@@ -181,7 +181,7 @@ impl Preparation {
 
     /// Columns after.
     pub fn width(&self) -> usize {
-        self.parts.iter().map(|part| if let Part::Categories(n) = part { *n } else { 1 }).sum()
+        self.parts.iter().map(|part| if let PreparedColumn::Categories(n) = part { *n } else { 1 }).sum()
     }
 
     /// Rows as numbers.
@@ -237,13 +237,13 @@ impl Preparation {
             let mut at = 0;
             for (part, &value) in self.parts.iter().zip(from) {
                 match part {
-                    Part::Number { fill, center, scale, bend } => {
+                    PreparedColumn::Number { fill, center, scale, bend } => {
                         let bent = |value: f64| bend.map_or(value, |bend| bend.apply(value));
                         let value = if value.is_nan() { *fill } else { bent(f64::from(value)) };
                         to[at] = number((value - center) / scale);
                         at += 1;
                     }
-                    Part::Categories(n) => {
+                    PreparedColumn::Categories(n) => {
                         if value >= 0.0 && (value as usize) < *n {
                             // Two different categories are as far apart as a number and one a deviation away.
                             to[at + value as usize] = number(std::f64::consts::FRAC_1_SQRT_2);
@@ -257,9 +257,9 @@ impl Preparation {
 }
 
 impl Spread {
-    fn part(&self, common: Option<f64>, bend: Option<Bend>) -> Part {
+    fn part(&self, common: Option<f64>, bend: Option<Bend>) -> PreparedColumn {
         if self.n == 0.0 {
-            return Part::Number { fill: 0.0, center: 0.0, scale: 1.0, bend };
+            return PreparedColumn::Number { fill: 0.0, center: 0.0, scale: 1.0, bend };
         }
         let mean = self.sum / self.n;
         let deviation = libm::sqrt((self.squares / self.n - mean * mean).max(0.0));
@@ -268,7 +268,7 @@ impl Spread {
         } else {
             1.0
         };
-        Part::Number { fill: mean, center: mean, scale: common.unwrap_or(own), bend }
+        PreparedColumn::Number { fill: mean, center: mean, scale: common.unwrap_or(own), bend }
     }
 }
 

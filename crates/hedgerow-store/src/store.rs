@@ -177,7 +177,7 @@ impl Store {
     /// with classes added at the end. All labels are written or, if it fails, none.
     pub fn label(&self, schema: &Schema, labels: &[(u64, ClassId)]) -> Result<Labelled> {
         let mut log = self.lock();
-        let mut told = Labelled::default();
+        let mut labelled = Labelled::default();
         let mut given: HashMap<u64, (u64, ClassId)> = HashMap::new();
         let mut new = Vec::new();
         for &(row, class) in labels {
@@ -192,11 +192,11 @@ impl Store {
             };
             match replaces {
                 Some((_, old)) if old == class => {
-                    told.unchanged += 1;
+                    labelled.unchanged += 1;
                     continue;
                 }
-                Some(_) => told.corrected += 1,
-                None => told.added += 1,
+                Some(_) => labelled.corrected += 1,
+                None => labelled.added += 1,
             }
             given.insert(row, (log.end + new.len() as u64, class));
             new.push(NewLabel { row, class, replaces });
@@ -204,7 +204,7 @@ impl Store {
         if !new.is_empty() {
             self.write(&mut log, schema, Events::Labels(&new), None)?;
         }
-        Ok(told)
+        Ok(labelled)
     }
 
     /// The label that a row has now, by number from 1.

@@ -48,7 +48,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut predict_seconds = Vec::new();
     for _ in 0..N_TIMES {
         let start = Instant::now();
-        let _answers = model.predict_proba_par(test.view(), &par)?;
+        let _predictions = model.predict_proba_par(test.view(), &par)?;
         predict_seconds.push(start.elapsed().as_secs_f64());
     }
     let one = Par::sequential();

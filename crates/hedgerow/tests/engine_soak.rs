@@ -14,7 +14,7 @@ use hedgerow::engine::EngineOptions;
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::IvmParams;
 use hedgerow::hybrid::{Combine, ForestIvmParams, ForestKernelParams, LeafGpParams};
-use soak::{Course, Scene, most_memory};
+use soak::{Scene, SoakRun, most_memory};
 
 /// How long engines are put under stress, and how long they may take to come to rest.
 const STRESS: Duration = Duration::from_secs(40);
@@ -59,7 +59,7 @@ fn options(scene: &Scene) -> EngineOptions {
 
 /// One engine from its start to its end.
 fn live(scene: &Scene, seed: u64) {
-    let course = Course::start(scene, &options(scene), seed);
+    let course = SoakRun::start(scene, &options(scene), seed);
     let end = Instant::now() + STRESS;
     let n_asked = AtomicUsize::new(0);
     std::thread::scope(|scope| {

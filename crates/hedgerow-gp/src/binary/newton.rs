@@ -41,7 +41,7 @@ pub(super) struct Peak {
 impl Peak {
     /// Only the lower half of K is read.
     pub(super) fn find(k: &Array2<f64>, likelihood: Likelihood, y: &[f64], par: &Par) -> Result<Self> {
-        let search = Search { k, likelihood, y, par };
+        let search = ModeSearch { k, likelihood, y, par };
         par.within(|| {
             let (a, f) = search.climb(search.start()?, search.solver(), NEGLIGIBLE)?;
             let root = root(&search.locals(&f));
@@ -60,7 +60,7 @@ fn root(local: &[Local]) -> Array1<f64> {
     local.iter().map(|l| libm::sqrt(l.curvature.max(0.0))).collect()
 }
 
-struct Search<'a> {
+struct ModeSearch<'a> {
     k: &'a Array2<f64>,
     likelihood: Likelihood,
     y: &'a [f64],
@@ -108,7 +108,7 @@ impl System<'_> {
     }
 }
 
-impl Search<'_> {
+impl ModeSearch<'_> {
     fn locals(&self, f: &Array1<f64>) -> Vec<Local> {
         locals(self.likelihood, self.y, f)
     }
@@ -130,7 +130,7 @@ impl Search<'_> {
         let Some(rows) = drawn.filter(|_| n >= FEW) else { return Ok(a) };
         let k = lower_part(self.k, &rows, self.par);
         let y: Vec<f64> = rows.iter().map(|&row| self.y[row]).collect();
-        let half = Search { k: &k, likelihood: self.likelihood, y: &y, par: self.par };
+        let half = ModeSearch { k: &k, likelihood: self.likelihood, y: &y, par: self.par };
         let (found, _) = half.climb(half.start()?, half.solver(), NEAR)?;
         rows.iter().zip(&found).for_each(|(&row, v)| a[row] = *v);
         Ok(a)
@@ -321,7 +321,7 @@ mod tests {
         ] {
             let (k, y) = saddle(FEW + 1, &kernel);
             for likelihood in [Likelihood::Logistic, Likelihood::Probit] {
-                let search = Search { k: &k, likelihood, y: &y, par: &par };
+                let search = ModeSearch { k: &k, likelihood, y: &y, par: &par };
                 let (a, f) = search.climb(Array1::zeros(y.len()), Solver::Exact, NEGLIGIBLE).unwrap();
                 let peak = Peak::find(&k, likelihood, &y, &par).unwrap();
                 let furthest = f.iter().zip(&peak.f).map(|(a, b)| (a - b).abs() / (1.0 + b.abs()));

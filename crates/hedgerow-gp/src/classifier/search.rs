@@ -35,7 +35,7 @@ impl Chosen {
 
 /// The kernel that the parameters give, with what they leave open found on some of the rows.
 pub(super) fn choose(task: &Targets, params: &GpParams, training: &Training<'_>) -> Result<Chosen> {
-    let search = Search::new(task.x.view(), params, training);
+    let search = LengthSearch::new(task.x.view(), params, training);
     match params.method {
         GpMethod::Labels => search.by_leaving_out(&task.some(2000, params.seed)),
         GpMethod::Cik | GpMethod::Sik => Ok(search.by_variogram(&task.some(1000, params.seed))),
@@ -59,7 +59,7 @@ pub(crate) fn choose_for_values(
     params: &GpParams,
     training: &Training<'_>,
 ) -> Chosen {
-    let search = Search::new(x, params, training);
+    let search = LengthSearch::new(x, params, training);
     let at = |kernel: &Kernel| {
         let model = GpRegression::fit(kernel.clone(), 0.0, x, y, training.par).ok()?;
         Some((model.log_evidence(), model.evidence_gradient(training.par)))
@@ -68,7 +68,7 @@ pub(crate) fn choose_for_values(
     search.by_evidence(x.ncols(), &[0.5, 0.15, 0.05, 2.0], (1.0, 0.1), at)
 }
 
-struct Search<'a> {
+struct LengthSearch<'a> {
     params: &'a GpParams,
     training: &'a Training<'a>,
     /// The median distance of two rows.
@@ -82,7 +82,7 @@ fn given(value: f64, found: f64) -> f64 {
     if value > 0.0 { value } else { found }
 }
 
-impl<'a> Search<'a> {
+impl<'a> LengthSearch<'a> {
     fn new(x: ArrayView2<'_, f64>, params: &'a GpParams, training: &'a Training<'a>) -> Self {
         let square = x.iter().map(|v| v * v).sum::<f64>() / x.nrows().max(1) as f64;
         let square = if square > 0.0 && square.is_finite() { square } else { 1.0 };

@@ -58,9 +58,9 @@ pub(super) fn check_room(data: &Dataset, params: &IvmParams, training: &Training
     let n_active = params.n_active.min(n);
     let n_union = (n_classes * n_active).min(n);
     let of_rows = 4 * n * (data.schema.n_features() + 4 * n_classes);
-    let of_machines = (4 * n * n_active * n_classes).min(2_500_000_000);
+    let of_posteriors = (4 * n * n_active * n_classes).min(2_500_000_000);
     let of_refit = if params.refit { 24 * n_union * n_union + 16 * 2048 * n_union } else { 0 };
-    let needed = (of_rows + of_machines.max(of_refit)) as u64;
+    let needed = (of_rows + of_posteriors.max(of_refit)) as u64;
     if needed <= limit {
         return Ok(());
     }
@@ -161,8 +161,8 @@ mod tests {
         let data = blobs(200, 2, 2, 3);
         let model = fit(&data, IvmParams { n_active: 20, refit: false, ..Default::default() }, 1);
         let learnt = model.learnt.as_ref().unwrap();
-        let has_machine = |class| learnt.posterior(class, 1e-3, &Par::sequential()).unwrap().is_some();
-        assert!(!has_machine(0) && has_machine(1));
+        let has_posterior = |class| learnt.posterior(class, 1e-3, &Par::sequential()).unwrap().is_some();
+        assert!(!has_posterior(0) && has_posterior(1));
         assert!(model.n_active() <= 20);
         check_distributions(&model, data.features.to_array(0..200).view());
     }

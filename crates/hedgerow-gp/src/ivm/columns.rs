@@ -30,7 +30,7 @@ pub(super) enum Base<'a> {
 /// Covariances between rows.
 pub(super) struct Columns<'a> {
     kind: Kind<'a>,
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedColumns>,
 }
 
 enum Kind<'a> {
@@ -41,7 +41,7 @@ enum Kind<'a> {
 }
 
 #[derive(Default)]
-struct Kept {
+struct CachedColumns {
     places: HashMap<usize, Column>,
     bytes: usize,
 }
@@ -230,7 +230,7 @@ impl<'a> Columns<'a> {
         table
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, CachedColumns> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -6,7 +6,7 @@ use ndarray::{Array1, Array2};
 use super::Ivm;
 use super::learnt::Sites;
 use super::rows::TrainingRows;
-use super::search::{Pick, Search, State};
+use super::search::{ActiveSetSearch, Pick, State};
 use super::second::second_pass;
 use super::site::Site;
 use super::train::{SecondPass, bias_for, kernel_noise};
@@ -166,8 +166,14 @@ impl ActiveSet {
             let bias = bias_for(n_own / y.len().max(1) as f64, self.kernel[1] + rows.params.noise_variance);
             State::new(&columns.diagonal(), rows.params.noise_variance, bias, &rows.params, false)
         });
-        let mut search =
-            Search::resume(&columns, &y, rows.params.noise_variance, &rows.params, state, most.max(1));
+        let mut search = ActiveSetSearch::resume(
+            &columns,
+            &y,
+            rows.params.noise_variance,
+            &rows.params,
+            state,
+            most.max(1),
+        );
         let before = search.state.picks.len();
         match search.choose_ahead(par, &Budget::open()) {
             Some(ahead) => {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::{Column, Columns};
 use super::one_vs_rest::OneVsRest;
-use super::search::{Ahead, Search};
+use super::search::{ActiveSetSearch, Ahead};
 use super::{Ivm, IvmParams};
 use crate::binary::check_signs;
 use crate::kernel::Kernel;
@@ -106,8 +106,9 @@ impl Shared<'_, '_> {
     fn train_group(&self, labels: &[Vec<f64>]) -> Result<Vec<OneVsRest>> {
         let noise = kernel_noise(self.kernel);
         let diagonal = self.columns.diagonal();
-        let search = |y| Search::new(self.columns, y, noise, prior_bias(y, &diagonal, noise), self.params);
-        let mut searches: Vec<(Search<'_, '_>, Option<Ahead>)> =
+        let search =
+            |y| ActiveSetSearch::new(self.columns, y, noise, prior_bias(y, &diagonal, noise), self.params);
+        let mut searches: Vec<(ActiveSetSearch<'_, '_>, Option<Ahead>)> =
             labels.iter().map(|y| (search(y), None)).collect();
         // Classifiers side by side, if there are as many as threads; otherwise threads share the work on each.
         let sequential = self.par.alone();
@@ -139,7 +140,7 @@ impl Shared<'_, '_> {
                 }
             });
         }
-        let searches: Vec<Search<'_, '_>> = searches.into_iter().map(|(search, _)| search).collect();
+        let searches: Vec<ActiveSetSearch<'_, '_>> = searches.into_iter().map(|(search, _)| search).collect();
         let finish = |i: usize| {
             let found = OneVsRest::of(i, &searches[i].state);
             found.with_second_pass(self.params.second_pass, self.kernel, self.rows, &labels[i])

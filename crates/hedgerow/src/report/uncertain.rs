@@ -55,11 +55,11 @@ impl Default for Look {
 /// Collects the rows whose predictions have the largest entropy, the largest first; memory does not grow with the rows seen.
 #[derive(Debug, Clone, Default)]
 pub struct LeastSure {
-    rows: Vec<Kept>,
+    rows: Vec<UncertainPrediction>,
 }
 
 #[derive(Debug, Clone)]
-struct Kept {
+struct UncertainPrediction {
     row: u64,
     entropy: f64,
     prediction: Vec<f64>,
@@ -81,7 +81,13 @@ impl LeastSure {
         let place = self.rows.partition_point(|kept| kept.entropy >= entropy);
         if place < MOST_KEPT {
             self.rows.truncate(MOST_KEPT - 1);
-            let kept = Kept { row, entropy, prediction: prediction.to_vec(), truth, values: values.to_vec() };
+            let kept = UncertainPrediction {
+                row,
+                entropy,
+                prediction: prediction.to_vec(),
+                truth,
+                values: values.to_vec(),
+            };
             self.rows.insert(place, kept);
         }
     }
@@ -89,7 +95,7 @@ impl LeastSure {
     /// The rows as they are shown.
     pub fn finish(&self, schema: &Schema) -> Vec<UncertainRow> {
         let range = range(self.rows.iter().flat_map(|kept| kept.values.iter().copied()));
-        let row = |kept: &Kept| UncertainRow {
+        let row = |kept: &UncertainPrediction| UncertainRow {
             row: kept.row,
             truth: kept.truth.map(|class| schema.labels.name(class).to_string()),
             prediction: ranked(schema, &kept.prediction),

@@ -57,7 +57,7 @@ pub(crate) fn learner() -> Model {
     model
 }
 
-/// Teaches a model all rows of a data set.
+/// Learns all rows of a data set.
 pub(crate) fn learn_all(model: &mut Model, data: &Dataset) -> hedgerow::core::Result<Update> {
     let par = Par::sequential();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };

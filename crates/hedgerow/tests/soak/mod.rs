@@ -27,7 +27,7 @@ pub(crate) struct Scene {
 }
 
 /// An engine, its rows, and how far they were given.
-pub(crate) struct Course<'a> {
+pub(crate) struct SoakRun<'a> {
     pub(crate) engine: Engine,
     scene: &'a Scene,
     data: Dataset,
@@ -43,7 +43,7 @@ struct Given {
     n_cancelled: usize,
 }
 
-impl<'a> Course<'a> {
+impl<'a> SoakRun<'a> {
     /// An engine that knows two classes and has some rows of them.
     pub(crate) fn start(scene: &'a Scene, options: &EngineOptions, seed: u64) -> Self {
         let mut data = blobs(N_ROWS, 4, 3, seed);

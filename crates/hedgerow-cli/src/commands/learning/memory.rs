@@ -25,9 +25,9 @@ pub(super) fn learner_bytes(limit: u64, model: &Model, par: &Par, beside: u64) -
     // What a row takes: its values and its place in every tree, or its row among the active ones. Saving copies the values once more.
     let a_row = values + 16 + 24 * n_parts;
     let overhead = OVERHEAD + values as f64 / a_row as f64;
-    let (told, least) = ((limit.saturating_sub(kept) as f64 / overhead) as u64, LEAST_ROWS * a_row);
-    if told >= least {
-        return Ok(told);
+    let (result, least) = ((limit.saturating_sub(kept) as f64 / overhead) as u64, LEAST_ROWS * a_row);
+    if result >= least {
+        return Ok(result);
     }
     Err(Error::BudgetTooSmall {
         what: format!("learning online with {n_parts} {parts} and {} columns", model.schema().n_features()),

@@ -21,7 +21,7 @@ pub(super) struct CheckpointState {
 }
 
 /// A store that rows are kept in, with the learner that learns them.
-pub(super) struct Kept {
+pub(super) struct StoredRows {
     pub(super) params: ModelParams,
     pub(super) learner: Learner,
     config: Config,
@@ -31,7 +31,7 @@ pub(super) struct Kept {
     resumed_at: u64,
 }
 
-impl Kept {
+impl StoredRows {
     /// Opens the store in a folder, or makes one for the data that are given.
     pub(super) fn open(args: &TrainArgs, dir: &Path) -> anyhow::Result<Self> {
         let found = Found::open(dir, &args.learner)?;

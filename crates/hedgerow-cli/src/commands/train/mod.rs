@@ -27,7 +27,7 @@ use super::{
 use crate::args::TrainArgs;
 use crate::output::{self, live::Live};
 use curve::{Point, point, write_curve};
-use kept::Kept;
+use kept::StoredRows;
 use save::Saver;
 
 /// How often the engine is looked at.
@@ -58,7 +58,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
     let mut budget = interrupt::listen(args.common.limits.budget(start))?;
     let room = check_room(&args.common.limits)?;
     check_task(args.model.unwrap_or_default(), args.task, args.store.is_some())?;
-    let mut kept = args.store.as_ref().map(|dir| Kept::open(args, dir)).transpose()?;
+    let mut kept = args.store.as_ref().map(|dir| StoredRows::open(args, dir)).transpose()?;
     let params = match &kept {
         Some(kept) => kept.params.clone(),
         None => params(args.model.unwrap_or_default(), &args.settings, args.seed)?,
@@ -92,7 +92,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
         (None, None) => bail!("expected data to learn, or a store to go on with"),
     };
     let broadcast = Broadcast::new(args.out.as_deref());
-    let is_reading = || kept.as_ref().is_some_and(Kept::is_reading);
+    let is_reading = || kept.as_ref().is_some_and(StoredRows::is_reading);
     let saver = Saver {
         engine: &engine,
         learner: kept.as_ref().map(|kept| &kept.learner),

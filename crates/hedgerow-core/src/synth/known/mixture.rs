@@ -6,10 +6,10 @@ use crate::data::ClassId;
 /// Normal parts, the class of each, and how much of the rows it is.
 pub(super) struct Mixture {
     n_classes: usize,
-    parts: Vec<Part>,
+    parts: Vec<Component>,
 }
 
-struct Part {
+struct Component {
     class: usize,
     weight: f64,
     mean: Vec<f64>,
@@ -20,7 +20,7 @@ impl Mixture {
     /// Röder (2013, figure 3.1). Columns after the first are normal and say nothing.
     pub(super) fn bumps(n_features: usize) -> Self {
         let at = |mean: f64| first(n_features, &[mean]);
-        let part = |class, weight, mean, deviation| Part { class, weight, mean: at(mean), deviation };
+        let part = |class, weight, mean, deviation| Component { class, weight, mean: at(mean), deviation };
         Self {
             n_classes: 2,
             parts: vec![part(0, 0.5, 0.0, 3.0), part(1, 0.25, -3.0, 2.0), part(1, 0.25, 6.0, 2.0)],
@@ -65,8 +65,8 @@ impl Mixture {
     }
 
     fn of<const N: usize>(parts: [(usize, f64, Vec<f64>); N]) -> Self {
-        let part = |(class, weight, mean)| Part { class, weight, mean, deviation: 1.0 };
-        let parts: Vec<Part> = parts.into_iter().map(part).collect();
+        let part = |(class, weight, mean)| Component { class, weight, mean, deviation: 1.0 };
+        let parts: Vec<Component> = parts.into_iter().map(part).collect();
         Self { n_classes: parts.iter().map(|part| part.class + 1).max().unwrap_or(0), parts }
     }
 }
@@ -78,7 +78,7 @@ fn first(n_features: usize, values: &[f64]) -> Vec<f64> {
     mean
 }
 
-impl Part {
+impl Component {
     /// The logarithm of its density times its weight, but for a constant.
     fn log_density(&self, row: &[f32]) -> f64 {
         let d = row.len() as f64;

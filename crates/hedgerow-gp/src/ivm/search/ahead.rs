@@ -4,13 +4,13 @@ use hedgerow_core::{Budget, Par};
 
 use super::super::screen::TOLERANCE;
 use super::super::site::Site;
-use super::{Ahead, Few, Pick, Search};
+use super::{ActiveSetSearch, Ahead, Few, Pick};
 use crate::linalg::{dot, narrow_dot};
 
 /// A row with a smaller information gain does not become active.
 const LEAST_ENTROPY: f64 = 1e-6;
 
-impl Search<'_, '_> {
+impl ActiveSetSearch<'_, '_> {
     /// Chooses rows ahead; none if there are enough, no row has any gain, or the budget is spent. One row at least is chosen in all.
     pub(in super::super) fn choose_ahead(&mut self, par: &Par, budget: &Budget) -> Option<Ahead> {
         let k = self.state.picks.len();

@@ -9,12 +9,12 @@ use ndarray::{Array2, ArrayView2, ShapeBuilder as _};
 use super::super::columns::{CHUNK, Column};
 use super::super::screen::Bar;
 use super::super::site::Site;
-use super::{Ahead, CONTENDERS, Pick, Search};
+use super::{ActiveSetSearch, Ahead, CONTENDERS, Pick};
 
 /// A row must have been more telling than the one chosen by this much before choices are taken back.
 const SLACK: f64 = 1e-5;
 
-impl Search<'_, '_> {
+impl ActiveSetSearch<'_, '_> {
     /// All rows catch up with rows chosen ahead, whose columns are given unless there are few rows.
     pub(in super::super) fn take(&mut self, ahead: Ahead, columns: &[Column], par: &Par) {
         let Ahead { mut chosen, few } = ahead;

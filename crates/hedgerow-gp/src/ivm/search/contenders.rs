@@ -3,9 +3,9 @@
 use hedgerow_core::Par;
 
 use super::super::columns::CHUNK;
-use super::{Few, Search};
+use super::{ActiveSetSearch, Few};
 
-impl Search<'_, '_> {
+impl ActiveSetSearch<'_, '_> {
     /// The rows that are most telling now, or those drawn at random for each step.
     pub(super) fn contenders(&mut self, most: usize, n_steps: usize, par: &Par) -> Few {
         let n = self.y.len();

@@ -39,7 +39,7 @@ pub(super) struct Pick {
 }
 
 /// A search for active rows.
-pub(super) struct Search<'a, 'x> {
+pub(super) struct ActiveSetSearch<'a, 'x> {
     columns: &'a Columns<'x>,
     y: &'a [f64],
     diagonal: Vec<f64>,
@@ -112,7 +112,7 @@ impl State {
     }
 }
 
-impl<'a, 'x> Search<'a, 'x> {
+impl<'a, 'x> ActiveSetSearch<'a, 'x> {
     /// `noise` is what each row's own variance has beside the kernel's.
     pub(super) fn new(
         columns: &'a Columns<'x>,

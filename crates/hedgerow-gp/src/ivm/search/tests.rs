@@ -73,7 +73,7 @@ fn choices_made_ahead_are_those_of_a_search_through_all_rows() {
         let options = IvmParams { n_active: 60, suppress, balance, ..IvmParams::default() };
         let columns = Columns::rbf(Base::rows(x.view()), 0.9, 9.0);
         let run = |par: &Par| {
-            let mut search = Search::new(&columns, &y, 1e-3, -1.0, &options);
+            let mut search = ActiveSetSearch::new(&columns, &y, 1e-3, -1.0, &options);
             while let Some(ahead) = search.choose_ahead(par, &Budget::open()) {
                 let rows: Vec<usize> = ahead.chosen.iter().map(|pick| pick.row).collect();
                 search.take(ahead, &columns.of(&rows, par), par);

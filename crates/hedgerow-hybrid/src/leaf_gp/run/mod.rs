@@ -46,7 +46,7 @@ pub struct LeafGpRun {
     builder: Option<Arc<TreeBuilder>>,
     /// All trees, by their numbers.
     trees: Vec<Slot>,
-    search: Search,
+    search: KernelTrials,
     kernel: Option<LeafKernel>,
     /// None if there are to be no folds.
     folds: Option<FoldState>,
@@ -56,7 +56,7 @@ pub struct LeafGpRun {
 
 /// The search for a kernel.
 #[derive(Default)]
-struct Search {
+struct KernelTrials {
     is_over: bool,
     /// None before it begins.
     trials: Option<Arc<Trials>>,
@@ -109,7 +109,11 @@ impl LeafGpRun {
     /// The same with a kernel that is known.
     #[must_use]
     pub(super) fn with_kernel(self, kernel: LeafKernel) -> Self {
-        Self { kernel: Some(kernel), search: Search { is_over: true, ..Search::default() }, ..self }
+        Self {
+            kernel: Some(kernel),
+            search: KernelTrials { is_over: true, ..KernelTrials::default() },
+            ..self
+        }
     }
 
     /// A run without validation by folds.
@@ -135,7 +139,7 @@ impl LeafGpRun {
             is_hurried: false,
             builder: Some(Arc::new(builder)),
             trees: (0..n_trees).map(|_| Slot::Open).collect(),
-            search: Search::default(),
+            search: KernelTrials::default(),
             kernel: None,
             folds: None,
             took: start.elapsed(),
@@ -219,9 +223,9 @@ impl LeafGpRun {
     }
 
     fn end_search(&mut self) {
-        let Search { trials, tried, .. } = &self.search;
+        let KernelTrials { trials, tried, .. } = &self.search;
         self.kernel = self.kernel.or_else(|| trials.as_ref().map(|trials| trials.best(tried)));
-        self.search = Search { is_over: true, ..Search::default() };
+        self.search = KernelTrials { is_over: true, ..KernelTrials::default() };
     }
 
     /// Whether leaves can be trained, now or later.

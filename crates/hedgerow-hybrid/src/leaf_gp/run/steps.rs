@@ -15,7 +15,7 @@ use super::LeafGpRun;
 use super::tree::{Slot, TreeState};
 
 /// Leaves of one tree that a step trains.
-struct Part {
+struct PlacedLeaves {
     tree: usize,
     placed: Arc<PlacedTree>,
     /// The number of its first leaf among the leaves of all trees.
@@ -23,7 +23,7 @@ struct Part {
     leaves: Vec<u32>,
 }
 
-impl Part {
+impl PlacedLeaves {
     /// The leaves, with their numbers among the leaves of all trees.
     fn leaves(&self) -> impl Iterator<Item = (&Leaf, usize)> {
         let own = self.leaves.iter().map(|&leaf| leaf as usize);
@@ -137,7 +137,7 @@ impl LeafGpRun {
             let n_leaves = placed.leaves.len();
             if jobs.contains(&(first_job + number)) {
                 let leaves = tree.take_open(effort == Effort::Slice, n_columns);
-                parts.push(Part { tree: number, placed, first, leaves });
+                parts.push(PlacedLeaves { tree: number, placed, first, leaves });
             }
             first += n_leaves;
         }
@@ -153,7 +153,7 @@ impl LeafGpRun {
                 n_trees,
                 largest,
             };
-            let leaves: Vec<(&Leaf, usize)> = parts.iter().flat_map(Part::leaves).collect();
+            let leaves: Vec<(&Leaf, usize)> = parts.iter().flat_map(PlacedLeaves::leaves).collect();
             let outcomes = with.train(&leaves, training);
             let took = start.elapsed();
             move |run: &mut Self| {
@@ -163,7 +163,7 @@ impl LeafGpRun {
                     tree.into_iter().for_each(|tree| tree.n_in_training -= part.leaves.len());
                 }
                 let mut outcomes = outcomes?.into_iter();
-                for Part { tree, leaves, .. } in parts {
+                for PlacedLeaves { tree, leaves, .. } in parts {
                     let Some(tree) = run.trees[tree].grown_mut() else { continue };
                     for (leaf, outcome) in leaves.into_iter().zip(outcomes.by_ref()) {
                         match outcome {
