@@ -11,8 +11,9 @@ pub(crate) mod search;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par,
-    Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel, Training, WholeRun,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, OutOfSample,
+    Par, Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel, Training,
+    WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use serde::{Deserialize, Serialize};
@@ -55,17 +56,30 @@ pub struct FittedGp<M> {
     /// The logarithm of the probability of the labels, summed over classes, or of the density of the targets; none where the method cannot tell, and
     /// if not all rows were learnt.
     pub log_evidence: Option<f64>,
+    /// Leave-one-out predictions of all training rows, where the method has them in closed form (regression on labels).
+    pub validation: Option<OutOfSample>,
 }
 
 impl<M> FittedGp<M> {
     fn candidate(self, of: impl FnOnce(M) -> GpModel) -> (Candidate<GpModel>, StopReason) {
-        let Self { model, stop, log_evidence } = self;
-        (Candidate { log_evidence, ..Candidate::new(of(model), None) }, stop)
+        let Self { model, stop, log_evidence, validation } = self;
+        (Candidate { log_evidence, ..Candidate::new(of(model), validation) }, stop)
     }
 }
 
-/// What predicts, and the log evidence where the method can tell it.
-type Learnt = (Rule, Option<f64>);
+/// What was learnt of the rows.
+struct Learnt {
+    rule: Rule,
+    /// None where the method cannot tell it.
+    log_evidence: Option<f64>,
+    validation: Option<OutOfSample>,
+}
+
+impl Learnt {
+    fn new(rule: Rule, log_evidence: Option<f64>) -> Self {
+        Self { rule, log_evidence, validation: None }
+    }
+}
 
 /// Rows to learn.
 struct Targets {
@@ -100,19 +114,19 @@ impl GpClassifier {
         let chosen = search::choose(&task, params, &interruptible)?;
         let kernel = chosen.noisy();
         let learnt = task.learn(&chosen, params, &interruptible);
-        let (x, rule, log_evidence) = if stop.is_stopped() {
+        let (x, learnt) = if stop.is_stopped() {
             let some = task.some(hasty, params.seed);
-            let (rule, _) = some.learn(&chosen, params, training)?;
-            (some.x, rule, None)
+            let rule = some.learn(&chosen, params, training)?.rule;
+            (some.x, Learnt::new(rule, None))
         } else {
-            let (rule, log_evidence) = learnt?;
-            (task.x, rule, log_evidence)
+            (task.x, learnt?)
         };
+        let Learnt { rule, log_evidence, validation } = learnt;
         let has_rows = matches!(rule, Rule::Softmax(_) | Rule::Dsgq(_));
         let x = if has_rows { Array2::zeros((0, 0)) } else { x };
         let model = Self { params: params.clone(), n_classes, preparation, kernel, x, rule };
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
-        Ok(FittedGp { model, stop, log_evidence })
+        Ok(FittedGp { model, stop, log_evidence, validation })
     }
 
     /// The parameters it was fitted with.
@@ -164,13 +178,14 @@ impl Targets {
         match params.method {
             GpMethod::Labels => {
                 let model = LabelRegression::fit(kernel, noise, self.x.view(), self.y.view(), par)?;
-                let curves = self.curves(&model.without_each(self.y.view(), par), training);
-                Ok((linear(&model, Reading::Curves(curves)), Some(model.log_evidence())))
+                let (curves, validation) = self.leave_one_out(&model, training);
+                let rule = linear(&model, Reading::Curves(curves));
+                Ok(Learnt { rule, log_evidence: Some(model.log_evidence()), validation: Some(validation) })
             }
             GpMethod::Cik | GpMethod::Sik => {
                 let model = krige(kernel, noise, self.x.view(), &self.classes, self.n_classes, par)?;
                 let reading = if params.method == GpMethod::Cik { Reading::Shares } else { Reading::Simplex };
-                Ok((linear(&model, reading), Some(model.log_evidence())))
+                Ok(Learnt::new(linear(&model, reading), Some(model.log_evidence())))
             }
             GpMethod::Laplace | GpMethod::Ep => self.each_class(&chosen.noisy(), params, training),
             GpMethod::Softmax => {
@@ -178,13 +193,13 @@ impl Targets {
                 let model =
                     SoftmaxLaplace::fit(kernel, self.x.view(), &self.classes, n_classes, params.seed, par)?;
                 let log_evidence = model.log_evidence();
-                Ok((Rule::Softmax(model), Some(log_evidence)))
+                Ok(Learnt::new(Rule::Softmax(model), Some(log_evidence)))
             }
             GpMethod::Dsgq => {
                 // The variance found is that of the probit link, Φ(f): k0 is 1.
                 let model = Dsgq::fit(chosen.noisy(), 1.0, self.x.view(), self.y.view(), params.seed, par)?;
                 let log_evidence = (0..self.y.ncols()).map(|column| model.log_evidence(column)).sum();
-                Ok((Rule::Dsgq(model), log_evidence))
+                Ok(Learnt::new(Rule::Dsgq(model), log_evidence))
             }
         }
     }
@@ -220,7 +235,7 @@ impl Targets {
         if self.n_classes == 2 {
             posteriors.insert(0, None);
         }
-        Ok((Rule::Latent { posteriors, likelihood }, Some(log_evidence)))
+        Ok(Learnt::new(Rule::Latent { posteriors, likelihood }, Some(log_evidence)))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Kernel parameters that suit the data.
 
 use hedgerow_core::calibration::Platt;
-use hedgerow_core::{Par, Progress, Result, Training};
+use hedgerow_core::{ClassId, OutOfSample, Par, Progress, Result, Source, Training};
 use ndarray::{Array2, ArrayView1, ArrayView2, Axis};
 
 use super::Targets;
@@ -289,8 +289,32 @@ fn scaled(metric: &Metric, factor: f64) -> Metric {
 }
 
 impl Targets {
+    /// Curves from scores to probabilities, and what they make of the leave-one-out scores of all rows.
+    pub(super) fn leave_one_out(
+        &self,
+        model: &LabelRegression,
+        training: &Training<'_>,
+    ) -> (Vec<Platt>, OutOfSample) {
+        let scores = model.without_each(self.y.view(), training.par);
+        let curves = self.curves(&scores, training);
+        let reading = Reading::Curves(curves.clone());
+        let mut proba = Array2::zeros((scores.nrows(), self.n_classes));
+        for (scores, mut to) in scores.rows().into_iter().zip(proba.rows_mut()) {
+            let mut p = scores.to_vec();
+            reading.read(&mut p);
+            if p.len() == 1 {
+                p = vec![1.0 - p[0], p[0]];
+            }
+            normalize(&mut p);
+            to.iter_mut().zip(p).for_each(|(to, p)| *to = p);
+        }
+        let labels = self.classes.iter().map(|class| ClassId(*class as u32)).collect();
+        let rows = (0..self.classes.len()).collect();
+        (curves, OutOfSample::new(Source::LeaveOneOut, rows, proba, labels))
+    }
+
     /// A curve a column from scores to probabilities.
-    pub(super) fn curves(&self, scores: &Array2<f64>, training: &Training<'_>) -> Vec<Platt> {
+    fn curves(&self, scores: &Array2<f64>, training: &Training<'_>) -> Vec<Platt> {
         training.par.map(scores.ncols(), |column| {
             let is_own: Vec<bool> = self.y.column(column).iter().map(|y| *y > 0.0).collect();
             Platt::fit(&scores.column(column).to_vec(), &is_own)
@@ -299,19 +323,7 @@ impl Targets {
 
     fn leave_one_out_loss(&self, kernel: Kernel, noise: f64, training: &Training<'_>) -> Result<f64> {
         let model = LabelRegression::fit(kernel, noise, self.x.view(), self.y.view(), training.par)?;
-        let scores = model.without_each(self.y.view(), training.par);
-        let curves = Reading::Curves(self.curves(&scores, training));
-        let mut sum = 0.0;
-        for (scores, &class) in scores.rows().into_iter().zip(self.classes.iter()) {
-            let mut p = scores.to_vec();
-            curves.read(&mut p);
-            if p.len() == 1 {
-                p = vec![1.0 - p[0], p[0]];
-            }
-            normalize(&mut p);
-            sum -= libm::log(p[class]);
-        }
-        Ok(sum / self.classes.len() as f64)
+        Ok(self.leave_one_out(&model, training).1.quality().log_loss)
     }
 
     /// The evidence of Laplace's method and its derivatives, summed over classes.

@@ -303,3 +303,22 @@ fn who_interrupts_gets_a_model_of_fewer_rows() {
         check_distributions(&fitted.model, x.view());
     }
 }
+
+#[test]
+fn leave_one_out_predictions_tell_how_fresh_rows_are_predicted() {
+    let mut rows = near(1_300, 3, 1);
+    // Every seventh label is wrong.
+    let noisy = |(row, class): (usize, &ClassId)| ClassId((class.0 + u32::from(row % 7 == 0)) % 3);
+    let labels: Vec<ClassId> = rows.labels().iter().enumerate().map(noisy).collect();
+    rows.edit(|rows| rows.targets = labels.into()).unwrap();
+    let (first, later): (Vec<usize>, Vec<usize>) = (0..1_300).partition(|row| *row < 300);
+    let (data, fresh) = (rows.select(&first), rows.select(&later));
+    let FittedGp { model, validation, .. } = fit_with(&data, quick(GpMethod::Labels), 1).unwrap();
+    let validation = validation.unwrap();
+    assert_eq!(validation.rows, first);
+    let proba = model.predict_proba(fresh.features.to_array(0..1_000).view(), &Par::sequential()).unwrap();
+    let [own, of_fresh] = [validation.quality(), hedgerow_core::Quality::new(&proba, fresh.labels())]
+        .map(|quality| quality.log_loss);
+    assert!((own - of_fresh).abs() < 0.08 && own > 0.3, "{own:.3} left out, {of_fresh:.3} on fresh rows");
+    assert!(fit_with(&data, quick(GpMethod::Laplace), 1).unwrap().validation.is_none());
+}

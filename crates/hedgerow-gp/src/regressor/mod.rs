@@ -85,7 +85,7 @@ impl GpRegressor {
         let (kernel, noise) = (chosen.kernel, chosen.noise);
         let settings = Settings { params: params.clone(), preparation, kernel, noise, center, scale };
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
-        Ok(FittedGp { model: Self { settings, posterior }, stop, log_evidence })
+        Ok(FittedGp { model: Self { settings, posterior }, stop, log_evidence, validation: None })
     }
 
     /// The parameters it was fitted with.

@@ -61,10 +61,10 @@ impl ClassificationModel {
     }
 
     fn of_shared(rows: &TrainingRows<'_>, trained: Outcome<Shared>) -> Outcome<Self> {
-        let Outcome { model: shared, basis, relevant, log_evidence, stop, log } = trained;
+        let Outcome { model: shared, basis, relevant, log_evidence, stop, log, validation } = trained;
         let (centers, combination) = (rows.x.select(Axis(0), &relevant), Combination::new(rows));
         let model = Self { centers, binaries: Vec::new(), combination, shared: Some(shared) };
-        Outcome { model, basis, relevant, log_evidence, stop, log }
+        Outcome { model, basis, relevant, log_evidence, stop, log, validation }
     }
 
     fn of_binaries(rows: &TrainingRows<'_>, basis: &Basis, binaries: Binaries) -> Outcome<Self> {
@@ -82,6 +82,7 @@ impl ClassificationModel {
             log_evidence: binaries.trained.iter().map(|trained| trained.fit.log_evidence).sum(),
             stop: binaries.trained.first().map_or(StopReason::Done, |trained| trained.stop),
             log: TrainingLog::new(&binaries.trained, n),
+            validation: None,
             relevant,
         }
     }

@@ -206,3 +206,19 @@ fn a_spent_budget_gives_a_classifier_all_the_same() {
     assert_eq!(fitted.stop, StopReason::Interrupted);
     assert!(n_right(&fitted.rvm, &data) > 1200, "{}", n_right(&fitted.rvm, &data));
 }
+
+#[test]
+fn held_out_rows_tell_how_fresh_rows_are_predicted() {
+    let rows = blobs(2_400, 3, 5, 1);
+    let (first, later): (Vec<usize>, Vec<usize>) = (0..2_400).partition(|row| *row < 800);
+    let (data, fresh) = (rows.select(&first), rows.select(&later));
+    let FittedRvm { rvm, validation, .. } =
+        fit(&data, RvmParams { multi_class: MultiClass::Shared, ..Default::default() }, 2);
+    let validation = validation.unwrap();
+    assert!(validation.rows.iter().zip(&validation.labels).all(|(&row, class)| data.labels()[row] == *class));
+    let x = fresh.features.to_array(0..1_600);
+    let proba = rvm.predict_proba(x.view(), &Par::sequential()).unwrap();
+    let [own, of_fresh] = [validation.quality(), hedgerow_core::Quality::new(&proba, fresh.labels())]
+        .map(|quality| quality.log_loss);
+    assert!((own - of_fresh).abs() < 0.1, "{own:.3} held out, {of_fresh:.3} on fresh rows");
+}

@@ -71,6 +71,7 @@ impl RegressionModel {
             log_evidence: fit.log_evidence,
             stop: trained.stop,
             log: TrainingLog::new(&[trained], n),
+            validation: None,
         }
     }
 

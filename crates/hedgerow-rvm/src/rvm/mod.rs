@@ -5,8 +5,8 @@ mod saved;
 
 use hedgerow_core::saved::array;
 use hedgerow_core::{
-    Budget, Candidate, Checked, Dataset, Error, Features, Predictor, Result, RetainedRows, Schema,
-    StopReason, Task, Training,
+    Budget, Candidate, Checked, Dataset, Error, Features, OutOfSample, Predictor, Result, RetainedRows,
+    Schema, StopReason, Task, Training,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{Array2, ArrayView2};
@@ -65,12 +65,14 @@ pub struct FittedRvm<M> {
     pub log_evidence: f64,
     /// How training went.
     pub log: TrainingLog,
+    /// Calibrated probabilities of rows that were held out, where one regression of all classes was fitted.
+    pub validation: Option<OutOfSample>,
 }
 
 impl<M> FittedRvm<M> {
     /// As what a training run returns.
     pub(crate) fn into<T>(self, wrap: impl FnOnce(Rvm<M>) -> T) -> (Candidate<T>, StopReason) {
-        let made = Candidate::new(wrap(self.rvm), None);
+        let made = Candidate::new(wrap(self.rvm), self.validation);
         (Candidate { log_evidence: Some(self.log_evidence), notes: self.log.notes, ..made }, self.stop)
     }
 }
@@ -84,6 +86,7 @@ pub struct Outcome<M> {
     pub(crate) log_evidence: f64,
     pub(crate) stop: StopReason,
     pub(crate) log: TrainingLog,
+    pub(crate) validation: Option<OutOfSample>,
 }
 
 /// What differs between numbers and classes.
@@ -175,14 +178,14 @@ impl<M: FittedModel> Rvm<M> {
         let preparation = Preparation::until(&training.budget.stop, schema, features);
         let mut rvm = Self { preparation, online: None, ..Self::new(schema, params)? };
         rvm.check_memory(targets.len(), training.budget)?;
-        let outcome = rvm.train(&rvm.preparation, features, &targets, training)?;
+        let mut outcome = rvm.train(&rvm.preparation, features, &targets, training)?;
         let mut online = OnlineState::new(RetainedRows::unweighted(data), &outcome.relevant);
         online.forget(rvm.params.max_rows, rvm.params.seed);
         rvm.online = Some(online);
         let stop = training.budget.spent().unwrap_or(outcome.stop);
-        let log_evidence = outcome.log_evidence;
+        let (log_evidence, validation) = (outcome.log_evidence, outcome.validation.take());
         let log = rvm.set_fit(outcome, features);
-        Ok(FittedRvm { rvm, stop, log_evidence, log })
+        Ok(FittedRvm { rvm, stop, log_evidence, log, validation })
     }
 
     /// Takes over the outcome of a fit to rows.
@@ -234,6 +237,7 @@ impl<M: FittedModel> Rvm<M> {
         let some: Vec<f64> = rows.iter().map(|&row| targets[row]).collect();
         let mut outcome = self.train_on(preparation, &features.select(&rows), &some, training)?;
         outcome.relevant.iter_mut().for_each(|place| *place = rows[*place]);
+        outcome.validation.iter_mut().for_each(|scores| scores.renumber(|place| rows[place]));
         Ok(outcome)
     }
 

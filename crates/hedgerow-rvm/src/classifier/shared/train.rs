@@ -58,6 +58,8 @@ struct Round {
     /// The sums of these columns over the rows that were fitted.
     problem: Quadratic,
     calibration: Calibration,
+    /// The scores of the validation rows.
+    validation: OutOfSample,
     loss: f64,
     log_evidence: f64,
 }
@@ -143,10 +145,14 @@ impl<'a> SharedTrainer<'a> {
             (columns, start) = extended(&old, &at.alpha, &added, at.beta);
         };
         let Some(best) = best else { return Err(Error::Interrupted) };
+        let mut validation = best.validation.clone();
+        validation.calibrate(&best.calibration, self.rows.par);
+        let validation = Some(validation);
         let (loss, log_evidence, relevant) = (best.loss, best.log_evidence, best.columns.clone());
         let model = self.finish(best, split, &targets, &mut log.profile)?;
         log.notes = notes_of_shared(relevant.len(), self.labels.len(), is_cut);
-        Ok((Outcome { model, basis: self.basis.clone(), relevant, log_evidence, stop, log }, loss))
+        let basis = self.basis.clone();
+        Ok((Outcome { model, basis, relevant, log_evidence, stop, log, validation }, loss))
     }
 
     /// Raises the evidence of some columns and validates. Returns also the squared error of each fitted row, and the share of validation
@@ -197,8 +203,10 @@ impl<'a> SharedTrainer<'a> {
             calibration,
             loss,
             log_evidence: found.log_evidence,
+            validation,
         };
-        Ok((round, errors, 1.0 - validation.quality().accuracy))
+        let error = 1.0 - round.validation.quality().accuracy;
+        Ok((round, errors, error))
     }
 
     /// The weights once validation rows are fitted too.
