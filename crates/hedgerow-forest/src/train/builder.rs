@@ -4,6 +4,7 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Par, Result, Task};
 
 use super::class_weights;
+use super::oob::Tally;
 use crate::codes::{CodeMatrix, Codes};
 use crate::grow::{Grown, GrowthInput, grow};
 use crate::params::ForestParams;
@@ -90,6 +91,7 @@ impl TreeBuilder {
             budget,
             max_bytes,
             votes_for_left_out: votes,
+            set_stride: if votes { Tally::set_stride(n_rows, self.data.schema.n_classes()) } else { 0 },
             learn: params.learn_left_out && params.bagging.is_most_of(n_rows),
             tell_leaves: false,
             noise: 0.0,
