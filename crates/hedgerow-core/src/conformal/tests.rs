@@ -40,7 +40,7 @@ fn score(method: SetMethod, row: &[f64], class: usize) -> f32 {
 fn quantile(mut scores: Vec<f32>, level: f64) -> f32 {
     scores.sort_by(f32::total_cmp);
     let rank = ((scores.len() as f64 + 1.0) * level - 1e-9).ceil() as usize;
-    scores.get(rank - 1).copied().unwrap_or(f32::INFINITY)
+    scores.get(rank.max(1) - 1).copied().unwrap_or(f32::INFINITY)
 }
 
 /// The thresholds of all classes by definition: every score there is is tried.
@@ -152,6 +152,21 @@ fn many_scores_are_kept_as_few_that_say_the_same() {
             assert!(kept >= all - 1e-6 && kept < all + 0.01, "{method}, {class}: {kept} for {all}");
         }
     }
+}
+
+#[test]
+fn scores_are_continued_from_half_of_an_ensemble_to_all_of_it() {
+    // On the scale of log-odds ln 3 for half of the members becomes 0 for some: all of them are where two steps more lead.
+    let [half, all] = [0.75, 0.5].map(|score: f64| Array2::from_shape_fn((9, 2), |(_, c)| [1.0 - score, score][c]));
+    let labels = [ClassId(0); 9];
+    let expected = 1.0 / (1.0 + 9.0);
+    let found = Conformal::continued([all.view(), half.view()], &labels, 2.0).unwrap();
+    let options = SetOptions { method: SetMethod::Marginal, ..SetOptions::new(0.8) };
+    assert!((found.thresholds(&options).unwrap().of_class(0) - expected).abs() < 1e-6);
+    let none = Conformal::continued([all.view(), half.view()], &labels, 0.0).unwrap();
+    assert_eq!(none, conformal(&all, &labels));
+    let empty = Array2::zeros((0, 2));
+    assert!(Conformal::continued([empty.view(), empty.view()], &[], 1.0).is_none());
 }
 
 #[test]

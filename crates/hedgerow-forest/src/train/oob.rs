@@ -143,7 +143,16 @@ impl LeftOne {
         };
         let (all, half) = (one_over(&self.all), one_over(&self.half));
         let lead = (all - 1.0 / self.n_trees as f64) / (half - all);
-        let values = |table: &OutOfBag| table.probabilities(forest).select(Axis(0), &rows);
+        // Scores of votes as those of all trees are scored: pseudo-votes count for as little.
+        let values = |table: &OutOfBag| {
+            let mut proba = table.shares.select(Axis(0), &rows).mapv(f64::from);
+            for row in proba.rows_mut() {
+                if let Some(row) = row.into_slice() {
+                    forest.finish_row(row, self.n_trees as f64);
+                }
+            }
+            proba
+        };
         let labels: Vec<ClassId> = rows.iter().map(|row| labels[row * self.stride]).collect();
         let lead = if lead.is_finite() { lead.clamp(0.0, MOST_LEAD) } else { 0.0 };
         Conformal::continued([values(&self.all).view(), values(&self.half).view()], &labels, lead)
