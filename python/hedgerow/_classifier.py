@@ -79,6 +79,59 @@ class Classifier(ClassifierMixin, Estimator):
         predictions: Array = self.classes_[best]
         return predictions
 
+    def predict_set(
+        self, X: Any, level: float = 0.9, *, method: str = "balanced", never_empty: bool = False
+    ) -> NDArray[np.bool_]:
+        """Return for each row a set of classes that holds the true one for a share `level` of rows like those seen before.
+
+        The sets come from the out-of-sample predictions of the fit; after `partial_fit`, from those made before its newest rows were learnt, so that
+        they keep their share while the data change. A set may be empty: where a model is right more often than `level`, only so can the share be kept.
+
+        >>> from hedgerow import OnlineForestClassifier
+        >>> model = OnlineForestClassifier(random_state=0).fit([[i % 20] for i in range(400)], [i % 20 > 9 for i in range(400)])
+        >>> model.predict_set([[1], [18]], level=0.95).tolist()
+        [[True, False], [False, True]]
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        level : float
+            The share of rows whose class is to be in its set, between 0 and 1.
+        method : {"balanced", "marginal", "per-class", "adaptive"}
+            Small sets under which no class is covered much less than the others; the smallest sets; sets that cover each class by itself; sets whose
+            size follows how hard a row is.
+        never_empty : bool
+            Whether the most probable class is put into sets that would be empty.
+
+        Returns
+        -------
+        array of bool of shape (n_samples, n_classes)
+            Whether each class is in the set. The columns are in the order of `classes_`; see `classes_in` for the sets themselves.
+        """
+        model, threads = self._fitted(), _base.threads(self.n_jobs)
+        sets: NDArray[np.bool_] = model.predict_set(
+            self._rows(X), float(level), method=method, never_empty=bool(never_empty), threads=threads
+        )
+        return sets
+
+    def classes_in(self, sets: Any) -> list[Array]:
+        """Return the classes of each set that `predict_set` gave.
+
+        Parameters
+        ----------
+        sets : array of bool of shape (n_samples, n_classes)
+            Whether each class is in the set.
+
+        Returns
+        -------
+        list of arrays
+        """
+        sets = np.asarray(sets, dtype=bool)
+        if sets.ndim != 2 or sets.shape[1] != len(self.classes_):
+            raise ValueError(f"expected sets of shape (n_samples, {len(self.classes_)}), got {sets.shape}")
+        return [self.classes_[own] for own in sets]
+
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         name = type(self).__name__
         reader = TableReader(name)

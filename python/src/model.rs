@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 use hedgerow::Delay;
 use hedgerow::core::{
     ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Mixed, Par, Result,
-    Rows, Schema, Silent, Source, StopReason, Targets, Task, Training,
+    Rows, Schema, SetOptions, Silent, Source, StopReason, Targets, Task, Training,
 };
 use ndarray::{Array2, s};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
@@ -256,6 +256,26 @@ impl Model {
         let table = Array2::from_shape_fn((n_rows, n_classes), |(row, class)| proba[row][class]);
         let early = mixed.into_iter().map(|mixed| Early { mixed }).collect();
         Ok((table.into_pyarray(py), early))
+    }
+
+    /// Whether each class is in the prediction set of each row.
+    #[pyo3(signature = (x, level, *, method="balanced", never_empty=false, threads=0))]
+    fn predict_set<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        level: f64,
+        method: &str,
+        never_empty: bool,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray2<bool>>> {
+        let thresholds = run::at_once(py, || {
+            let method = method.parse()?;
+            self.read().set_thresholds(&SetOptions { level, method, never_empty })
+        })?
+        .map_err(to_python)?;
+        let proba = self.predictions(py, x, threads)?;
+        Ok(thresholds.sets(proba.view()).into_table().into_pyarray(py))
     }
 
     /// How much evidence there is for the prediction of each row.

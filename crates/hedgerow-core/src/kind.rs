@@ -180,6 +180,6 @@ pub fn finish<M: 'static>(mut run: BoxedRun<M>, training: &Training<'_>) -> Resu
     let make = run.model().ok_or(Error::Interrupted)?;
     // What only the run has is moved into the model, not copied.
     drop(run);
-    let Candidate { model, validation, log_evidence, notes, oob_votes } = make.run(training)?;
+    let Candidate { model, validation, log_evidence, notes, oob_votes, .. } = make.run(training)?;
     Ok(Fitted { model, validation, log_evidence, stop, notes, oob_votes })
 }

@@ -6,6 +6,7 @@ use ndarray::{Array2, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
+use crate::conformal::SetOutcome;
 use crate::data::{ClassId, Schema, TargetSlice, check_rows};
 use crate::error::{DataProblem, Result, check_shapes};
 use crate::online::Mixed;
@@ -113,10 +114,12 @@ pub struct Update {
     pub n_forgotten: usize,
     /// Alarms of the drift detector.
     pub drifts: Vec<Drift>,
+    /// How the prediction set of each row came out, made before the row was learnt; none of a regression.
+    pub sets: Vec<SetOutcome>,
 }
 
 impl Update {
-    /// Adds what learning changed in a part of a model: everything but predictions and the number of rows.
+    /// Adds what learning changed in a part of a model: everything but predictions, sets and the number of rows.
     pub fn add_changes(&mut self, part: Self) {
         self.n_tried += part.n_tried;
         self.n_replaced += part.n_replaced;

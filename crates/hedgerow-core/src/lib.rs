@@ -3,7 +3,8 @@
 //! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
 //! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
-//! [`metrics`] evaluates predictions. [`second_order`] holds distributions over class probabilities, on [`special`] functions; [`committee`] members that predict alone. [`drift`] detects
+//! [`metrics`] evaluates predictions. [`second_order`] holds distributions over class probabilities, on [`special`] functions; [`committee`] members that predict alone,
+//! [`conformal`] sets of classes that cover a chosen share of rows, [`rejection`] decisions by losses and rows that are left undecided. [`drift`] detects
 //! concept drift, [`synth`] generates data whose drift is known. [`saved`] turns models into text and arrays and back, [`error`] explains what went wrong, [`text`] writes numbers as people read
 //! them. This crate does no input or output and knows no model.
 
@@ -12,6 +13,7 @@ pub mod blend_report;
 pub mod budget;
 pub mod calibration;
 pub mod committee;
+pub mod conformal;
 pub mod data;
 pub mod drift;
 pub mod error;
@@ -23,6 +25,7 @@ pub mod online;
 pub mod par;
 pub mod params;
 pub mod prepare;
+pub mod rejection;
 pub mod rng;
 pub mod run;
 pub mod saved;
@@ -43,6 +46,7 @@ pub use blend_report::{BlendReport, ClassBlendReport};
 pub use budget::{Budget, StopFlag, StopReason};
 pub use calibration::Calibration;
 pub use committee::Committee;
+pub use conformal::{Conformal, PredictionSets, SetMethod, SetOptions, SetOutcome};
 pub use data::{
     ClassId, Column, ColumnKind, Dataset, DatasetParts, Features, LabelTable, Schema, Target, TargetSlice,
     Targets, Task,

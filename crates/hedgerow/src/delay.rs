@@ -86,6 +86,9 @@ impl Delay {
                 Target::Class(_) => model.predict_early(row, &par)?.pop().unwrap_or_default(),
                 Target::Value(_) => (model.predict_table(row, &par)?.row(0).to_vec(), Mixed::default()),
             };
+            if let Target::Class(class) = target {
+                update.sets.push(model.set_outcome(&predicted_now, class.index()));
+            }
             let mut predicted = update.predictions.row_mut(i);
             if predicted_now.is_empty() {
                 // No label has come yet: one class is as probable as another.

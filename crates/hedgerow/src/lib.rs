@@ -13,6 +13,7 @@ mod prequential;
 #[cfg(feature = "report")]
 pub mod report;
 mod run;
+mod sets;
 
 #[cfg(feature = "active")]
 pub use hedgerow_active as active;

@@ -5,7 +5,7 @@ use std::any::Any;
 use hedgerow_core::drift::{StreamHistory, StreamSummary};
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
-    ClassId, Classifier, ColumnKind, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem, OnlineModel,
+    ClassId, Classifier, ColumnKind, Conformal, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem, OnlineModel,
     Par, Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
@@ -27,6 +27,9 @@ pub struct Model {
     /// What the rows learnt online were like; none before there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<Box<StreamHistory>>,
+    /// How well rows conform to their out-of-sample predictions; none where there were none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) conformal: Option<Box<Conformal>>,
 }
 
 impl Model {
@@ -47,7 +50,7 @@ impl Model {
                 categories.push("?".into());
             }
         }
-        Ok(Self { learner: params.new_model(&begun)?, schema, prequential: None, history: None })
+        Ok(Self::of(schema, params.new_model(&begun)?))
     }
 
     /// A model of parts; fails unless they are of the same columns and classes.
@@ -60,7 +63,12 @@ impl Model {
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
         ])?;
-        Ok(Self { schema, learner, prequential: None, history: None })
+        Ok(Self::of(schema, learner))
+    }
+
+    /// A model that has not learnt anything online.
+    pub(crate) fn of(schema: Schema, learner: Learner) -> Self {
+        Self { schema, learner, prequential: None, history: None, conformal: None }
     }
 
     /// Whether it predicts classes or numbers.
@@ -144,6 +152,7 @@ impl Model {
         }
         if let Ok(update) = &mut update {
             self.calibrate_learnt(rows, n_known, update);
+            self.conform(rows, n_known, update);
             self.note_learnt(rows.slice(0..update.n_learnt), &update.drifts);
         }
         update
@@ -257,6 +266,6 @@ impl Model {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.learner.get().bytes()
+        self.learner.get().bytes() + self.conformal.as_ref().map_or(0, |conformal| conformal.bytes())
     }
 }

@@ -42,13 +42,19 @@ impl Model {
         let classifier = self.uncalibrated()?;
         check_shapes([("feature columns", self.n_features(), x.ncols())])?;
         if let Some(mixed) = self.learner.get().predict_mixed(x, par) {
-            return Ok(mixed);
+            let kept = |(proba, mixed): (Vec<f64>, Mixed)| {
+                let mixed = mixed.with_told(&proba);
+                (proba, mixed)
+            };
+            return Ok(mixed.into_iter().map(kept).collect());
         }
         let (new, is_new) = (Mixture::new(1), self.prequential.is_none());
         let mixture = self.prequential.as_ref().unwrap_or(&new);
         let early = |row: ArrayView1<'_, f64>| {
             let mixed = mixture.predict(&row.to_vec(), row.len());
-            (if is_new { row.to_vec() } else { mixed.proba.clone() }, mixed)
+            let proba = if is_new { row.to_vec() } else { mixed.proba.clone() };
+            let mixed = mixed.with_told(&proba);
+            (proba, mixed)
         };
         Ok(classifier.predict_proba(x, par)?.rows().into_iter().map(early).collect())
     }

@@ -1,8 +1,8 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason, Training,
-    TrainingRun,
+    Conformal, Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason, Task,
+    Training, TrainingRun,
 };
 
 use crate::kinds::{InLearner, Learner};
@@ -56,12 +56,12 @@ impl<M: 'static> TrainingRun for OfKind<M> {
     }
 
     fn model(&self) -> Option<ModelTask<Model>> {
-        let (schema, wrap) = (self.schema.clone(), self.wrap);
-        Some(self.run.model()?.map(move |model| Model {
-            schema,
-            learner: wrap(model),
-            prequential: None,
-            history: None,
+        let (schema, wrap, task) = (self.schema.clone(), self.wrap, self.run.model()?);
+        Some(ModelTask::new(move |training| {
+            let made = task.run(training)?;
+            let scored = made.validation.as_ref().filter(|_| schema.task == Task::Classification);
+            let conformal = made.conformal.clone().or_else(|| scored.and_then(Conformal::of)).map(Box::new);
+            Ok(made.map(|model| Model { conformal, ..Model::of(schema, wrap(model)) }))
         }))
     }
 

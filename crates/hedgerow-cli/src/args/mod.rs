@@ -2,6 +2,7 @@
 
 mod common;
 mod data;
+mod decision;
 mod demo;
 mod fit;
 mod generate;
@@ -18,6 +19,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use common::CommonArgs;
 pub(crate) use data::DataArgs;
+pub(crate) use decision::{DecisionArgs, SetArgs};
 pub(crate) use demo::DemoArgs;
 pub(crate) use fit::FitArgs;
 pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};

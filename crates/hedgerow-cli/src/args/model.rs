@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::fit::open_share;
-use super::{DataArgs, RunArgs};
+use super::{DataArgs, DecisionArgs, RunArgs, SetArgs};
 
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("help/predict.txt").trim_end())]
@@ -26,6 +26,10 @@ pub(crate) struct PredictArgs {
     /// Measure how long one row takes on one thread, on up to 1,000 rows of the first batch
     #[arg(long)]
     pub(crate) latency: bool,
+    #[command(flatten)]
+    pub(crate) sets: SetArgs,
+    #[command(flatten)]
+    pub(crate) decisions: DecisionArgs,
     #[command(flatten)]
     pub(crate) data_args: DataArgs,
     #[command(flatten)]

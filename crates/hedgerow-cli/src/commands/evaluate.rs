@@ -2,10 +2,12 @@
 
 use anyhow::bail;
 use hedgerow::Model;
+use hedgerow::core::conformal::SetReport;
+use hedgerow::core::rejection::RejectionCurve;
 use hedgerow::core::{DataProblem, Dataset, Features, Par, Result, Task};
 use hedgerow::forest::importance;
 use hedgerow::io::{ReadOptions, RowReader};
-use hedgerow::report::{Importances, Page};
+use hedgerow::report::{Importances, Page, Sets};
 use serde::Serialize;
 
 use super::{Described, Evaluation, Feed, LeftOut, Metrics, Outcome, Seconds, check_writable, page};
@@ -22,6 +24,12 @@ pub(crate) struct EvaluateResult {
     pub(crate) metrics: Metrics,
     /// Accuracy lost when a column is shuffled, by column.
     pub(crate) importances: Option<Vec<(String, f64)>>,
+    /// The accuracy on the rows that are left when the most uncertain predictions are rejected.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) rejection: Option<RejectionCurve>,
+    /// Prediction sets, where the model has something to make them from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sets: Option<SetReport>,
     pub(crate) left_out: LeftOut,
     /// The accuracy that was asked for and not reached.
     #[serde(skip)]
@@ -48,6 +56,8 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
         page::describe(&mut page, &model, &args.data, &subtitle, bytes);
         page::fact(&mut page, "Predicted in", output::seconds(evaluation.seconds.predict));
         page::evaluation(&mut page, &model, &evaluation, format!("{rows} rows"))?;
+        let classes = model.classes().to_vec();
+        page.sets = evaluation.sets(&model)?.map(|report| Sets { report, classes });
         page::draw_evaluated(&mut page, &model, &evaluation, "The dots are the evaluated rows.", &par)?;
         if let Some(losses) = &losses {
             let meaning = "Accuracy lost when a column is shuffled.";
@@ -63,6 +73,8 @@ pub(crate) fn run(args: &EvaluateArgs) -> anyhow::Result<Outcome> {
         seconds: evaluation.seconds,
         metrics,
         importances: losses.map(|losses| super::by_column(model.schema(), losses)),
+        rejection: evaluation.rejection()?,
+        sets: evaluation.sets(&model)?,
         left_out: evaluation.left_out,
         missed,
     };

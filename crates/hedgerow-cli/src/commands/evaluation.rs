@@ -5,7 +5,9 @@ use std::path::Path;
 use std::time::Instant;
 
 use hedgerow::Model;
+use hedgerow::core::conformal::{SetOptions, SetReport};
 use hedgerow::core::metrics::{Report, Running, RunningValues, ValueReport};
+use hedgerow::core::rejection::{RejectionCurve, Uncertainty};
 use hedgerow::core::{
     DataProblem, Error, Features, Normals, Par, Result, Target, TargetSlice, Targets, Task,
 };
@@ -208,6 +210,27 @@ impl Evaluation {
     /// Evaluated rows.
     pub(crate) fn n_rows(&self) -> usize {
         self.truth.view().len()
+    }
+
+    /// The accuracy of a classifier on the rows that are left when the most uncertain predictions are rejected.
+    pub(crate) fn rejection(&self) -> Result<Option<RejectionCurve>> {
+        match &self.truth {
+            Targets::Classes(truth) => {
+                RejectionCurve::new(self.predictions.view(), truth, Uncertainty::default())
+            }
+            Targets::Values(_) => Ok(None),
+        }
+    }
+
+    /// How prediction sets of 90 % do, if the model can make them. Of rows that it was fitted to they tell too much.
+    pub(crate) fn sets(&self, model: &Model) -> Result<Option<SetReport>> {
+        let options = SetOptions::default();
+        match (&self.truth, model.set_thresholds(&options)) {
+            (Targets::Classes(truth), Ok(thresholds)) => {
+                thresholds.sets(self.predictions.view()).report(truth, &options).map(Some)
+            }
+            _ => Ok(None),
+        }
     }
 
     pub(crate) fn metrics(&self) -> Result<Metrics> {

@@ -71,6 +71,7 @@ pub(super) fn evaluation(
     };
     page.evaluate(&predictions)?;
     page.uncertain = evaluation.least_sure.finish(model.schema());
+    page.rejection = evaluation.rejection()?;
     Ok(())
 }
 

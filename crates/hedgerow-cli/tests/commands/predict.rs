@@ -153,3 +153,89 @@ fn the_message_of_the_system_is_printed_once() {
     assert_eq!(message.matches(&system).count(), 1, "{message}");
     assert_eq!(message.matches("nowhere.hedgerow").count(), 1, "{message}");
 }
+
+#[test]
+fn sets_hold_the_class_of_the_wanted_share_of_rows() {
+    let program = Program::with_ripley();
+    let truth = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --sets 0.8 --proba");
+    assert_eq!(truth.lines().next(), Some("prediction,probability,p_0,p_1,set"));
+    let sizes = |options: &str| {
+        let text = program.ok(&format!("predict m.hedgerow {{data}}/ripley_test.csv.gz --sets 0.8 {options}"));
+        let size = |line: &str| match line.rsplit_once(',').unwrap().1 {
+            "" => 0,
+            set => {
+                assert!(["0", "1", "0|1"].contains(&set), "{line}");
+                set.split('|').count()
+            }
+        };
+        text.lines().skip(1).map(size).collect::<Vec<_>>()
+    };
+    let usual = sizes("");
+    assert!(usual.contains(&0) && usual.contains(&1), "right for more than 80 % of the rows");
+    assert!(!sizes("--no-empty-sets").contains(&0));
+    assert!(!sizes("--set-method adaptive").contains(&0));
+    let json = program.json("evaluate m.hedgerow {data}/ripley_test.csv.gz --target yc");
+    let sets = &json["sets"];
+    let coverage = sets["coverage"].as_f64().unwrap();
+    assert!((0.85..0.95).contains(&coverage) && sets["level"] == 0.9, "{sets}");
+    assert_eq!(sets["sizes"].as_array().unwrap().len(), 3);
+    let curve = json["rejection"]["curve"].as_array().unwrap();
+    assert_eq!(curve.len(), 20);
+    assert_eq!(curve[19]["accuracy"], json["metrics"]["accuracy"]);
+    assert!(json["rejection"]["area"].as_f64() > json["metrics"]["accuracy"].as_f64());
+}
+
+#[test]
+fn uncertain_rows_are_left_undecided() {
+    let program = Program::with_ripley();
+    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --abstain-above 0.2");
+    let mut n_empty = 0;
+    for line in text.lines().skip(1) {
+        let (label, probability) = line.split_once(',').unwrap();
+        let probability: f64 = probability.parse().unwrap();
+        assert_eq!(label.is_empty(), probability < 0.8, "{line}");
+        n_empty += usize::from(label.is_empty());
+    }
+    assert!((10..500).contains(&n_empty), "{n_empty}");
+}
+
+#[test]
+fn costs_move_the_decision() {
+    let program = Program::with_ripley();
+    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --costs 1:0=4 --reject-cost 0.5");
+    let mut n = [0; 3];
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let p: f64 = fields[3].parse().unwrap();
+        // The least of 4 p (for 0) and 1 - p (for 1).
+        let (expected, place) = if f64::min(4.0 * p, 1.0 - p) > 0.5 {
+            ("", 2)
+        } else if p > 0.2 {
+            ("1", 1)
+        } else {
+            ("0", 0)
+        };
+        assert!(fields[0] == expected || (p - 0.2).abs() < 1e-5 || (p - 0.5).abs() < 1e-5 || (p - 0.125).abs() < 1e-5, "{line}");
+        n[place] += 1;
+    }
+    assert!(n.iter().all(|n| *n > 0), "{n:?}");
+}
+
+#[test]
+fn sets_and_decisions_that_cannot_be_made_are_refused() {
+    let program = Program::with_ripley();
+    let rows = "{data}/ripley_test.csv.gz";
+    for (options, parts) in [
+        ("--sets 1.5", vec!["share between 0 and 1"]),
+        ("--sets 0.9 --set-method mondrian", vec!["balanced, marginal, per-class, adaptive"]),
+        ("--no-empty-sets", vec!["--sets"]),
+        ("--abstain-above 2", vec!["share between 0 and 1"]),
+        ("--costs 7:0=4", vec!["no class is called \"7\"", "0, 1"]),
+        ("--costs 0=4", vec!["TRUE:PREDICTED=COST"]),
+        ("--costs 0:1=-4", vec!["0 or more", "-4"]),
+        ("--reject-cost much", vec!["0 or more"]),
+    ] {
+        let message = program.refused(&format!("predict m.hedgerow {rows} {options}"));
+        holds(&message, &parts);
+    }
+}

@@ -53,6 +53,12 @@ pub enum ModelProblem {
         /// The task wanted.
         expected: Task,
     },
+    /// Nothing to make prediction sets from.
+    #[error(
+        "the model has no out-of-sample predictions to make prediction sets from: it was merged, or fitted by an older version; fit it again, or have it \
+         learn rows, which it predicts first"
+    )]
+    NoScores,
     /// A part is missing or of the wrong type.
     #[error("the model file's part {part:?} is missing or malformed: {detail}")]
     Part {

@@ -97,6 +97,9 @@ pub struct Mixed {
     pub n_learnt: u64,
     /// The weight of the first member in the pool.
     pub weight_of_first: f64,
+    /// What was predicted in the end, where that is kept; see [`Rows::earlier`](crate::Rows::earlier).
+    #[serde(default)]
+    pub told: Vec<f64>,
     /// The probabilities of each member and their logarithms, and those of the pool.
     members: [Vec<f64>; 2],
     pool_logs: Vec<f64>,
@@ -106,6 +109,12 @@ pub struct Mixed {
 }
 
 impl Mixed {
+    /// The same, kept with what was predicted in the end.
+    #[must_use]
+    pub fn with_told(self, told: &[f64]) -> Self {
+        Self { told: told.to_vec(), ..self }
+    }
+
     /// Members that have predicted the row.
     pub fn n_members(&self) -> usize {
         self.members[0].len() / self.proba.len().max(1)
@@ -209,6 +218,7 @@ impl Mixture {
             labels: self.labels.clone(),
             n_learnt: self.n_learnt,
             weight_of_first: weights[0],
+            told: Vec::new(),
             members: [clipped, logs],
             pool_logs,
             outputs,

@@ -19,6 +19,7 @@ pub use status::{JobState, JobStatus};
 pub use whole::WholeRun;
 
 use crate::budget::StopReason;
+use crate::conformal::Conformal;
 use crate::error::Result;
 use crate::learn::Training;
 use crate::scores::OutOfSample;
@@ -80,18 +81,20 @@ pub struct Candidate<M> {
     pub notes: Vec<String>,
     /// For each training row the trees that had it out of bag, where there are such trees.
     pub oob_votes: Option<Vec<u32>>,
+    /// What prediction sets are made from, where that is not the out-of-sample predictions.
+    pub conformal: Option<Conformal>,
 }
 
 impl<M> Candidate<M> {
     /// A model with its out-of-sample predictions.
     pub fn new(model: M, validation: Option<OutOfSample>) -> Self {
-        Self { model, validation, log_evidence: None, notes: Vec::new(), oob_votes: None }
+        Self { model, validation, log_evidence: None, notes: Vec::new(), oob_votes: None, conformal: None }
     }
 
     /// The same with another model.
     pub fn map<N>(self, change: impl FnOnce(M) -> N) -> Candidate<N> {
-        let Self { model, validation, log_evidence, notes, oob_votes } = self;
-        Candidate { model: change(model), validation, log_evidence, notes, oob_votes }
+        let Self { model, validation, log_evidence, notes, oob_votes, conformal } = self;
+        Candidate { model: change(model), validation, log_evidence, notes, oob_votes, conformal }
     }
 }
 

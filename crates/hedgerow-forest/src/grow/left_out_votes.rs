@@ -35,6 +35,11 @@ impl LeftOutVotes {
         self.ends.push((self.rows.len() as u32, self.shares.len() as u32, total as f32));
     }
 
+    /// The rows.
+    pub(crate) fn rows(&self) -> &[u32] {
+        &self.rows
+    }
+
     /// Hands each leaf's rows, size and shares to `visit`.
     pub(crate) fn visit(&self, mut visit: impl FnMut(&[u32], f32, &[(u16, f32)])) {
         let (mut row, mut share) = (0, 0);

@@ -13,6 +13,7 @@
 
 mod candidate;
 mod columns;
+mod left_one;
 mod left_out_votes;
 mod nearby;
 mod score;
@@ -58,6 +59,8 @@ pub(crate) struct GrowthInput<'a> {
     pub(crate) max_bytes: usize,
     /// Whether to collect the votes for rows left out.
     pub(crate) votes_for_left_out: bool,
+    /// Every so many rows get votes of leaves that have learnt the other rows left out; 0 for none.
+    pub(crate) set_stride: usize,
     /// Whether they are to be learnt in the end.
     pub(crate) learn: bool,
     /// Whether to tell which rows each leaf has.
@@ -93,6 +96,8 @@ pub(crate) struct Grown {
     pub(crate) gains: Vec<f64>,
     /// The votes for the rows left out.
     pub(crate) left_out_votes: LeftOutVotes,
+    /// The same for some of them by their leaves with the other rows left out, which are learnt there.
+    pub(crate) left_one_votes: LeftOutVotes,
     /// Which rows ended up in which leaf, if that was asked for.
     pub(crate) leaf_rows: LeafRows,
     /// Whether a limit ended the work before the tree was done.
@@ -137,9 +142,9 @@ pub(crate) fn grow<C: Code>(input: &GrowthInput<'_>, matrix: Matrix<'_, C>, time
     let mut grower = Grower::new(input, matrix, Nearby::most_rows(matrix.by_row, input.columns.len()));
     grower.begin_bag(times, rng);
     grower.run();
-    let Grower { mut tree, gains, left_out_votes, leaf_rows, cut_short, .. } = grower;
+    let Grower { mut tree, gains, left_out_votes, left_one_votes, leaf_rows, cut_short, .. } = grower;
     tree.shrink();
-    Grown { tree, gains, left_out_votes, leaf_rows, cut_short }
+    Grown { tree, gains, left_out_votes, left_one_votes, leaf_rows, cut_short }
 }
 
 /// Grows trees, or parts of one, and keeps its working space in between.
@@ -170,6 +175,7 @@ pub(crate) struct Grower<'a, C> {
     /// What the splits removed, for each column.
     pub(crate) gains: Vec<f64>,
     left_out_votes: LeftOutVotes,
+    left_one_votes: LeftOutVotes,
     total_weight: f64,
     /// Whether every row counts 1.
     counts_rows: bool,
@@ -200,6 +206,7 @@ impl<'a, C: Code> Grower<'a, C> {
             tree: Tree::default(),
             gains: vec![0.0; n_features],
             left_out_votes: LeftOutVotes::default(),
+            left_one_votes: LeftOutVotes::default(),
             total_weight: 0.0,
             counts_rows: input.is_unweighted(),
             rows_since_look: usize::MAX / 2,
@@ -281,6 +288,7 @@ impl<'a, C: Code> Grower<'a, C> {
                     let numbers = Numbers::new(&self.nearby, task.is_nearby);
                     let held = held.iter().map(|&row| numbers.of(row) as u32);
                     self.left_out_votes.add(held, &weights, self.input.params.probabilities);
+                    self.vote_without_one(&task, &weights);
                 }
                 if self.input.learn {
                     self.take_in(&mut task, &mut groups);

@@ -470,6 +470,7 @@ impl OnlineInput<'_> {
             budget: &budget,
             max_bytes: usize::MAX,
             votes_for_left_out: false,
+            set_stride: 0,
             learn: false,
             tell_leaves: true,
             noise: self.noise,

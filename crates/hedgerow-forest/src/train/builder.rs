@@ -4,6 +4,7 @@ use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Par, Result, Task};
 
 use super::class_weights;
+use super::oob::Tally;
 use crate::codes::{CodeMatrix, Codes};
 use crate::grow::{Grown, GrowthInput, grow};
 use crate::params::ForestParams;
@@ -71,7 +72,7 @@ impl TreeBuilder {
     }
 
     /// Grows the tree of a number, of so many bytes at most.
-    pub(super) fn grow(&self, number: usize, budget: &Budget, max_bytes: usize, votes: bool) -> Grown {
+    pub(crate) fn grow(&self, number: usize, budget: &Budget, max_bytes: usize, votes: bool) -> Grown {
         let (params, n_rows) = (&self.params, self.data.n_rows());
         let mut bag_rng = Rng::new(params.seed, Purpose::Bag, number as u64);
         let mut times = params.bagging.draw(n_rows, &mut bag_rng);
@@ -90,6 +91,7 @@ impl TreeBuilder {
             budget,
             max_bytes,
             votes_for_left_out: votes,
+            set_stride: if votes { Tally::set_stride(n_rows, self.data.schema.n_classes()) } else { 0 },
             learn: params.learn_left_out && params.bagging.is_most_of(n_rows),
             tell_leaves: false,
             noise: 0.0,

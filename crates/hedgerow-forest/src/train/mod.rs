@@ -5,7 +5,7 @@ mod limits;
 mod oob;
 mod run;
 
-use hedgerow_core::{Checked, Dataset, Error, ModelKind as _, Result, StopReason, Training, drive};
+use hedgerow_core::{Checked, Conformal, Dataset, Error, ModelKind as _, Result, StopReason, Training, drive};
 
 use crate::forest::Forest;
 use crate::params::{ClassWeights, ForestParams};
@@ -21,6 +21,8 @@ pub struct Fitted {
     pub forest: Forest,
     /// Votes of the trees whose bag left a row out, where bagging leaves rows out.
     pub oob: Option<OutOfBag>,
+    /// What prediction sets are made from, where bagging leaves rows out.
+    pub conformal: Option<Conformal>,
     /// Why growing ended.
     pub stop: StopReason,
 }

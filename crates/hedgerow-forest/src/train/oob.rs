@@ -1,14 +1,21 @@
 //! Out-of-bag predictions: those of the trees whose bag left the row out.
 
 use hedgerow_core::traits::largest;
-use hedgerow_core::{ClassId, Dataset, Par};
+use hedgerow_core::{ClassId, Conformal, Dataset, Par};
 use ndarray::{Array2, Axis};
 
 use crate::Forest;
 use crate::calibration::{self, MOST_DECIDING, WeightedPredictions};
-use crate::grow::LeftOutVotes;
+use crate::grow::{Grown, LeftOutVotes};
 use crate::leaf_weight::LeafWeight;
 use crate::params::ForestParams;
+
+/// Rows that prediction sets are made from, and their values.
+const MOST_SET_ROWS: usize = 10_000;
+const LEAST_SET_ROWS: usize = 500;
+const MOST_SET_VALUES: usize = 1_000_000;
+/// How far a line is continued at most, in steps from half of the trees to all of them.
+const MOST_LEAD: f64 = 1.0;
 
 /// Out-of-bag predictions (Breiman, 2001).
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +35,10 @@ pub(super) struct Tally {
     halves: Vec<OutOfBag>,
     /// The rows of `halves`: every so many.
     stride: usize,
+    /// Predictions of some rows by trees that have learnt all others: of all trees, and of every other one.
+    left_one: Vec<[OutOfBag; 2]>,
+    /// The rows of `left_one`: every so many.
+    set_stride: usize,
     n_trees: usize,
 }
 
@@ -36,24 +47,44 @@ impl Tally {
         let leaf_weights = LeafWeight::candidates(params);
         let tables = |n: usize, n_rows: usize| vec![OutOfBag::empty(n_rows, n_classes); n];
         let stride = n_rows.div_ceil(MOST_DECIDING).max(1);
+        let set_stride = Self::set_stride(n_rows, n_classes);
         let n_halves = if leaf_weights.len() > 1 { leaf_weights.len() } else { 0 };
         Self {
             tables: tables(leaf_weights.len(), n_rows),
             halves: tables(n_halves, n_rows.div_ceil(stride)),
             stride,
+            left_one: (0..leaf_weights.len())
+                .map(|_| [(); 2].map(|()| OutOfBag::empty(n_rows.div_ceil(set_stride), n_classes)))
+                .collect(),
+            set_stride,
             leaf_weights,
             n_trees: 0,
         }
     }
 
+    /// Prediction sets are made from every so many rows.
+    pub(super) fn set_stride(n_rows: usize, n_classes: usize) -> usize {
+        let most = (MOST_SET_VALUES / n_classes.max(1)).clamp(LEAST_SET_ROWS, MOST_SET_ROWS);
+        n_rows.div_ceil(most).max(1)
+    }
+
     /// Bytes of the tables, and of the probabilities and ranks that evaluating them takes.
     pub(super) fn bytes(n_rows: usize, n_classes: usize, params: &ForestParams) -> u64 {
         let table = 4 * n_classes as u64 + 4;
-        (n_rows as u64) * (LeafWeight::powers(params).len() as u64 * table + 8 * n_classes as u64 + 48)
+        let n_powers = LeafWeight::powers(params).len() as u64;
+        let n_set_rows = n_rows.div_ceil(Self::set_stride(n_rows, n_classes)) as u64;
+        (n_rows as u64) * (n_powers * table + 8 * n_classes as u64 + 48) + n_set_rows * (2 * n_powers + 4) * table
     }
 
     /// Adds the votes of one tree for the rows it left out. Trees must come in order: sums of floats depend on it.
-    pub(super) fn add(&mut self, left_out_votes: &LeftOutVotes) {
+    pub(super) fn add(&mut self, grown: &Grown) {
+        let Grown { left_out_votes, left_one_votes, .. } = grown;
+        for (leaf_weight, [all, half]) in self.leaf_weights.iter().zip(&mut self.left_one) {
+            all.add(left_one_votes, leaf_weight, self.set_stride);
+            if self.n_trees.is_multiple_of(2) {
+                half.add(left_one_votes, leaf_weight, self.set_stride);
+            }
+        }
         for (leaf_weight, table) in self.leaf_weights.iter().zip(&mut self.tables) {
             table.add(left_out_votes, leaf_weight, 1);
         }
@@ -65,16 +96,17 @@ impl Tally {
         self.n_trees += 1;
     }
 
-    /// The best leaf weight, and its predictions.
+    /// The best leaf weight, its predictions, and those that prediction sets are made from.
     pub(super) fn finish(
         mut self,
         labels: &[ClassId],
         weight: impl Fn(usize) -> f64,
         par: &Par,
-    ) -> (LeafWeight, OutOfBag) {
+    ) -> (LeafWeight, OutOfBag, LeftOne) {
         let mut chosen = 0;
         if self.leaf_weights.len() > 1 {
-            self.tables.iter_mut().chain(&mut self.halves).for_each(OutOfBag::scale);
+            let left_one = self.left_one.iter_mut().flatten();
+            self.tables.iter_mut().chain(&mut self.halves).chain(left_one).for_each(OutOfBag::scale);
             let rows: Vec<usize> = (0..labels.len()).step_by(self.stride).collect();
             let whole: Vec<OutOfBag> = self.tables.iter().map(|table| table.select(&rows)).collect();
             let predictions = WeightedPredictions {
@@ -86,7 +118,44 @@ impl Tally {
             };
             chosen = calibration::choose(predictions, 0, None, par).0;
         }
-        (self.leaf_weights.swap_remove(chosen), self.tables.swap_remove(chosen))
+        let [all, half] = self.left_one.swap_remove(chosen);
+        let left_one = LeftOne { all, half, stride: self.set_stride, n_trees: self.n_trees };
+        (self.leaf_weights.swap_remove(chosen), self.tables.swap_remove(chosen), left_one)
+    }
+}
+
+/// Predictions of some rows by trees that have learnt all others.
+pub(super) struct LeftOne {
+    all: OutOfBag,
+    half: OutOfBag,
+    stride: usize,
+    n_trees: usize,
+}
+
+impl LeftOne {
+    /// How well rows conform to the predictions of a forest of all its trees; none if too few trees predict them.
+    pub(super) fn conformal(&self, forest: &Forest, labels: &[ClassId]) -> Option<Conformal> {
+        let is_predicted = |row: &usize| self.half.n_trees[*row] > 0;
+        let rows: Vec<usize> = (0..self.half.n_trees.len()).filter(is_predicted).collect();
+        // Votes are noisier the fewer there are: what comes of them moves along a line in one over their number.
+        let one_over = |table: &OutOfBag| {
+            rows.iter().map(|row| 1.0 / f64::from(table.n_trees[*row])).sum::<f64>() / rows.len() as f64
+        };
+        let (all, half) = (one_over(&self.all), one_over(&self.half));
+        let lead = (all - 1.0 / self.n_trees as f64) / (half - all);
+        // Scores of votes as those of all trees are scored: pseudo-votes count for as little.
+        let values = |table: &OutOfBag| {
+            let mut proba = table.shares.select(Axis(0), &rows).mapv(f64::from);
+            for row in proba.rows_mut() {
+                if let Some(row) = row.into_slice() {
+                    forest.finish_row(row, self.n_trees as f64);
+                }
+            }
+            proba
+        };
+        let labels: Vec<ClassId> = rows.iter().map(|row| labels[row * self.stride]).collect();
+        let lead = if lead.is_finite() { lead.clamp(0.0, MOST_LEAD) } else { 0.0 };
+        Conformal::continued([values(&self.all).view(), values(&self.half).view()], &labels, lead)
     }
 }
 

@@ -132,10 +132,10 @@ impl ForestRun {
                 }
             }
             add_gains(&mut self.gains, &grown.gains);
-            self.trees.push(Arc::new(grown.tree));
             if let Some(oob) = &mut self.oob {
-                Arc::make_mut(oob).add(&grown.left_out_votes);
+                Arc::make_mut(oob).add(&grown);
             }
+            self.trees.push(Arc::new(grown.tree));
             if self.has_converged() {
                 self.stop.get_or_insert(StopReason::Converged);
             }
@@ -171,8 +171,7 @@ impl ForestRun {
             // What no run has any more is moved, otherwise it is copied.
             let oob = oob.map(Arc::unwrap_or_clone);
             let trees = trees.into_iter().map(Arc::unwrap_or_clone).collect();
-            let (forest, oob) = assemble(&builder, trees, gains, oob, training.par);
-            Fitted { forest, oob, stop }
+            Fitted { stop, ..assemble(&builder, trees, gains, oob, training.par) }
         }
     }
 }
@@ -245,10 +244,10 @@ impl TrainingRun for ForestRun {
         let (make, data) = (self.forest(), self.builder.data.clone());
         self.has_model().then(|| {
             ModelTask::new(move |training| {
-                let Fitted { forest, oob, .. } = make(training);
+                let Fitted { forest, oob, conformal, .. } = make(training);
                 let validation = oob.as_ref().map(|oob| out_of_sample(oob, &forest, &data));
                 let made = Candidate::new(ForestModel::fitted(forest, data), validation);
-                Ok(Candidate { oob_votes: oob.map(|oob| oob.n_trees), ..made })
+                Ok(Candidate { oob_votes: oob.map(|oob| oob.n_trees), conformal, ..made })
             })
         })
     }
@@ -271,11 +270,14 @@ fn assemble(
     gains: Vec<f64>,
     tally: Option<Tally>,
     par: &Par,
-) -> (Forest, Option<OutOfBag>) {
+) -> Fitted {
     let (data, params) = (&builder.data, &builder.params);
     let row_weight = |row: usize| builder.weights(row)[0];
     let chosen = tally.map(|tally| tally.finish(data.labels(), |row| builder.weights(row)[1], par));
-    let (leaf_weight, oob) = chosen.unzip();
+    let (leaf_weight, oob, left_one) = match chosen {
+        Some((leaf_weight, oob, left_one)) => (Some(leaf_weight), Some(oob), Some(left_one)),
+        None => (None, None, None),
+    };
     let leaf_weight = leaf_weight.unwrap_or_else(|| LeafWeight::new(LeafWeight::powers(params)[0]));
     let calibration = oob.as_ref().filter(|_| params.calibrate).and_then(|oob| {
         // First the votes are calibrated with rows of each class counting the same; then class weights shift the probabilities.
@@ -290,7 +292,9 @@ fn assemble(
         None => prior_shift::without_validation(params, &builder.class_weights),
     };
     let forest = Forest::from_parts(params.clone(), data.schema.n_classes(), trees, calibration, gains);
-    (Forest { leaf_weight, prior_shift, ..forest }, oob)
+    let forest = Forest { leaf_weight, prior_shift, ..forest };
+    let conformal = left_one.and_then(|left_one| left_one.conformal(&forest, data.labels()));
+    Fitted { forest, oob, conformal, stop: StopReason::Done }
 }
 
 /// The probabilities of the rows that some tree has left out.

@@ -12,7 +12,8 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
 
-use hedgerow_core::{Error, ModelProblem, Result, Schema, saved};
+use hedgerow_core::saved::{self, Saved as _};
+use hedgerow_core::{Error, ModelProblem, Result, Schema, Task};
 
 use crate::model::Model;
 #[cfg(feature = "outliers")]
@@ -66,6 +67,10 @@ impl Model {
         })?;
         let fits = model.prequential.as_ref().is_none_or(|mixture| mixture.is_valid(1));
         saved::require(fits, || "its prequential calibration has impossible numbers")?;
+        if let Some(conformal) = &mut model.conformal {
+            saved::require(model.schema.task == Task::Classification, || "prediction sets of a regression")?;
+            conformal.complete(&model.schema)?;
+        }
         let fits = model.history.as_ref().is_none_or(|history| history.is_valid());
         saved::require(fits, || "the figures of its stream are impossible")?;
         Ok(model)

@@ -38,6 +38,8 @@ pub struct CurvePoint {
     pub rmse: Option<f64>,
     /// Of a regression, the negative log predictive density over the same rows.
     pub nlpd: Option<f64>,
+    /// The share of the same rows whose class was in its prediction set, and the classes in a set.
+    pub sets: Option<[f64; 2]>,
     /// The weights in predictions of the memory of all rows, of long and of short memories of the newest ones.
     pub memory_weights: Option<[f64; 3]>,
     /// Accuracy at this point on rows that are never learnt.
@@ -124,6 +126,8 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
     let nlpd = vec![series("prequential", "a", |p| p.nlpd, |v| decimal(v, 3))];
     let loss = vec![series("prequential", "a", |p| p.log_loss, |v| decimal(v, 3))];
     let ece = vec![series("prequential", "a", |p| p.ece, |v| decimal(v, 3))];
+    let coverage = vec![series("in their sets", "a", |p| Some(p.sets?[0]), |v| percent(v, 1))];
+    let set_size = vec![series("classes a row", "b", |p| Some(p.sets?[1]), |v| decimal(v, 2))];
     let share = |v| percent(v, 0);
     let weights = vec![
         series("all rows", "a", |p| Some(p.memory_weights?[0]), share),
@@ -147,6 +151,12 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
         small("NLPD", |v, y| decimal(v, y.decimals(1.0)), nlpd),
         small("Log-loss", |v, y| decimal(v, y.decimals(1.0)), loss),
         small("Calibration error (ECE)", |v, y| decimal(v, y.decimals(1.0)), ece),
+        Panel {
+            height: 110,
+            y: Axis::around_shares(values(&coverage), 3),
+            ..small("Rows whose class is in its prediction set of 90 %", |v, y| percent(v, y.decimals(100.0)), coverage)
+        },
+        small("Size of these sets", |v, y| decimal(v, y.decimals(1.0)), set_size),
         small("Weights of memories", |v, y| percent(v, y.decimals(100.0)), weights),
         small("Speed", |v, _| short(v), speed),
     ];
@@ -180,6 +190,9 @@ fn reading(point: &CurvePoint) -> String {
     lines.extend(point.nlpd.map(|v| format!("NLPD {}", decimal(v, 4))));
     lines.extend(point.log_loss.map(|v| format!("log-loss {}", decimal(v, 4))));
     lines.extend(point.ece.map(|v| format!("ECE {}", decimal(v, 4))));
+    lines.extend(point.sets.map(|[coverage, size]| {
+        format!("in their sets of 90 % {}, {} classes a row", percent(coverage, 1), decimal(size, 2))
+    }));
     lines.extend(point.memory_weights.map(|[all, long, short]| {
         format!(
             "memories: all rows {}, 300 to 1,000 rows {}, 20 to 100 rows {}",

@@ -39,9 +39,11 @@ mod picture;
 mod plot;
 mod png;
 mod predictions;
+mod rejection;
 mod reliability;
 mod scores;
 mod section;
+mod sets;
 #[cfg(test)]
 mod tests;
 mod uncertain;
@@ -60,5 +62,6 @@ pub use picture::Picture;
 pub use predictions::Predictions;
 pub use reliability::Reliability;
 pub use scores::Scores;
+pub use sets::Sets;
 pub use uncertain::{LeastSure, Look, UncertainRow};
 pub use value_curve::ValueCurve;

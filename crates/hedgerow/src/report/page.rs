@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use hedgerow_core::rejection::RejectionCurve;
+
 use super::class_bars::ClassBars;
 use super::class_table::{self, ClassRow};
 use super::comparison::{self, Comparison};
@@ -10,9 +12,11 @@ use super::curve::LearningCurve;
 use super::decision_map::DecisionMap;
 use super::html::{element, esc, paragraph};
 use super::importances::Importances;
+use super::rejection;
 use super::reliability::Reliability;
 use super::scores::Scores;
 use super::section::{self, Section};
+use super::sets::Sets;
 use super::uncertain::{self, UncertainRow};
 use super::value_curve::ValueCurve;
 
@@ -37,6 +41,10 @@ pub struct Page {
     pub confusion: Option<Confusion>,
     /// Whether the probabilities are calibrated.
     pub reliability: Option<Reliability>,
+    /// How accurate the predictions are that are left when the most uncertain ones are rejected.
+    pub rejection: Option<RejectionCurve>,
+    /// Prediction sets.
+    pub sets: Option<Sets>,
     /// What the Gaussian processes changed about the predictions of the forest.
     pub comparison: Option<Comparison>,
     /// Class by class.
@@ -97,6 +105,8 @@ impl Page {
         sections.extend(self.map.as_ref().map(DecisionMap::section));
         sections.extend(self.confusion.as_ref().map(Confusion::section));
         sections.extend(self.reliability.as_ref().map(Reliability::section));
+        sections.extend(self.rejection.as_ref().map(rejection::section));
+        sections.extend(self.sets.as_ref().map(Sets::section));
         sections.extend(self.comparison.as_ref().map(comparison::section));
         let first = sections.len();
         sections.extend((!self.classes.is_empty()).then(|| class_table::section(&self.classes)));

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use keeper::{Config, Keeper};
 pub(crate) use predictions::Predictions;
-pub(crate) use result::LearnResult;
+pub(crate) use result::{LearnResult, SetFigures};
 pub(crate) use state::StreamState;
 pub(crate) use stored::{Reading, StoredRows};
 pub(crate) use windows::{Prequential, Score, Window, Windows};
@@ -337,11 +337,14 @@ impl<'a> StreamRun<'a> {
             let score = match truth {
                 Target::Class(class) => {
                     state.meet(class, schema.labels.name(class));
+                    let set = update.sets.get(i).copied().unwrap_or_default();
+                    state.sets.add(set);
                     let best = largest(prediction);
                     Score::Class {
                         is_right: best == Some(class.index()),
                         log_loss: -prediction[class.index()].max(1e-15).ln(),
                         top: best.map_or(0.0, |class| prediction[class]),
+                        set,
                     }
                 }
                 Target::Value(truth) => Score::Value { mean: prediction[0], variance: prediction[1], truth },

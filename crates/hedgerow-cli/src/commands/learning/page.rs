@@ -76,14 +76,19 @@ fn curve(stream: &StreamRun<'_>) -> LearningCurve {
     let mut curve = LearningCurve { text: text.into(), ..LearningCurve::default() };
     for (i, window) in stream.state.windows.ended().enumerate() {
         let figures = match window.prequential {
-            Prequential::Classes { prequential_accuracy, prequential_log_loss, prequential_ece } => {
-                CurvePoint {
-                    accuracy: prequential_accuracy,
-                    log_loss: Some(prequential_log_loss),
-                    ece: Some(prequential_ece),
-                    ..CurvePoint::default()
-                }
-            }
+            Prequential::Classes {
+                prequential_accuracy,
+                prequential_log_loss,
+                prequential_ece,
+                prequential_set_coverage90,
+                prequential_set_size90,
+            } => CurvePoint {
+                accuracy: prequential_accuracy,
+                log_loss: Some(prequential_log_loss),
+                ece: Some(prequential_ece),
+                sets: Some([prequential_set_coverage90, prequential_set_size90]),
+                ..CurvePoint::default()
+            },
             Prequential::Values { prequential_rmse, prequential_nlpd, .. } => CurvePoint {
                 accuracy: f64::NAN,
                 rmse: Some(prequential_rmse),

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use hedgerow::core::conformal::{SetTally, TRACKED_LEVEL};
 use hedgerow::core::{CalibrationGain, Drift};
 use serde::Serialize;
 
@@ -41,6 +42,9 @@ pub(crate) struct LearnResult {
     /// Log-loss without and with prequential calibration, over all rows learnt online.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) calibration: Option<CalibrationGain>,
+    /// How many rows had their class in their prediction set, made before they were learnt.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sets: Option<SetFigures>,
     pub(crate) batches: Vec<Window>,
     pub(crate) left_out: LeftOut,
     /// Rows learnt again because their label was corrected.
@@ -56,6 +60,20 @@ pub(crate) struct LearnResult {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
 fn is_zero(n: &u64) -> bool {
     *n == 0
+}
+
+/// How prediction sets did.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct SetFigures {
+    pub(crate) level: f64,
+    pub(crate) coverage: f64,
+    pub(crate) mean_size: f64,
+}
+
+impl SetFigures {
+    fn of(tally: &SetTally) -> Option<Self> {
+        Some(Self { level: TRACKED_LEVEL, coverage: tally.coverage()?, mean_size: tally.mean_size()? })
+    }
 }
 
 impl LearnResult {
@@ -105,6 +123,7 @@ impl LearnResult {
             metrics,
             prequential,
             calibration: model.calibration_gain(),
+            sets: SetFigures::of(&state.sets),
             batches: state.windows.ended().cloned().collect(),
             left_out,
             rows_corrected: state.n_corrected,

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use hedgerow::Delay;
+use hedgerow::core::conformal::SetTally;
 use hedgerow::core::{ClassId, Drift, Target, Update};
 use hedgerow::delay::with_missing;
 use serde::{Deserialize, Serialize};
@@ -19,6 +20,9 @@ pub(crate) struct StreamState {
     /// Prequential metrics.
     pub(crate) running: RunningMetrics,
     pub(crate) windows: Windows,
+    /// Prediction sets, made before the rows were learnt.
+    #[serde(default)]
+    pub(crate) sets: SetTally,
     pub(crate) seconds: Seconds,
     pub(crate) n_tried: usize,
     pub(crate) n_replaced: usize,

@@ -1,6 +1,7 @@
 //! How it went, stretch by stretch.
 
-use hedgerow::core::Drift;
+use hedgerow::core::conformal::SetTally;
+use hedgerow::core::{Drift, SetOutcome};
 use hedgerow::core::metrics::{Reliability, RunningValues, ValueReport};
 use serde::{Deserialize, Serialize};
 
@@ -41,7 +42,16 @@ pub(crate) struct Window {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub(crate) enum Prequential {
-    Classes { prequential_accuracy: f64, prequential_log_loss: f64, prequential_ece: f64 },
+    Classes {
+        prequential_accuracy: f64,
+        prequential_log_loss: f64,
+        prequential_ece: f64,
+        /// The share of rows whose class was in their prediction set of 90 %, and how many classes these sets had.
+        #[serde(default)]
+        prequential_set_coverage90: f64,
+        #[serde(default)]
+        prequential_set_size90: f64,
+    },
     Values { prequential_rmse: f64, prequential_mae: f64, prequential_nlpd: f64, prequential_coverage90: f64 },
 }
 
@@ -54,8 +64,8 @@ impl Default for Prequential {
 /// How the prediction for a row came out.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Score {
-    /// Whether the class was right, with the log-loss and the top probability.
-    Class { is_right: bool, log_loss: f64, top: f64 },
+    /// Whether the class was right, with the log-loss, the top probability and the prediction set.
+    Class { is_right: bool, log_loss: f64, top: f64, set: SetOutcome },
     /// The prediction of a number and the number.
     Value { mean: f64, variance: f64, truth: f64 },
 }
@@ -64,13 +74,19 @@ pub(crate) enum Score {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Sums {
-    Classes { n_right: u64, loss: f64, reliability: Box<Reliability> },
+    Classes {
+        n_right: u64,
+        loss: f64,
+        reliability: Box<Reliability>,
+        #[serde(default)]
+        sets: SetTally,
+    },
     Values(RunningValues),
 }
 
 impl Default for Sums {
     fn default() -> Self {
-        Self::Classes { n_right: 0, loss: 0.0, reliability: Box::default() }
+        Self::Classes { n_right: 0, loss: 0.0, reliability: Box::default(), sets: SetTally::default() }
     }
 }
 
@@ -78,7 +94,11 @@ impl Sums {
     /// Adds a row. The first one tells the task.
     fn add(&mut self, score: Score) {
         match (&mut *self, score) {
-            (Self::Classes { n_right, loss, reliability }, Score::Class { is_right, log_loss, top }) => {
+            (
+                Self::Classes { n_right, loss, reliability, sets },
+                Score::Class { is_right, log_loss, top, set },
+            ) => {
+                sets.add(set);
                 *n_right += u64::from(is_right);
                 *loss += log_loss;
                 reliability.add(top, is_right);
@@ -98,9 +118,10 @@ impl Sums {
     fn merge(&mut self, next: Self) {
         match (&mut *self, next) {
             (
-                Self::Classes { n_right, loss, reliability },
-                Self::Classes { n_right: more, loss: more_loss, reliability: other },
+                Self::Classes { n_right, loss, reliability, sets },
+                Self::Classes { n_right: more, loss: more_loss, reliability: other, sets: more_sets },
             ) => {
+                sets.merge(&more_sets);
                 *n_right += more;
                 *loss += more_loss;
                 reliability.merge(&other);
@@ -112,12 +133,14 @@ impl Sums {
 
     fn figures(&self, n_rows: u64) -> Prequential {
         match self {
-            Self::Classes { n_right, loss, reliability } => {
+            Self::Classes { n_right, loss, reliability, sets } => {
                 let n = n_rows.max(1) as f64;
                 Prequential::Classes {
                     prequential_accuracy: *n_right as f64 / n,
                     prequential_log_loss: loss / n,
                     prequential_ece: reliability.ece(),
+                    prequential_set_coverage90: sets.coverage().unwrap_or(0.0),
+                    prequential_set_size90: sets.mean_size().unwrap_or(0.0),
                 }
             }
             Self::Values(sums) => {
@@ -260,7 +283,8 @@ mod tests {
             if row == 5_000 {
                 windows.note_class("late");
             }
-            if windows.add(Score::Class { is_right: row % 4 == 0, log_loss: 0.5, top: 0.75 }, 1e-3) {
+            let set = SetOutcome { is_covered: row % 5 == 0, size: 2 };
+            if windows.add(Score::Class { is_right: row % 4 == 0, log_loss: 0.5, top: 0.75, set }, 1e-3) {
                 windows.close(None, Vec::new());
             }
         }
@@ -271,20 +295,24 @@ mod tests {
         let late = windows.ended().find(|w| !w.new_classes.is_empty()).unwrap();
         assert!(late.rows_seen - late.rows <= 5_000 && 5_000 < late.rows_seen);
         assert!(windows.ended().all(|w| (w.rows_per_second - 1e3).abs() < 1.0));
-        let mut right = 0.0;
+        let (mut right, mut covered) = (0.0, 0.0);
         for window in windows.ended() {
             let Prequential::Classes {
                 prequential_accuracy: accuracy,
                 prequential_log_loss,
                 prequential_ece,
+                prequential_set_coverage90,
+                prequential_set_size90,
             } = window.prequential
             else {
                 panic!("{window:?}")
             };
             assert!(prequential_log_loss == 0.5 && (prequential_ece - (0.75 - accuracy)).abs() < 1e-9);
             right += accuracy * window.rows as f64;
+            covered += prequential_set_coverage90 * window.rows as f64;
+            assert_eq!(prequential_set_size90, 2.0);
         }
-        assert!((right - 3_087.0).abs() < 1e-6, "{right}");
+        assert!((right - 3_087.0).abs() < 1e-6 && (covered - 2_469.0).abs() < 1e-6, "{right} {covered}");
     }
 
     #[test]
@@ -314,7 +342,8 @@ mod tests {
     fn batches_end_when_they_are_told_to() {
         let mut windows = Windows::new(None);
         for _ in 0..1_000 {
-            assert!(!windows.add(Score::Class { is_right: true, log_loss: 0.0, top: 1.0 }, 0.0));
+            let set = SetOutcome::default();
+            assert!(!windows.add(Score::Class { is_right: true, log_loss: 0.0, top: 1.0, set }, 0.0));
             windows.close(None, Vec::new());
         }
         assert_eq!(windows.ended().count(), 1_000);

@@ -6,16 +6,18 @@ use hedgerow::core::traits::largest;
 use ndarray::Array2;
 
 use super::columns::{Batch, Columns, push_number};
+use super::decision::DecisionRule;
 
 pub(super) struct Classes<'a> {
     model: &'a Model,
     all: bool,
+    rule: DecisionRule,
     proba: Array2<f64>,
 }
 
 impl<'a> Classes<'a> {
-    pub(super) fn new(model: &'a Model, all: bool) -> Self {
-        Self { model, all, proba: Array2::zeros((0, 0)) }
+    pub(super) fn new(model: &'a Model, all: bool, rule: DecisionRule) -> Self {
+        Self { model, all, rule, proba: Array2::zeros((0, 0)) }
     }
 }
 
@@ -33,9 +35,10 @@ impl Columns for Classes<'_> {
 
     fn write(&self, row: usize, line: &mut csv::StringRecord) {
         let proba = self.proba.row(row);
-        let class = largest(proba).unwrap_or(0);
-        line.push_field(self.model.schema().labels.name(ClassId(class as u32)));
-        push_number(line, proba[class]);
+        let decided = self.rule.decide(proba);
+        line.push_field(decided.map_or("", |class| self.model.schema().labels.name(class)));
+        let shown = decided.map_or_else(|| largest(proba).unwrap_or(0), ClassId::index);
+        push_number(line, proba[shown]);
         proba.iter().filter(|_| self.all).for_each(|p| push_number(line, *p));
     }
 }

@@ -2,7 +2,9 @@
 
 mod classes;
 mod columns;
+mod decision;
 mod latency;
+mod sets;
 mod values;
 
 use anyhow::bail;
@@ -13,7 +15,9 @@ use serde::Serialize;
 
 use self::classes::Classes;
 use self::columns::{Batch, Columns};
+use self::decision::DecisionRule;
 use self::latency::Latency;
+use self::sets::Sets;
 use self::values::Values;
 use super::{Outcome, Seconds, batch_rows, check_apart, check_writable, open_out, timed};
 use crate::args::PredictArgs;
@@ -48,12 +52,15 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         Task::Regression if args.proba => {
             bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
         }
+        Task::Regression if args.sets.sets.is_some() || args.decisions.is_given() => {
+            bail!("--sets, --abstain-above, --costs and --reject-cost need a classifier (this is a regression model); --interval writes intervals")
+        }
         _ => {}
     }
     let par = args.run.par()?;
     let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
+    let mut columns = columns(args, &model)?;
     let mut out = csv::Writer::from_writer(open_out(args.out.as_ref())?);
-    let mut columns = columns(args, &model);
     out.write_record(columns.iter().flat_map(|group| group.names()))?;
 
     let (mut seconds, mut rows, mut latency) = (Seconds::default(), 0, None);
@@ -90,9 +97,16 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The groups of columns that are asked for, in their order.
-fn columns<'a>(args: &PredictArgs, model: &'a Model) -> Vec<Box<dyn Columns + 'a>> {
+fn columns<'a>(args: &PredictArgs, model: &'a Model) -> anyhow::Result<Vec<Box<dyn Columns + 'a>>> {
+    let mut columns: Vec<Box<dyn Columns + 'a>> = Vec::new();
     match model.task() {
-        Task::Classification => vec![Box::new(Classes::new(model, args.proba))],
-        Task::Regression => vec![Box::new(Values::new(args.interval))],
+        Task::Classification => {
+            columns.push(Box::new(Classes::new(model, args.proba, DecisionRule::new(&args.decisions, model)?)));
+        }
+        Task::Regression => columns.push(Box::new(Values::new(args.interval))),
     }
+    if let Some(options) = args.sets.options() {
+        columns.push(Box::new(Sets::new(model, &options)?));
+    }
+    Ok(columns)
 }

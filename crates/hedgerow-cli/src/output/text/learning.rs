@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::super::{Show, count, percent, seconds, size};
 use super::made::{self, ending};
 use super::{info, metrics};
-use crate::commands::learning::{LearnResult, Prequential, Window};
+use crate::commands::learning::{LearnResult, Prequential, SetFigures, Window};
 use crate::commands::{Metrics, Seconds};
 
 /// Lines about the stretches of a stream, written while it goes on.
@@ -27,13 +27,19 @@ impl Lines {
             return Ok(());
         }
         let mut out = io::stdout().lock();
-        let (name, figure) = match window.prequential {
-            Prequential::Classes { prequential_accuracy, .. } => ("accuracy", percent(prequential_accuracy)),
-            Prequential::Values { prequential_rmse, .. } => ("RMSE", format!("{prequential_rmse:.5}")),
+        let (name, figure, sets) = match window.prequential {
+            Prequential::Classes {
+                prequential_accuracy: accuracy,
+                prequential_set_coverage90: coverage,
+                prequential_set_size90: size,
+                ..
+            } => ("accuracy", percent(accuracy), Some((coverage, size))),
+            Prequential::Values { prequential_rmse, .. } => ("RMSE", format!("{prequential_rmse:.5}"), None),
         };
         if !self.has_begun {
             let test = if self.has_test { "      test" } else { "" };
-            writeln!(out, "       rows {name:>9}{test}    rows/s")?;
+            let sets = if sets.is_some() { "   covered  set size" } else { "" };
+            writeln!(out, "       rows {name:>9}{test}    rows/s{sets}")?;
         }
         write!(out, "{:>11} {figure:>9}", count(window.rows_seen))?;
         if self.has_test {
@@ -42,6 +48,9 @@ impl Lines {
             write!(out, " {:>9}", test.unwrap_or_else(|| "-".into()))?;
         }
         write!(out, " {:>9}", count(window.rows_per_second as u64))?;
+        if let Some((coverage, size)) = sets {
+            write!(out, " {:>9} {size:>9.2}", percent(coverage))?;
+        }
         for drift in &window.drifts {
             write!(out, "  drift noticed (since row {})", count(drift.since))?;
         }
@@ -121,6 +130,10 @@ fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     if let Some(gain) = &result.calibration {
         let [before, after] = [gain.log_loss_before, gain.log_loss_after];
         writeln!(out, "  prequential calibration: log-loss {after:.4}, without it {before:.4}")?;
+    }
+    if let Some(SetFigures { level, coverage, mean_size }) = result.sets {
+        let [level, coverage] = [level, coverage].map(percent);
+        writeln!(out, "  prediction sets of {level}: {coverage} of the rows covered, {mean_size:.2} classes a row")?;
     }
     if let Some(stream) = &result.stream {
         writeln!(out, "  stream: {}", stream.text)?;

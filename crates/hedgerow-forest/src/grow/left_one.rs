@@ -1,0 +1,162 @@
+//! Votes for rows left out by trees that have learnt all others.
+//!
+//! What a leaf of the bag votes for the rows left out is what an out-of-bag prediction is made of. The finished tree predicts better than that: it has
+//! learnt the rows left out, too. Thresholds for its predictions, as prediction sets need them, must come from predictions that are as good. So here
+//! each row is predicted as if all rows left out had been learnt but this one: where the others in the leaf are of several classes, cuts part them as
+//! those of the tree do, and the row goes with its side until that is pure. The label of the row plays no part, neither in these cuts nor in what is
+//! above, which the bag has grown. The cuts of the finished tree do depend on it: to take the row out of its leaf would not be enough.
+
+use hedgerow_core::rng::{Purpose, Rng};
+
+use super::task::Task;
+use super::{Grower, Numbers};
+use crate::codes::Code;
+
+/// Cuts after which a side counts as it is.
+const MOST_CUTS: usize = 32;
+/// Rows of a leaf, beyond which some stand for all.
+const MOST_ROWS: usize = 64;
+
+impl<C: Code> Grower<'_, C> {
+    /// Votes for some of the rows left out of a leaf, whose bag has these class weights.
+    pub(super) fn vote_without_one(&mut self, task: &Task, of_bag: &[(usize, f64)]) {
+        let stride = self.input.set_stride;
+        if stride == 0 {
+            return;
+        }
+        let numbers = Numbers::new(&self.nearby, task.is_nearby);
+        let all: Vec<usize> =
+            self.leaf_rows.rows[task.all_rows()].iter().map(|&row| numbers.of(row)).collect();
+        let seed = self.rng.clone().next_u64();
+        for (place, &row) in all.iter().enumerate().skip(task.len) {
+            if !row.is_multiple_of(stride) {
+                continue;
+            }
+            let others = if self.input.learn {
+                let rest = all[..place].iter().chain(&all[place + 1..]);
+                let step = all.len().div_ceil(MOST_ROWS);
+                let others = rest.copied().step_by(step).collect();
+                let left = self.side_of(row, others, &mut Rng::new(seed, Purpose::Leaf, row as u64));
+                self.class_weights(&left)
+            } else {
+                of_bag.to_vec()
+            };
+            let others = if others.is_empty() { of_bag } else { &others };
+            self.left_one_votes.add(std::iter::once(row as u32), others, self.input.params.probabilities);
+        }
+    }
+
+    /// The rows among which a row would be if a tree had parted them.
+    fn side_of(&self, row: usize, mut others: Vec<usize>, rng: &mut Rng) -> Vec<usize> {
+        let n_columns = self.input.columns.len();
+        let code = |row: usize, column: usize| self.matrix.by_row[row * n_columns + column];
+        for _ in 0..MOST_CUTS {
+            let class = |row: &usize| self.input.classes[*row];
+            if others.iter().all(|other| class(other) == class(&others[0])) {
+                break;
+            }
+            let mut best: Option<(f64, usize, C)> = None;
+            // Columns in which the others are equal part nothing.
+            let (mut n_found, mut n_tried) = (0, 0);
+            while n_found < self.search.max_features && n_tried < 4 * n_columns {
+                n_tried += 1;
+                let column = rng.index(n_columns);
+                let codes = others.iter().map(|&other| code(other, column));
+                let (Some(low), Some(high)) = (codes.clone().min(), codes.max()) else { break };
+                if low == high {
+                    continue;
+                }
+                n_found += 1;
+                let cut = C::between(low, high, rng);
+                let impurity = self.impurity(&others, |other| code(other, column) <= cut);
+                if best.is_none_or(|(least, ..)| impurity < least) {
+                    best = Some((impurity, column, cut));
+                }
+            }
+            let Some((_, column, cut)) = best else { break };
+            let goes_left = code(row, column) <= cut;
+            others.retain(|&other| (code(other, column) <= cut) == goes_left);
+        }
+        others
+    }
+
+    /// The Gini impurity of both sides of a cut, times their rows.
+    fn impurity(&self, rows: &[usize], goes_left: impl Fn(usize) -> bool) -> f64 {
+        let (mut sides, mut lens) = ([Vec::new(), Vec::new()], [0.0; 2]);
+        for &row in rows {
+            let side = usize::from(!goes_left(row));
+            add(&mut sides[side], usize::from(self.input.classes[row]), 1.0);
+            lens[side] += 1.0;
+        }
+        let squares = |side: &[(usize, f64)]| side.iter().map(|own| own.1 * own.1).sum::<f64>();
+        (0..2).map(|side| lens[side] - squares(&sides[side]) / f64::max(lens[side], 1.0)).sum()
+    }
+
+    fn class_weights(&self, rows: &[usize]) -> Vec<(usize, f64)> {
+        let mut weights = Vec::new();
+        for &row in rows {
+            let class = usize::from(self.input.classes[row]);
+            let of_row = self.input.row_weights.map_or(1.0, |weights| f64::from(weights[row]));
+            add(&mut weights, class, of_row * self.input.class_weights[class]);
+        }
+        weights.retain(|own| own.1 > 0.0);
+        weights.sort_unstable_by_key(|own| own.0);
+        weights
+    }
+}
+
+/// Adds weight to a class.
+fn add(weights: &mut Vec<(usize, f64)>, class: usize, weight: f64) {
+    match weights.iter_mut().find(|own| own.0 == class) {
+        Some(own) => own.1 += weight,
+        None => weights.push((class, weight)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hedgerow_core::testing::blobs;
+    use hedgerow_core::{Budget, ClassId, Dataset, Par, Params as _};
+
+    use crate::params::ForestParams;
+    use crate::train::TreeBuilder;
+
+    /// The votes of a tree for each row: class shares.
+    fn votes(data: &Dataset, learn: bool) -> Vec<Vec<(u16, f32)>> {
+        let params = ForestParams { learn_left_out: learn, ..ForestParams::default() }.check().unwrap();
+        let builder = TreeBuilder::new(data, &params, &Par::sequential()).unwrap();
+        let mut found = vec![Vec::new(); data.n_rows()];
+        let grown = builder.grow(3, &Budget::open(), usize::MAX, true);
+        grown.left_one_votes.visit(|rows, _, shares| rows.iter().for_each(|row| found[*row as usize] = shares.to_vec()));
+        let mut left_out = grown.left_out_votes.rows().to_vec();
+        left_out.sort_unstable();
+        let voted: Vec<u32> = (0..data.n_rows() as u32).filter(|row| !found[*row as usize].is_empty()).collect();
+        assert_eq!(voted, left_out);
+        found
+    }
+
+    #[test]
+    fn the_label_of_a_row_plays_no_part_in_its_own_vote() {
+        let data = blobs(400, 2, 3, 6);
+        let before = votes(&data, true);
+        let mut n_rows = 0;
+        for row in (0..400).filter(|row| !before[*row].is_empty()).step_by(4) {
+            let mut other = data.clone();
+            other.edit(|parts| parts.labels_mut()[row] = ClassId((parts.labels_mut()[row].0 + 1) % 3)).unwrap();
+            assert_eq!(votes(&other, true)[row], before[row], "row {row}");
+            n_rows += 1;
+        }
+        assert!(n_rows > 10);
+    }
+
+    #[test]
+    fn a_tree_that_learns_no_other_rows_votes_as_its_bag_does() {
+        let data = blobs(300, 2, 3, 7);
+        let params = ForestParams { learn_left_out: false, ..ForestParams::default() }.check().unwrap();
+        let builder = TreeBuilder::new(&data, &params, &Par::sequential()).unwrap();
+        let grown = builder.grow(3, &Budget::open(), usize::MAX, true);
+        let mut expected = vec![Vec::new(); 300];
+        grown.left_out_votes.visit(|rows, _, shares| rows.iter().for_each(|row| expected[*row as usize] = shares.to_vec()));
+        assert_eq!(votes(&data, false), expected);
+    }
+}
