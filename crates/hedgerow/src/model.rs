@@ -6,7 +6,7 @@ use hedgerow_core::drift::{StreamHistory, StreamSummary};
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
     ClassId, Classifier, ColumnKind, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem, OnlineModel,
-    Par, Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
+    Par, Predictor, ReferenceRows, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,9 @@ pub struct Model {
     /// What the rows learnt online were like; none before there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<Box<StreamHistory>>,
+    /// Rows that outlier scores compare others with; none in a model without its rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reference: Option<Box<ReferenceRows>>,
 }
 
 impl Model {
@@ -47,7 +50,8 @@ impl Model {
                 categories.push("?".into());
             }
         }
-        Ok(Self { learner: params.new_model(&begun)?, schema, prequential: None, history: None })
+        let learner = params.new_model(&begun)?;
+        Ok(Self { learner, schema, prequential: None, history: None, reference: None })
     }
 
     /// A model of parts; fails unless they are of the same columns and classes.
@@ -60,7 +64,12 @@ impl Model {
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
         ])?;
-        Ok(Self { schema, learner, prequential: None, history: None })
+        Ok(Self { schema, learner, prequential: None, history: None, reference: None })
+    }
+
+    /// What a training run has come to.
+    pub(crate) fn of_fit(schema: Schema, learner: Learner, reference: ReferenceRows) -> Self {
+        Self { schema, learner, prequential: None, history: None, reference: Some(Box::new(reference)) }
     }
 
     /// Whether it predicts classes or numbers.
@@ -124,7 +133,7 @@ impl Model {
     /// The same model without its rows and the figures of its stream: smaller, and it learns no more.
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { learner: self.learner.frozen(), history: None, ..self }
+        Self { learner: self.learner.frozen(), history: None, reference: None, ..self }
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -133,6 +142,7 @@ impl Model {
         self.check_can_learn()?;
         self.schema.check_growth(schema)?;
         let n_known = self.schema.n_classes();
+        let is_new = self.learner.get().n_seen() == 0;
         let mut update = self.learner.get_mut().learn(schema, rows, training);
         let n_classes = self.learner.get().predictor().n_classes();
         // Rows that were refused change nothing; classes that were learnt before an error stay.
@@ -144,7 +154,9 @@ impl Model {
         }
         if let Ok(update) = &mut update {
             self.calibrate_learnt(rows, n_known, update);
-            self.note_learnt(rows.slice(0..update.n_learnt), &update.drifts);
+            let learnt = rows.slice(0..update.n_learnt);
+            self.note_learnt(learnt, &update.drifts);
+            self.note_reference(learnt, update.predictions.view(), is_new.then_some(training.budget.bytes));
         }
         update
     }
@@ -167,6 +179,9 @@ impl Model {
     /// Takes back a label that turned out to be wrong: the model forgets the row with these values and this class, if it retains it and its kind can
     /// forget. Says whether it did. Other kinds learn the row again with the right label.
     pub fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
+        if let Some(reference) = &mut self.reference {
+            reference.forget(row, class);
+        }
         self.learner.get_mut().forget(row, class, par)
     }
 
@@ -257,6 +272,6 @@ impl Model {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.learner.get().bytes()
+        self.learner.get().bytes() + self.reference.as_ref().map_or(0, |reference| reference.bytes())
     }
 }

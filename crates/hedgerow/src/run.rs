@@ -1,8 +1,8 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason, Training,
-    TrainingRun,
+    Dataset, Delta, Effort, JobStatus, ModelTask, ReferenceRows, Result, RunStart, Step, StopReason,
+    Training, TrainingRun,
 };
 
 use crate::kinds::{InLearner, Learner};
@@ -22,13 +22,15 @@ pub(crate) fn start<P: InLearner>(
 ) -> Result<Run> {
     let (params, previous) = (&params.clone().check()?, previous.and_then(P::unwrap));
     let run = P::start_run(&RunStart { data, params, previous, lanes, training })?;
-    Ok(Box::new(OfKind { run, schema: data.schema.clone(), wrap: P::wrap }))
+    let seed = *params.get().clone().seed();
+    Ok(Box::new(OfKind { run, data: data.clone(), seed, wrap: P::wrap }))
 }
 
 /// The run of one kind.
 struct OfKind<M> {
     run: Box<dyn TrainingRun<Model = M>>,
-    schema: Schema,
+    data: Dataset,
+    seed: u64,
     wrap: fn(M) -> Learner,
 }
 
@@ -56,12 +58,13 @@ impl<M: 'static> TrainingRun for OfKind<M> {
     }
 
     fn model(&self) -> Option<ModelTask<Model>> {
-        let (schema, wrap) = (self.schema.clone(), self.wrap);
-        Some(self.run.model()?.map(move |model| Model {
-            schema,
-            learner: wrap(model),
-            prequential: None,
-            history: None,
+        let (data, seed, wrap) = (self.data.clone(), self.seed, self.wrap);
+        let make = self.run.model()?;
+        Some(ModelTask::new(move |training: &Training<'_>| {
+            let candidate = make.run(training)?;
+            let bytes = training.budget.bytes;
+            let reference = ReferenceRows::of_fit(&data, candidate.validation.as_ref(), seed, bytes);
+            Ok(candidate.map(|model| Model::of_fit(data.schema.clone(), wrap(model), reference)))
         }))
     }
 

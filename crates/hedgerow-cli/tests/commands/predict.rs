@@ -153,3 +153,21 @@ fn the_message_of_the_system_is_printed_once() {
     assert_eq!(message.matches(&system).count(), 1, "{message}");
     assert_eq!(message.matches("nowhere.hedgerow").count(), 1, "{message}");
 }
+
+#[test]
+fn rows_unlike_those_learnt_have_a_high_outlier_score() {
+    let program = Program::with_ripley();
+    program.write("new.csv", "xs,ys\n-0.3,0.6\n30,-40\n0.3,0.7\n");
+    let text = program.ok("predict m.hedgerow new.csv --proba --outlier");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("prediction,probability,p_0,p_1,outlier"));
+    let scores: Vec<f64> = lines.map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    assert!(scores[1] > 0.99 && scores[0] < 0.95 && scores[2] < 0.95, "{scores:?}");
+    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --outlier");
+    let above =
+        text.lines().skip(1).filter(|line| line.rsplit(',').next().unwrap().parse::<f64>().unwrap() > 0.95);
+    assert!((10..120).contains(&above.count()), "about 50 of 1,000");
+    program.ok("fit {data}/ripley_train.csv.gz --target yc --set n_trees=5 --frozen --out f.hedgerow");
+    let message = program.refused("predict f.hedgerow new.csv --outlier");
+    holds(&message, &["f.hedgerow", "reference rows", "--frozen"]);
+}

@@ -3,6 +3,7 @@
 mod classes;
 mod columns;
 mod latency;
+mod outlier;
 mod values;
 
 use anyhow::bail;
@@ -14,6 +15,7 @@ use serde::Serialize;
 use self::classes::Classes;
 use self::columns::{Batch, Columns};
 use self::latency::Latency;
+use self::outlier::Outlier;
 use self::values::Values;
 use super::{Outcome, Seconds, batch_rows, check_apart, check_writable, open_out, timed};
 use crate::args::PredictArgs;
@@ -54,6 +56,11 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
     let mut out = csv::Writer::from_writer(open_out(args.out.as_ref())?);
     let mut columns = columns(args, &model);
+    if args.outlier {
+        columns.push(Box::new(
+            Outlier::new(&model, &par).map_err(|error| error.context(args.model.display().to_string()))?,
+        ));
+    }
     out.write_record(columns.iter().flat_map(|group| group.names()))?;
 
     let (mut seconds, mut rows, mut latency) = (Seconds::default(), 0, None);
