@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 use crate::saved::{array, require};
-use crate::scores::OutOfSample;
+use crate::scores::{OutOfSample, Source};
 
 /// Rows that are kept at most, and values of them.
 const MOST_ROWS: usize = 4_000;
@@ -37,6 +37,9 @@ pub struct ReferenceRows {
     /// 1 − the largest probability that was predicted for each row out of sample; NaN where that is not known.
     #[serde(with = "array")]
     uncertainty: Vec<f32>,
+    /// Whether only a part of the model predicted it, as the trees that have a row out of bag are.
+    #[serde(with = "array")]
+    by_part: Vec<bool>,
     /// Rows offered so far.
     n_offered: u64,
     /// Rows that are kept at most.
@@ -70,6 +73,7 @@ impl ReferenceRows {
             features: Features::new(schema.n_features()),
             targets: Targets::empty(schema.task),
             uncertainty: Vec::new(),
+            by_part: Vec::new(),
             n_offered: 0,
             most: most_rows(schema.n_features(), bytes),
             seed,
@@ -98,6 +102,7 @@ impl ReferenceRows {
         own.features = data.features.select(&rows);
         own.targets = data.targets.select(&rows);
         own.uncertainty = rows.iter().map(|&row| known[row]).collect();
+        own.by_part = vec![validation.is_some_and(|v| v.source == Source::OutOfBag); rows.len()];
         own.n_offered = data.n_rows() as u64;
         own
     }
@@ -120,8 +125,9 @@ impl ReferenceRows {
         self.targets.view().labels()
     }
 
-    pub(super) fn uncertainty(&self) -> &[f32] {
-        &self.uncertainty
+    /// The uncertainty of each row, and whether only a part of the model predicted it.
+    pub(super) fn uncertainties(&self) -> impl Iterator<Item = (f64, bool)> + '_ {
+        self.uncertainty.iter().map(|u| f64::from(*u)).zip(self.by_part.iter().copied())
     }
 
     /// Takes in a row that was learnt, with what was predicted for it before; none for a regression.
@@ -142,12 +148,13 @@ impl ReferenceRows {
             let place = self.place_to_free(target, &mut rng);
             self.features.replace(place, row);
             self.targets.replace(place, target);
-            self.uncertainty[place] = uncertainty;
+            (self.uncertainty[place], self.by_part[place]) = (uncertainty, false);
             return;
         }
         self.features.extend(row.insert_axis(ndarray::Axis(0)));
         self.targets.extend(Targets::from(target).view());
         self.uncertainty.push(uncertainty);
+        self.by_part.push(false);
     }
 
     /// A row drawn at random, not of a class that has few left.
@@ -188,6 +195,7 @@ impl ReferenceRows {
             own.features.extend(data.features.to_array(0..data.n_rows()).view());
             own.targets.extend(data.targets.view());
             own.uncertainty.extend_from_slice(&part.uncertainty);
+            own.by_part.extend_from_slice(&part.by_part);
             own.n_offered += part.n_offered;
         }
         if let Some(rows) = Rng::new(own.seed, Purpose::Reference, 0).sample(own.len(), own.most) {
@@ -200,6 +208,7 @@ impl ReferenceRows {
         self.features = self.features.select(rows);
         self.targets = self.targets.select(rows);
         self.uncertainty = rows.iter().map(|&row| self.uncertainty[row]).collect();
+        self.by_part = rows.iter().map(|&row| self.by_part[row]).collect();
         self.scorer = Cached::default();
     }
 
@@ -214,6 +223,7 @@ impl ReferenceRows {
         Dataset::new(schema.clone(), self.features.clone(), self.targets.clone(), None)?;
         let is_uncertainty = |u: &f32| u.is_nan() || (0.0..=1.0).contains(u);
         let fits = self.uncertainty.len() == self.features.n_rows()
+            && self.by_part.len() == self.uncertainty.len()
             && self.uncertainty.iter().all(is_uncertainty)
             && self.len() <= self.most
             && self.most <= MOST_ROWS
@@ -224,6 +234,6 @@ impl ReferenceRows {
 
     /// Bytes in memory, without what follows from the rows.
     pub fn bytes(&self) -> usize {
-        self.features.bytes() + self.targets.bytes() + 4 * self.uncertainty.len()
+        self.features.bytes() + self.targets.bytes() + 5 * self.uncertainty.len()
     }
 }

@@ -4,18 +4,20 @@ use ndarray::{ArrayView1, ArrayView2};
 
 use super::known::Known;
 use super::reference::ReferenceRows;
-use super::space::{Nearest, Space};
+use super::space::{NEAREST, Nearest, Space};
 use crate::data::Schema;
 use crate::par::Par;
 
 /// Rows that nothing is known of are neither strange nor usual.
 const UNKNOWN: f64 = 0.5;
 /// The share of the usual distance around a row that is taken off its own: with 1, rows in thin regions are as usual as others.
-const LOCAL: f64 = 0.5;
+const LOCAL: f64 = 0.7;
 /// Distances are taken from this share of their median upwards, so that equal rows have a logarithm.
 const LEAST_DISTANCE: f64 = 1e-3;
 /// Differences of logarithms of distances, of uncertainties and of sums of surprises that are small beside these tell nothing.
 const LEAST_UNITS: [f64; 3] = [0.01, 0.01, 0.1];
+/// A part of the trees, those that have a row out of bag, is less certain than all of them: what its surprise counts among known rows.
+const PART: f64 = 0.85;
 /// Rows with a known uncertainty, from which on it counts.
 const LEAST_UNCERTAINTIES: usize = 30;
 
@@ -38,10 +40,12 @@ pub(super) fn uncertainty(proba: ArrayView1<'_, f64>) -> f32 {
     (1.0 - largest).clamp(0.0, 1.0) as f32
 }
 
-/// The mean distance to the nearest points.
-fn mean_distance(nearest: &Nearest) -> f64 {
-    nearest.iter().map(|(square, _)| libm::sqrt(f64::from(*square))).sum::<f64>()
-        / nearest.len().max(1) as f64
+/// The mean distance to the nearest points, of which one may be left out.
+fn mean_distance(nearest: &[(f32, u32)], left_out: Option<usize>) -> f64 {
+    let counted = nearest.iter().filter(|(_, place)| Some(*place as usize) != left_out).take(NEAREST);
+    let (sum, n) =
+        counted.fold((0.0, 0.0), |(sum, n), (square, _)| (sum + libm::sqrt(f64::from(*square)), n + 1.0));
+    sum / f64::max(n, 1.0)
 }
 
 fn median(mut values: Vec<f64>) -> Option<f64> {
@@ -55,7 +59,7 @@ impl OutlierScorer {
         let space = Space::new(schema, rows.features(), par);
         // With one row there is no distance.
         let nearest = if rows.len() > 1 { space.nearest_others(par) } else { Vec::new() };
-        let means: Vec<f64> = nearest.iter().map(mean_distance).collect();
+        let means: Vec<f64> = nearest.iter().map(|nearest| mean_distance(nearest, None)).collect();
         let typical = median(means.iter().copied().filter(|mean| *mean > 0.0).collect()).unwrap_or(1.0);
         let least = LEAST_DISTANCE * typical;
         let mut scorer = Self {
@@ -66,29 +70,37 @@ impl OutlierScorer {
             uncertainties: None,
             sums: Known::new(Vec::new(), 1.0),
         };
-        let distances: Vec<f64> = nearest.iter().map(|nearest| scorer.relative(nearest)).collect();
+        // A row that is not known is not among the nearest of its neighbors: neither is this one.
+        let relative = |row: usize| {
+            let without = |place: usize| libm::log(mean_distance(&nearest[place], Some(row)) + least);
+            scorer.relative(&nearest[row], without)
+        };
+        let distances: Vec<f64> = (0..nearest.len()).map(relative).collect();
         scorer.distances = Known::new(distances.clone(), LEAST_UNITS[0]);
-        let known: Vec<f64> =
-            rows.uncertainty().iter().filter(|u| !u.is_nan()).map(|u| f64::from(*u)).collect();
+        let known: Vec<f64> = rows.uncertainties().map(|(u, _)| u).filter(|u| !u.is_nan()).collect();
         if known.len() >= LEAST_UNCERTAINTIES {
             scorer.uncertainties = Some(Known::new(known, LEAST_UNITS[1]));
         }
-        let with_both = distances.iter().zip(rows.uncertainty());
-        let counted = with_both.filter(|(_, u)| scorer.uncertainties.is_none() || !u.is_nan());
-        let sums = counted.map(|(distance, u)| scorer.sum(*distance, Some(f64::from(*u)))).collect();
+        let counts = |u: f64| scorer.uncertainties.is_none() || !u.is_nan();
+        let with_both = distances.iter().zip(rows.uncertainties()).filter(|(_, (u, _))| counts(*u));
+        let sum = |(distance, (u, by_part)): (&f64, (f64, bool))| {
+            scorer.sum(*distance, Some(u), if by_part { PART } else { 1.0 })
+        };
+        let sums = with_both.map(sum).collect();
         scorer.sums = Known::new(sums, LEAST_UNITS[2]);
         scorer
     }
 
     /// The logarithm of the distance to the nearest points, less a share of theirs to their nearest ones.
-    fn relative(&self, nearest: &Nearest) -> f64 {
-        let usual: f64 = nearest.iter().map(|(_, place)| self.usual[*place as usize]).sum();
-        libm::log(mean_distance(nearest) + self.least) - LOCAL * usual / nearest.len().max(1) as f64
+    fn relative(&self, nearest: &Nearest, usual: impl Fn(usize) -> f64) -> f64 {
+        let places = nearest.iter().take(NEAREST).map(|(_, place)| *place as usize);
+        let n = nearest.len().clamp(1, NEAREST) as f64;
+        libm::log(mean_distance(nearest, None) + self.least) - LOCAL * places.map(usual).sum::<f64>() / n
     }
 
-    fn sum(&self, distance: f64, uncertainty: Option<f64>) -> f64 {
+    fn sum(&self, distance: f64, uncertainty: Option<f64>, share: f64) -> f64 {
         let of_model = match (&self.uncertainties, uncertainty) {
-            (Some(known), Some(uncertainty)) => known.surprise(uncertainty),
+            (Some(known), Some(uncertainty)) => share * known.surprise(uncertainty),
             _ => 0.0,
         };
         self.distances.surprise(distance) + of_model
@@ -102,7 +114,11 @@ impl OutlierScorer {
         let nearest = self.space.nearest(x, par);
         let score = |(row, nearest): (usize, &Nearest)| {
             let uncertainty = proba.map(|proba| f64::from(uncertainty(proba.row(row))));
-            self.sums.share_below(self.sum(self.relative(nearest), uncertainty))
+            self.sums.share_below(self.sum(
+                self.relative(nearest, |place| self.usual[place]),
+                uncertainty,
+                1.0,
+            ))
         };
         nearest.iter().enumerate().map(score).collect()
     }

@@ -14,8 +14,9 @@ const MOST_COORDINATES: usize = 32;
 const LARGEST: f32 = 1e9;
 /// Rows whose distances are computed together.
 const BLOCK: usize = 64;
-/// Nearest points that are looked for.
-pub(super) const NEAREST: usize = 3;
+/// Nearest points that count, and one more in the place of one that is left out.
+pub(super) const NEAREST: usize = 5;
+const LOOKED_FOR: usize = NEAREST + 1;
 
 /// The nearest points of a row: squared distances in rising order with the numbers of the points. There may be fewer.
 pub(super) type Nearest = Vec<(f32, u32)>;
@@ -120,7 +121,7 @@ impl Space {
 /// The smallest finite values in rising order with their places; of equals, the first.
 fn smallest(values: &[f32]) -> Nearest {
     const LANES: usize = 16;
-    let mut found: Nearest = Vec::with_capacity(NEAREST + 1);
+    let mut found: Nearest = Vec::with_capacity(LOOKED_FOR + 1);
     let mut bound = f32::INFINITY;
     for (number, chunk) in values.chunks(LANES).enumerate() {
         // Most chunks hold nothing small: one look at all of it.
@@ -133,9 +134,9 @@ fn smallest(values: &[f32]) -> Nearest {
             if value < bound {
                 let place = found.partition_point(|(other, _)| *other <= value);
                 found.insert(place, (value, (number * LANES + at) as u32));
-                found.truncate(NEAREST);
-                if found.len() == NEAREST {
-                    bound = found[NEAREST - 1].0;
+                found.truncate(LOOKED_FOR);
+                if found.len() == LOOKED_FOR {
+                    bound = found[LOOKED_FOR - 1].0;
                 }
             }
         }
@@ -161,7 +162,7 @@ mod tests {
                 row.iter().zip(point).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>()
             };
             let mut all: Vec<f64> = space.points.rows().into_iter().map(distance).collect();
-            assert_eq!(found.len(), NEAREST);
+            assert_eq!(found.len(), LOOKED_FOR);
             for (square, place) in &found {
                 assert!((f64::from(*square) - all[*place as usize]).abs() < 1e-4);
             }
@@ -177,7 +178,7 @@ mod tests {
         let data = blobs(130, 3, 2, 1);
         let space = Space::new(&data.schema, &data.features, &Par::sequential());
         for (number, found) in space.nearest_others(&Par::sequential()).iter().enumerate() {
-            assert!(found.iter().all(|(_, place)| *place as usize != number) && found.len() == NEAREST);
+            assert!(found.iter().all(|(_, place)| *place as usize != number) && found.len() == LOOKED_FOR);
         }
         let alone = Space::new(&data.schema, &data.features.select(&[0]), &Par::sequential());
         assert!(alone.nearest_others(&Par::sequential())[0].is_empty());
