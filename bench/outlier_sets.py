@@ -4,6 +4,8 @@
     outlier_sets.py toy a|b|c|d SEED FOLDER    a toy table with one outlier, in the first row
     outlier_sets.py one NAME DATA LIMIT FOLDER the larger class with one row of the smaller, for up to LIMIT such rows
     outlier_sets.py gauss ROWS COLUMNS FOLDER  normal rows, to take times by
+    outlier_sets.py unknown NAME DATA FOLDER   for each class, training rows without it, and test rows marked where they are of it
+    outlier_sets.py rejected CSV NPZ           AUROC of the outlier scores and probabilities in predictions of such test rows
 """
 
 from __future__ import annotations
@@ -117,6 +119,70 @@ def one(name: str, data: Path, limit: int, folder: Path) -> None:
         np.savez(folder / f"{name}-{number}.npz", X=rows.astype(np.float32), y=marks)
 
 
+# Name of the file, of the target, and how many of the rows train; 0 is all but every third.
+UNKNOWN = {"digits": ("digit", 0), "letter": ("lettr", 16_000), "dna": ("Class", 2_000), "glass": ("Type", 0),
+           "shuttle": ("Class", 43_500), "spam": ("type", 0), "waveform": ("label", 0)}  # fmt: skip
+# A class of fewer test rows is not left out.
+LEAST_UNKNOWN = 10
+
+
+def with_classes(name: str, data: Path):
+    """Training rows, their classes, test rows, their classes."""
+    import gzip
+
+    import numpy as np
+
+    if name == "usps":
+        parts = []
+        for part in ("train", "test"):
+            with gzip.open(data / "usps" / f"zip.{part}.gz", "rt") as lines:
+                table = np.loadtxt(lines)
+            parts += [table[:, 1:].astype(np.float32), table[:, 0].astype(np.int64)]
+        return parts
+    import csv
+
+    target, n_train = UNKNOWN[name]
+    with gzip.open(data / "tabular" / f"{name}.csv.gz", "rt", newline="") as lines:
+        records = list(csv.DictReader(lines))
+    labels = np.unique([record.pop(target) for record in records], return_inverse=True)[1].astype(np.int64)
+    columns = list(zip(*(record.values() for record in records), strict=True))
+    rows = np.column_stack([coded(np.array(column)) for column in columns]).astype(np.float32)
+    number = np.arange(len(rows))
+    trains = number < n_train if n_train else number % 3 != 0
+    return rows[trains], labels[trains], rows[~trains], labels[~trains]
+
+
+def unknown(name: str, data: Path, folder: Path) -> None:
+    import numpy as np
+
+    rows, classes, test, truth = with_classes(name, data)
+    for left_out in np.unique(classes):
+        marks = (truth == left_out).astype(np.int64)
+        known = classes != left_out
+        if marks.sum() >= LEAST_UNKNOWN:
+            np.savez(folder / f"unknown-{name}-{left_out:02}-fit.npz", X=rows[known], y=classes[known])
+            np.savez(folder / f"unknown-{name}-{left_out:02}-score.npz", X=test, y=marks)
+
+
+def rejected(predictions: Path, npz: Path) -> None:
+    """Prints what a table of predictions tells of the rows that are marked."""
+    import csv
+    import json
+
+    import numpy as np
+    from sklearn.metrics import roc_auc_score
+
+    with np.load(npz) as kept:
+        is_unknown = kept["y"] == 1
+    with predictions.open(newline="") as lines:
+        table = [(float(row["outlier"]), 1 - float(row["probability"])) for row in csv.DictReader(lines)]
+    scores, doubts = np.array(table).T
+    above = scores > 0.95
+    found = {"auc": roc_auc_score(is_unknown, scores), "probability_auc": roc_auc_score(is_unknown, doubts),
+             "known_rejected": above[~is_unknown].mean(), "unknown_rejected": above[is_unknown].mean()}  # fmt: skip
+    print(json.dumps({name: float(value) for name, value in found.items()}))
+
+
 def gauss(n_rows: int, n_columns: int, folder: Path) -> None:
     import numpy as np
 
@@ -127,6 +193,9 @@ def gauss(n_rows: int, n_columns: int, folder: Path) -> None:
 if __name__ == "__main__":
     verb, *words, last = sys.argv[1:]
     target = Path(last)
+    if verb == "rejected":
+        rejected(Path(words[0]), target)
+        sys.exit()
     target.mkdir(parents=True, exist_ok=True)
     if verb == "clean":
         clean(words[0], target)
@@ -134,5 +203,7 @@ if __name__ == "__main__":
         toy(words[0], int(words[1]), target)
     elif verb == "one":
         one(words[0], Path(words[1]), int(words[2]), target)
+    elif verb == "unknown":
+        unknown(words[0], Path(words[1]), target)
     else:
         gauss(int(words[0]), int(words[1]), target)

@@ -1,6 +1,6 @@
 """The page of outliers: the sets of ADBench beside isolation forests, published experiments beside their figures, and time.
 
-Each section (a to e) can be run alone: `run.py --outliers --outliers-only a`.
+Each section (a to f) can be run alone: `run.py --outliers --outliers-only a`.
 """
 
 from __future__ import annotations
@@ -66,8 +66,11 @@ PUBLISHED_SHARES = {
     "Wine": "0.954; 0.000 at 1; -0.028 at 0.1",
 }
 N_TOYS, N_OUTLIERS, N_SHARE_OUTLIERS = 200, 100, 30
+# Sets whose classes are left out one at a time; the first three are those of the claims.
+UNKNOWN_SETS = ("digits", "letter", "usps", "dna", "glass", "shuttle", "spam", "waveform")
 SPEED = ((100_000, 20),)
 SPEED_REPEATS = 5
+KNOWN = "known above 0.95"
 MEAN, WORST = "mean", "least difference to the forests"
 
 
@@ -89,6 +92,24 @@ class Scored:
 
     def brief(self) -> str:
         return f"AUROC {show(self.area, '.2f')} %, {self.seconds:.3f} s"
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """What a model's outlier scores tell of the rows of a class that it does not know; shares and areas in percent."""
+
+    area: float
+    probability_area: float
+    known_rejected: float
+    unknown_rejected: float
+
+    @classmethod
+    def from_json(cls, result: dict) -> Rejected:
+        names = ("auc", "probability_auc", "known_rejected", "unknown_rejected")
+        return cls(*(100 * result[name] for name in names))
+
+    def brief(self) -> str:
+        return f"AUROC {self.area:.2f} %, by the largest probability {self.probability_area:.2f} %"
 
 
 class OutlierBench(Bench):
@@ -239,6 +260,57 @@ class OutlierBench(Bench):
         columns = ("rows", "system", "runs", "fit and scores s", "times as fast", "peak MB, data included")
         return Body([Table(columns, rows, 2)], "All rows are scored; medians, and the median of the ratios within a repeat.")
 
+    def unknown(self) -> Body | None:
+        if self.args.data is None:
+            return None
+        names = UNKNOWN_SETS[:1] if self.args.quick else UNKNOWN_SETS
+        model, predictions = FOLDER / "unknown.hedgerow", FOLDER / "unknown.csv"
+        rows = []
+        for name in names:
+            self.draw("unknown", name, self.args.data)
+            files = sorted(FOLDER.glob(f"unknown-{name}-*-fit.npz"))[: 2 if self.args.quick else None]
+            found: list[tuple[Rejected, Scored | None]] = []
+            for fitted in files:
+                label, test = fitted.stem.removesuffix("-fit"), fitted.with_name(fitted.name.replace("-fit", "-score"))
+                if ours := self.reject(label, fitted, test, model, predictions):
+                    theirs = self.forests(label, [fitted, test], 2) if FORESTS in self.peers else None
+                    found.append((ours, theirs))
+            self.remove(sorted(FOLDER.glob(f"unknown-{name}-*")))
+            if not found:
+                continue
+            ours = [one for one, _ in found]
+            means = [mean(getattr(one, part) for one in ours)
+                     for part in ("area", "probability_area", "known_rejected", "unknown_rejected")]  # fmt: skip
+            forests = [one.mean_area for _, one in found if one and one.mean_area is not None]
+            rows.append([name, str(len(found)), show(means[0], ".2f"), show(means[1], ".2f"),
+                         show(mean(forests) if forests else None, ".2f"), show(min(one.area for one in ours), ".2f"),
+                         show(means[2], ".2f"), show(means[3], ".2f")])  # fmt: skip
+        self.remove([path for path in (model, predictions) if path.is_file()])
+        self.commands = self.commands[:4]
+        columns = ("set", "classes", "outlier", "1 − largest probability", FORESTS, "outlier, worst class", KNOWN, "unknown above 0.95")
+        text = (
+            "A forest is fitted without one class; the test rows of that class are to be told from the others by `predict --outlier`. "
+            "Means over the classes, in %: AUROC, then the shares of rows with a score above 0.95. Of two classes one is left, and "
+            "probabilities tell nothing."
+        )
+        return Body([Table(columns, rows, 1)], text)
+
+    def reject(self, label: str, fitted: Path, test: Path, model: Path, predictions: Path) -> Rejected | None:
+        """Fits a forest to rows without a class, and scores test rows."""
+        with_threads = ["--threads", self.args.threads, "--json"]
+        fit = [self.args.hedgerow, "fit", fitted, "--out", model, "--seed", 0, *with_threads]
+        predict = [self.args.hedgerow, "predict", model, test, "--outlier", "--out", predictions, *with_threads]
+        measure = [sys.executable, HERE / "outlier_sets.py", "rejected", predictions, test]
+
+        def run() -> dict:
+            self.execute(fit)
+            self.execute(predict)
+            return self.execute(measure)
+
+        found = self.attempt(label, run, Rejected.from_json)
+        self.done = self.done and found is not None
+        return found
+
     def remove(self, files: list[Path]) -> None:
         for file in files:
             file.unlink()
@@ -267,6 +339,16 @@ def claims(sections: Sections) -> list[Claim]:
         area = table_of(sections, "c").value("forest, uniform", name)
         limit = published[0] - 0.02
         found.append(Claim(f"{name}, forest against uniform background, AUROC", area, limit, True, "{:.3f}".format, ("c",)))
+    left_out = table_of(sections, "f")
+    for name in UNKNOWN_SETS[:3]:
+        ours, known = left_out.value("outlier", name), left_out.value(KNOWN, name)
+        for column, lead in ((FORESTS, 5), ("1 − largest probability", 2)):
+            theirs = left_out.value(column, name)
+            gained = None if ours is None or theirs is None else ours - theirs
+            text = f"{name}, classes left out, mean AUROC of the outlier score over that of {column}"
+            found.append(Claim(text, gained, lead, True, points, ("f",)))
+        off = None if known is None else abs(known - 5)
+        found.append(Claim(f"{name}, known test rows above 0.95, difference to 5 %", off, 1, False, points, ("f",)))
     for method in ("auto", "isolation"):
         faster = table_of(sections, "e").value("times as fast", "100,000 × 20", method)
         found.append(Claim(f"{method}, 100,000 rows, speed against scikit-learn's IsolationForest", faster, 3, True, times, ("e",)))
@@ -279,6 +361,7 @@ PARTS = {
     "c": Part("(c) one row of another class", OutlierBench.published_areas),
     "d": Part("(d) how many background rows", OutlierBench.shares),
     "e": Part("(e) time", OutlierBench.speed),
+    "f": Part("(f) classes that a model does not know", OutlierBench.unknown),
 }
 BENCH = OutlierBench
 PAGE = Page(

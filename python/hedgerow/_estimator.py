@@ -52,6 +52,33 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         if kind is not None:
             _KINDS.setdefault((kind, cls._task), cls)
 
+    def outlier_score(self, X: Any) -> NDArray[np.float64]:
+        """Return how unlike the rows that the model has learnt each row is: from 0 to 1, larger is stranger.
+
+        Of rows like those it has learnt, one in twenty lies above 0.95: rows above that may be rejected, as rows of a class that the model
+        does not know. Rows that are learnt with `partial_fit` count from then on.
+
+        >>> import numpy as np
+        >>> from hedgerow import OnlineForestClassifier
+        >>> X = np.random.default_rng(0).normal(size=(300, 2))
+        >>> model = OnlineForestClassifier(random_state=0).fit(X, X[:, 0] > 0)
+        >>> near, far = model.outlier_score([[0.5, 0.0], [9.0, 9.0]])
+        >>> bool(near < 0.9 and far > 0.99)
+        True
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        array of shape (n_samples,)
+        """
+        model = self._fitted()
+        scores: NDArray[np.float64] = model.outlier_score(self._rows(X), threads=_base.threads(self.n_jobs))
+        return scores
+
     def save(self, path: str | os.PathLike[str]) -> int:
         """Write the model to a file, the same that the command line reads and writes, and return its size in bytes.
 

@@ -5,8 +5,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockW
 
 use hedgerow::Delay;
 use hedgerow::core::{
-    ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Mixed, Par, Result,
-    Rows, Schema, SetOptions, Silent, Source, StopReason, Targets, Task, Training,
+    ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Mixed,
+    OutlierScore as _, Par, Result, Rows, Schema, SetOptions, Silent, Source, StopReason, Targets, Task,
+    Training,
 };
 use ndarray::{Array2, s};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
@@ -291,6 +292,37 @@ impl Model {
             })
         };
         run::at_once(py, work)?.map(Evidence).map_err(to_python)
+    }
+
+    /// How unlike the rows that the model has learnt each row is.
+    #[pyo3(signature = (x, *, threads=0))]
+    fn outlier_score<'py>(
+        &self,
+        py: Python<'py>,
+        x: &Bound<'py, PyAny>,
+        threads: usize,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let work = || -> PyResult<Vec<f64>> {
+            let model = self.read();
+            let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads).map_err(to_python)? };
+            let outliers = model.outliers(&par).map_err(to_python)?;
+            let mut scores = Vec::with_capacity(n_rows);
+            for from in (0..n_rows).step_by(PREDICTED_AT_ONCE) {
+                if from > 0 {
+                    run::hear()?;
+                }
+                let rows = from..(from + PREDICTED_AT_ONCE).min(n_rows);
+                let found = view.with_rows(rows, |x| {
+                    check_finite(model.schema(), x, from, &par)?;
+                    outliers.outlier_score(x, &par)
+                });
+                scores.extend(found.map_err(to_python)?);
+            }
+            Ok(scores)
+        };
+        Ok(run::at_once(py, work)??.into_pyarray(py))
     }
 
     /// The number of every row and the variance of what would be observed.

@@ -84,6 +84,11 @@ pub enum Error {
         "this model cannot learn more: it was saved without the rows it was fitted to; fit it again and keep them"
     )]
     Frozen,
+    /// The model has no rows that outlier scores could compare others with.
+    #[error(
+        "this model has no reference rows, which outlier scores compare others with: it has learnt nothing yet, or was saved without its rows (--frozen) or by an earlier version; fit it again and keep its rows"
+    )]
+    NoReferenceRows,
     /// Models of this kind cannot do what was asked.
     #[error("models of kind {kind} cannot {what}; kinds that can: {able}")]
     Unable {

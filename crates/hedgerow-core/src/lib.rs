@@ -3,8 +3,9 @@
 //! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
 //! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
-//! [`metrics`] evaluates predictions. [`second_order`] holds distributions over class probabilities, on [`special`] functions; [`committee`] members that predict alone,
-//! [`conformal`] sets of classes that cover a chosen share of rows, [`rejection`] decisions by losses and rows that are left undecided. [`drift`] detects
+//! [`metrics`] evaluates predictions. [`second_order`] holds distributions over class probabilities, on [`special`] functions; [`outlier`] says how
+//! unlike its training rows a row is; [`committee`] members that predict alone, [`conformal`] sets of classes that cover a chosen share of rows,
+//! [`rejection`] decisions by losses and rows that are left undecided. [`drift`] detects
 //! concept drift, [`synth`] generates data whose drift is known. [`saved`] turns models into text and arrays and back, [`error`] explains what went wrong, [`text`] writes numbers as people read
 //! them. This crate does no input or output and knows no model.
 
@@ -22,6 +23,7 @@ pub mod kind;
 pub mod learn;
 pub mod metrics;
 pub mod online;
+pub mod outlier;
 pub mod par;
 pub mod params;
 pub mod prepare;
@@ -59,6 +61,7 @@ pub use online::{
     CalibrationGain, Mixed, Mixture, OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows,
     Schedule, brier,
 };
+pub use outlier::{OutlierScore, OutlierScorer, ReferenceRows};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};

@@ -30,6 +30,8 @@ pub enum Purpose {
     SecondOrder = 9,
     /// Choosing rows to be labelled.
     Query = 14,
+    /// Choosing rows that outlier scores compare others with.
+    Reference = 20,
 }
 
 /// The project's generator: xoshiro256++.

@@ -3,7 +3,9 @@
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::saved::{self, require, require_rules};
-use hedgerow_core::{Checked, DataError, DataProblem, Features, Par, Result, Schema, StopReason, Training};
+use hedgerow_core::{
+    Checked, DataError, DataProblem, Features, OutlierScore, Par, Result, Schema, StopReason, Training,
+};
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +39,17 @@ pub struct Detector {
     typical: Vec<f32>,
     #[serde(skip, default = "done")]
     stop: StopReason,
+}
+
+impl OutlierScore for Detector {
+    fn n_features(&self) -> usize {
+        self.columns.n_features()
+    }
+
+    fn outlier_score_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<f64>> {
+        let scores = self.rule.score(self.work(par), x)?;
+        Ok(scores.into_iter().map(|score| self.rule.to_unit(score, self.median)).collect())
+    }
 }
 
 impl Detector {
@@ -91,9 +104,7 @@ impl Detector {
 
     /// Scores new rows.
     pub fn score(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Vec<f64>> {
-        check_shapes([("feature columns", self.n_features(), x.ncols())])?;
-        let scores = self.rule.score(self.work(par), x)?;
-        Ok(scores.into_iter().map(|score| self.rule.to_unit(score, self.median)).collect())
+        self.outlier_score(x, par)
     }
 
     /// What each column contributed to the strangeness of each row: shares that sum to 1, or all 0 where no column makes the row stranger.

@@ -9,6 +9,7 @@ mod kinds;
 #[cfg(feature = "forest")]
 mod merge;
 mod model;
+mod outlier;
 mod prequential;
 #[cfg(feature = "report")]
 pub mod report;
@@ -46,3 +47,4 @@ pub use kinds::{Kind, Learner, ModelParams};
 #[cfg(feature = "forest")]
 pub use merge::merge;
 pub use model::{Fitted, Model};
+pub use outlier::ModelOutliers;

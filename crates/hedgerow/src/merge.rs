@@ -1,6 +1,6 @@
 //! One model out of several.
 
-use hedgerow_core::{Dataset, Error, Result, Schema};
+use hedgerow_core::{Dataset, Error, ReferenceRows, Result, Schema};
 use hedgerow_forest::{Forest, ForestModel};
 
 use crate::kinds::{Kind, Learner};
@@ -39,5 +39,9 @@ pub fn merge(models: &[&Model]) -> Result<Model> {
         Some(rows) => ForestModel::fitted(forest, rows),
         None => ForestModel::Frozen(forest),
     };
-    Model::from_parts(schema, Learner::Forest(Box::new(merged)))
+    let parts: Option<Vec<(&Schema, &ReferenceRows)>> =
+        models.iter().map(|model| Some((&model.schema, &**model.reference.as_ref()?))).collect();
+    let reference = parts.map_or(Ok(None), |parts| ReferenceRows::merge(&parts, &schema))?;
+    let reference = reference.map(Box::new);
+    Ok(Model { reference, ..Model::from_parts(schema, Learner::Forest(Box::new(merged)))? })
 }

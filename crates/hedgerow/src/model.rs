@@ -5,8 +5,9 @@ use std::any::Any;
 use hedgerow_core::drift::{StreamHistory, StreamSummary};
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
-    ClassId, Classifier, ColumnKind, Conformal, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem, OnlineModel,
-    Par, Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
+    ClassId, Classifier, ColumnKind, Conformal, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem,
+    OnlineModel, Par, Predictor, ReferenceRows, Regressor, Result, Rows, Schema, Summary, Task, Training,
+    Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
@@ -30,6 +31,9 @@ pub struct Model {
     /// How well rows conform to their out-of-sample predictions; none where there were none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) conformal: Option<Box<Conformal>>,
+    /// Rows that outlier scores compare others with; none in a model without its rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) reference: Option<Box<ReferenceRows>>,
 }
 
 impl Model {
@@ -68,7 +72,7 @@ impl Model {
 
     /// A model that has not learnt anything online.
     pub(crate) fn of(schema: Schema, learner: Learner) -> Self {
-        Self { schema, learner, prequential: None, history: None, conformal: None }
+        Self { schema, learner, prequential: None, history: None, conformal: None, reference: None }
     }
 
     /// Whether it predicts classes or numbers.
@@ -132,7 +136,7 @@ impl Model {
     /// The same model without its rows and the figures of its stream: smaller, and it learns no more.
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { learner: self.learner.frozen(), history: None, ..self }
+        Self { learner: self.learner.frozen(), history: None, reference: None, ..self }
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -141,6 +145,7 @@ impl Model {
         self.check_can_learn()?;
         self.schema.check_growth(schema)?;
         let n_known = self.schema.n_classes();
+        let is_new = self.learner.get().n_seen() == 0;
         let mut update = self.learner.get_mut().learn(schema, rows, training);
         let n_classes = self.learner.get().predictor().n_classes();
         // Rows that were refused change nothing; classes that were learnt before an error stay.
@@ -153,7 +158,9 @@ impl Model {
         if let Ok(update) = &mut update {
             self.calibrate_learnt(rows, n_known, update);
             self.conform(rows, n_known, update);
-            self.note_learnt(rows.slice(0..update.n_learnt), &update.drifts);
+            let learnt = rows.slice(0..update.n_learnt);
+            self.note_learnt(learnt, &update.drifts);
+            self.note_reference(learnt, update.predictions.view(), is_new.then_some(training.budget.bytes));
         }
         update
     }
@@ -176,6 +183,9 @@ impl Model {
     /// Takes back a label that turned out to be wrong: the model forgets the row with these values and this class, if it retains it and its kind can
     /// forget. Says whether it did. Other kinds learn the row again with the right label.
     pub fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
+        if let Some(reference) = &mut self.reference {
+            reference.forget(row, class);
+        }
         self.learner.get_mut().forget(row, class, par)
     }
 
@@ -266,6 +276,8 @@ impl Model {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.learner.get().bytes() + self.conformal.as_ref().map_or(0, |conformal| conformal.bytes())
+        let of_reference = self.reference.as_ref().map_or(0, |reference| reference.bytes());
+        let of_conformal = self.conformal.as_ref().map_or(0, |conformal| conformal.bytes());
+        self.learner.get().bytes() + of_reference + of_conformal
     }
 }

@@ -1,8 +1,8 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Conformal, Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason, Task,
-    Training, TrainingRun,
+    Conformal, Dataset, Delta, Effort, JobStatus, ModelTask, ReferenceRows, Result, RunStart, Step,
+    StopReason, Task, Training, TrainingRun,
 };
 
 use crate::kinds::{InLearner, Learner};
@@ -22,13 +22,15 @@ pub(crate) fn start<P: InLearner>(
 ) -> Result<Run> {
     let (params, previous) = (&params.clone().check()?, previous.and_then(P::unwrap));
     let run = P::start_run(&RunStart { data, params, previous, lanes, training })?;
-    Ok(Box::new(OfKind { run, schema: data.schema.clone(), wrap: P::wrap }))
+    let seed = *params.get().clone().seed();
+    Ok(Box::new(OfKind { run, data: data.clone(), seed, wrap: P::wrap }))
 }
 
 /// The run of one kind.
 struct OfKind<M> {
     run: Box<dyn TrainingRun<Model = M>>,
-    schema: Schema,
+    data: Dataset,
+    seed: u64,
     wrap: fn(M) -> Learner,
 }
 
@@ -56,12 +58,20 @@ impl<M: 'static> TrainingRun for OfKind<M> {
     }
 
     fn model(&self) -> Option<ModelTask<Model>> {
-        let (schema, wrap, task) = (self.schema.clone(), self.wrap, self.run.model()?);
-        Some(ModelTask::new(move |training| {
-            let made = task.run(training)?;
-            let scored = made.validation.as_ref().filter(|_| schema.task == Task::Classification);
+        let (data, seed, wrap) = (self.data.clone(), self.seed, self.wrap);
+        let make = self.run.model()?;
+        Some(ModelTask::new(move |training: &Training<'_>| {
+            let made = make.run(training)?;
+            let scored = made.validation.as_ref().filter(|_| data.schema.task == Task::Classification);
             let conformal = made.conformal.clone().or_else(|| scored.and_then(Conformal::of)).map(Box::new);
-            Ok(made.map(|model| Model { conformal, ..Model::of(schema, wrap(model)) }))
+            let reference =
+                ReferenceRows::of_fit(&data, made.validation.as_ref(), seed, training.budget.bytes);
+            let reference = Some(Box::new(reference));
+            Ok(made.map(|model| Model {
+                conformal,
+                reference,
+                ..Model::of(data.schema.clone(), wrap(model))
+            }))
         }))
     }
 

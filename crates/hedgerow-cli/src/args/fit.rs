@@ -39,7 +39,7 @@ pub(crate) struct FitArgs {
     /// Keep this share of the rows, drawn at random, out of the training and evaluate the model on them
     #[arg(long, value_name = "SHARE", value_parser = open_share, conflicts_with = "test")]
     pub(crate) holdout: Option<f64>,
-    /// Save the model without its training rows: smaller, but it cannot go on learning
+    /// Save the model without its training rows: smaller, but it cannot go on learning or tell outliers
     #[arg(long)]
     pub(crate) frozen: bool,
     /// Write a page about the model: one HTML file that needs no network

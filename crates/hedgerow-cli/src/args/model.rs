@@ -23,6 +23,9 @@ pub(crate) struct PredictArgs {
     /// For regression: write the bounds of the interval that should hold this share of the values too, such as 0.9
     #[arg(long, value_name = "SHARE", value_parser = open_share)]
     pub(crate) interval: Option<f64>,
+    /// Write how unlike the rows that the model has learnt each row is: from 0 to 1, larger is stranger; one known row in twenty lies above 0.95
+    #[arg(long)]
+    pub(crate) outlier: bool,
     /// Measure how long one row takes on one thread, on up to 1,000 rows of the first batch
     #[arg(long)]
     pub(crate) latency: bool,

@@ -64,7 +64,7 @@ pub(crate) struct TrainArgs {
     /// Write the quality of each snapshot, on the validation rows and on the test rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) curve: Option<PathBuf>,
-    /// Save the model without its rows: smaller, but it cannot go on learning
+    /// Save the model without its rows: smaller, but it cannot go on learning or tell outliers
     #[arg(long)]
     pub(crate) frozen: bool,
     #[command(flatten)]

@@ -160,7 +160,8 @@ fn sets_hold_the_class_of_the_wanted_share_of_rows() {
     let truth = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --sets 0.8 --proba");
     assert_eq!(truth.lines().next(), Some("prediction,probability,p_0,p_1,set"));
     let sizes = |options: &str| {
-        let text = program.ok(&format!("predict m.hedgerow {{data}}/ripley_test.csv.gz --sets 0.8 {options}"));
+        let text =
+            program.ok(&format!("predict m.hedgerow {{data}}/ripley_test.csv.gz --sets 0.8 {options}"));
         let size = |line: &str| match line.rsplit_once(',').unwrap().1 {
             "" => 0,
             set => {
@@ -202,7 +203,8 @@ fn uncertain_rows_are_left_undecided() {
 #[test]
 fn costs_move_the_decision() {
     let program = Program::with_ripley();
-    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --costs 1:0=4 --reject-cost 0.5");
+    let text =
+        program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --costs 1:0=4 --reject-cost 0.5");
     let mut n = [0; 3];
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
@@ -215,7 +217,13 @@ fn costs_move_the_decision() {
         } else {
             ("0", 0)
         };
-        assert!(fields[0] == expected || (p - 0.2).abs() < 1e-5 || (p - 0.5).abs() < 1e-5 || (p - 0.125).abs() < 1e-5, "{line}");
+        assert!(
+            fields[0] == expected
+                || (p - 0.2).abs() < 1e-5
+                || (p - 0.5).abs() < 1e-5
+                || (p - 0.125).abs() < 1e-5,
+            "{line}"
+        );
         n[place] += 1;
     }
     assert!(n.iter().all(|n| *n > 0), "{n:?}");
@@ -238,4 +246,22 @@ fn sets_and_decisions_that_cannot_be_made_are_refused() {
         let message = program.refused(&format!("predict m.hedgerow {rows} {options}"));
         holds(&message, &parts);
     }
+}
+
+#[test]
+fn rows_unlike_those_learnt_have_a_high_outlier_score() {
+    let program = Program::with_ripley();
+    program.write("new.csv", "xs,ys\n-0.3,0.6\n30,-40\n0.3,0.7\n");
+    let text = program.ok("predict m.hedgerow new.csv --proba --outlier");
+    let mut lines = text.lines();
+    assert_eq!(lines.next(), Some("prediction,probability,p_0,p_1,outlier"));
+    let scores: Vec<f64> = lines.map(|line| line.rsplit(',').next().unwrap().parse().unwrap()).collect();
+    assert!(scores[1] > 0.99 && scores[0] < 0.95 && scores[2] < 0.95, "{scores:?}");
+    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --outlier");
+    let above =
+        text.lines().skip(1).filter(|line| line.rsplit(',').next().unwrap().parse::<f64>().unwrap() > 0.95);
+    assert!((10..120).contains(&above.count()), "about 50 of 1,000");
+    program.ok("fit {data}/ripley_train.csv.gz --target yc --set n_trees=5 --frozen --out f.hedgerow");
+    let message = program.refused("predict f.hedgerow new.csv --outlier");
+    holds(&message, &["f.hedgerow", "reference rows", "--frozen"]);
 }

@@ -3,7 +3,7 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use ndarray::{Array2, ArrayView2};
+use ndarray::{Array2, ArrayView1, ArrayView2};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -112,6 +112,25 @@ impl Features {
         }
     }
 
+    /// Puts other values into a row.
+    pub fn replace(&mut self, row: usize, values: ArrayView1<'_, f32>) {
+        let values = values.to_vec();
+        let mut one = Self::new(self.n_features());
+        one.push(&values);
+        if let (Self::Bytes { values: own, n_features }, Self::Floats { .. }) = (&*self, &one) {
+            let floats = own.iter().map(|&v| f32::from(v)).collect();
+            *self = Self::Floats { values: Arc::new(floats), n_features: *n_features };
+        }
+        let span = row * values.len()..(row + 1) * values.len();
+        match self {
+            Self::Bytes { values: own, .. } => {
+                let bytes = values.iter().map(|&v| v as u8);
+                Arc::make_mut(own)[span].iter_mut().zip(bytes).for_each(|(to, v)| *to = v);
+            }
+            Self::Floats { values: own, .. } => Arc::make_mut(own)[span].copy_from_slice(&values),
+        }
+    }
+
     /// Whether any value is infinite.
     pub fn has_infinite(&self) -> bool {
         match self {
@@ -207,6 +226,19 @@ mod tests {
         assert!(matches!(features, Features::Floats { .. }));
         assert_eq!(features.to_array(0..3), array![[0.0, 255.0], [1.0, 2.0], [0.5, 1.0]]);
         assert_eq!(features.select(&[2, 0]).to_array(0..2), array![[0.5, 1.0], [0.0, 255.0]]);
+    }
+
+    #[test]
+    fn replaced_rows_widen_where_they_need_to() {
+        let mut features = Features::from_view(array![[0.0_f32, 255.0], [1.0, 2.0]].view());
+        let before = features.clone();
+        features.replace(1, array![7.0, 8.0].view());
+        assert!(matches!(features, Features::Bytes { .. }));
+        features.replace(0, array![0.5, f32::NAN].view());
+        assert!(features.value(0, 1).is_nan() && features.value(0, 0) == 0.5 && features.value(1, 1) == 8.0);
+        features.replace(0, array![3.0, 4.0].view());
+        assert_eq!(features.to_array(0..2), array![[3.0, 4.0], [7.0, 8.0]]);
+        assert_eq!(before.value(1, 0), 1.0, "a clone keeps its values");
     }
 
     #[test]

@@ -83,6 +83,15 @@ impl Targets {
         }
     }
 
+    /// Puts another target of the same task in the place of one.
+    pub fn replace(&mut self, row: usize, target: Target) {
+        match (self, target) {
+            (Self::Classes(classes), Target::Class(class)) => classes[row] = class,
+            (Self::Values(values), Target::Value(value)) => values[row] = value,
+            _ => {}
+        }
+    }
+
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         match self {

@@ -61,10 +61,13 @@ impl Model {
         let (text, arrays) = layout::open(bytes)?;
         let mut model: Self = saved::read(&text, arrays)?;
         check_schema(&model.schema)?;
-        model.learner.complete(&model.schema).map_err(|error| match error {
+        let of_file = |error| match error {
             Error::ModelFile { .. } => error,
             other => Error::model(ModelProblem::Inconsistent { detail: other.to_string() }),
-        })?;
+        };
+        model.learner.complete(&model.schema).map_err(of_file)?;
+        let reference = model.reference.as_ref();
+        reference.map_or(Ok(()), |reference| reference.check(&model.schema)).map_err(of_file)?;
         let fits = model.prequential.as_ref().is_none_or(|mixture| mixture.is_valid(1));
         saved::require(fits, || "its prequential calibration has impossible numbers")?;
         if let Some(conformal) = &mut model.conformal {

@@ -4,11 +4,12 @@ mod classes;
 mod columns;
 mod decision;
 mod latency;
+mod outlier;
 mod sets;
 mod values;
 
-use anyhow::bail;
-use hedgerow::core::Task;
+use anyhow::{Context as _, bail};
+use hedgerow::core::{Par, Task};
 use hedgerow::io::RowReader;
 use hedgerow::{Kind, Model};
 use serde::Serialize;
@@ -17,6 +18,7 @@ use self::classes::Classes;
 use self::columns::{Batch, Columns};
 use self::decision::DecisionRule;
 use self::latency::Latency;
+use self::outlier::Outlier;
 use self::sets::Sets;
 use self::values::Values;
 use super::{Outcome, Seconds, batch_rows, check_apart, check_writable, open_out, timed};
@@ -53,13 +55,15 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
             bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
         }
         Task::Regression if args.sets.sets.is_some() || args.decisions.is_given() => {
-            bail!("--sets, --abstain-above, --costs and --reject-cost need a classifier (this is a regression model); --interval writes intervals")
+            bail!(
+                "--sets, --abstain-above, --costs and --reject-cost need a classifier (this is a regression model); --interval writes intervals"
+            )
         }
         _ => {}
     }
     let par = args.run.par()?;
     let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
-    let mut columns = columns(args, &model)?;
+    let mut columns = columns(args, &model, &par)?;
     let mut out = csv::Writer::from_writer(open_out(args.out.as_ref())?);
     out.write_record(columns.iter().flat_map(|group| group.names()))?;
 
@@ -97,16 +101,28 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
 }
 
 /// The groups of columns that are asked for, in their order.
-fn columns<'a>(args: &PredictArgs, model: &'a Model) -> anyhow::Result<Vec<Box<dyn Columns + 'a>>> {
+fn columns<'a>(
+    args: &PredictArgs,
+    model: &'a Model,
+    par: &Par,
+) -> anyhow::Result<Vec<Box<dyn Columns + 'a>>> {
     let mut columns: Vec<Box<dyn Columns + 'a>> = Vec::new();
     match model.task() {
         Task::Classification => {
-            columns.push(Box::new(Classes::new(model, args.proba, DecisionRule::new(&args.decisions, model)?)));
+            columns.push(Box::new(Classes::new(
+                model,
+                args.proba,
+                DecisionRule::new(&args.decisions, model)?,
+            )));
         }
         Task::Regression => columns.push(Box::new(Values::new(args.interval))),
     }
     if let Some(options) = args.sets.options() {
         columns.push(Box::new(Sets::new(model, &options)?));
+    }
+    if args.outlier {
+        let outlier = Outlier::new(model, par).with_context(|| args.model.display().to_string())?;
+        columns.push(Box::new(outlier));
     }
     Ok(columns)
 }
