@@ -3,6 +3,7 @@
 use hedgerow_core::calibration::Calibration;
 use hedgerow_core::prepare::Preparation;
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::second_order::{log_odds, shared_prior};
 use hedgerow_core::text::count;
 use hedgerow_core::{
     About, Budget, Candidate, Checked, Classifier, Dataset, Error, Features, OutOfSample, Par,
@@ -12,7 +13,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::leave_one_out::{LeaveOneOut, rising};
-use crate::method::{Method, Near, log_odds, shared_prior};
+use crate::method::{Method, Near};
 use crate::points::{Points, rows_of};
 use crate::state::OnlineState;
 

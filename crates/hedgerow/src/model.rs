@@ -11,6 +11,7 @@ use hedgerow_core::{
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Nearby;
 use crate::kinds::{Kind, Learner, ModelParams};
 
 /// A fitted model and how it came about.
@@ -27,6 +28,9 @@ pub struct Model {
     /// What the rows learnt online were like; none before there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<Box<StreamHistory>>,
+    /// The rows that evidence is counted from, once it was asked for.
+    #[serde(skip)]
+    pub(crate) nearby: Nearby,
 }
 
 impl Model {
@@ -47,7 +51,7 @@ impl Model {
                 categories.push("?".into());
             }
         }
-        Ok(Self { learner: params.new_model(&begun)?, schema, prequential: None, history: None })
+        Ok(Self::made(schema, params.new_model(&begun)?))
     }
 
     /// A model of parts; fails unless they are of the same columns and classes.
@@ -60,7 +64,12 @@ impl Model {
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
         ])?;
-        Ok(Self { schema, learner, prequential: None, history: None })
+        Ok(Self::made(schema, learner))
+    }
+
+    /// A model of parts that fit together.
+    pub(crate) fn made(schema: Schema, learner: Learner) -> Self {
+        Self { schema, learner, prequential: None, history: None, nearby: Nearby::default() }
     }
 
     /// Whether it predicts classes or numbers.
@@ -124,7 +133,7 @@ impl Model {
     /// The same model without its rows and the figures of its stream: smaller, and it learns no more.
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { learner: self.learner.frozen(), history: None, ..self }
+        Self { learner: self.learner.frozen(), history: None, nearby: Nearby::default(), ..self }
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -133,6 +142,7 @@ impl Model {
         self.check_can_learn()?;
         self.schema.check_growth(schema)?;
         let n_known = self.schema.n_classes();
+        self.nearby = Nearby::default();
         let mut update = self.learner.get_mut().learn(schema, rows, training);
         let n_classes = self.learner.get().predictor().n_classes();
         // Rows that were refused change nothing; classes that were learnt before an error stay.
@@ -167,6 +177,7 @@ impl Model {
     /// Takes back a label that turned out to be wrong: the model forgets the row with these values and this class, if it retains it and its kind can
     /// forget. Says whether it did. Other kinds learn the row again with the right label.
     pub fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
+        self.nearby = Nearby::default();
         self.learner.get_mut().forget(row, class, par)
     }
 

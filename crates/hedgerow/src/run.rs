@@ -57,12 +57,7 @@ impl<M: 'static> TrainingRun for OfKind<M> {
 
     fn model(&self) -> Option<ModelTask<Model>> {
         let (schema, wrap) = (self.schema.clone(), self.wrap);
-        Some(self.run.model()?.map(move |model| Model {
-            schema,
-            learner: wrap(model),
-            prequential: None,
-            history: None,
-        }))
+        Some(self.run.model()?.map(move |model| Model::made(schema, wrap(model))))
     }
 
     fn stop(&self) -> StopReason {

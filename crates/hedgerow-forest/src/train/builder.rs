@@ -71,7 +71,7 @@ impl TreeBuilder {
     }
 
     /// Grows the tree of a number, of so many bytes at most.
-    pub(super) fn grow(&self, number: usize, budget: &Budget, max_bytes: usize, votes: bool) -> Grown {
+    pub(crate) fn grow(&self, number: usize, budget: &Budget, max_bytes: usize, votes: bool) -> Grown {
         let (params, n_rows) = (&self.params, self.data.n_rows());
         let mut bag_rng = Rng::new(params.seed, Purpose::Bag, number as u64);
         let mut times = params.bagging.draw(n_rows, &mut bag_rng);

@@ -11,8 +11,9 @@ pub(crate) mod search;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par,
-    Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel, Training, WholeRun,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, NearbyRows, OnlineModel,
+    Par, Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel, Training,
+    WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use serde::{Deserialize, Serialize};
@@ -263,6 +264,11 @@ impl Classifier for GpClassifier {
 impl OnlineModel for GpClassifier {
     fn predictor(&self) -> Predictor<'_> {
         Predictor::Classifier(self)
+    }
+
+    /// It keeps all rows, prepared.
+    fn nearby_rows(&self, _schema: &Schema, par: &Par) -> Result<Option<NearbyRows>> {
+        Ok(Some(NearbyRows::of_prepared(self.preparation.clone(), self.rows(), par)))
     }
 
     fn bytes(&self) -> usize {

@@ -45,6 +45,7 @@ mod section;
 #[cfg(test)]
 mod tests;
 mod uncertain;
+mod uncertainty_map;
 mod value_curve;
 
 pub use class_bars::{ClassBars, Example};
@@ -61,4 +62,5 @@ pub use predictions::Predictions;
 pub use reliability::Reliability;
 pub use scores::Scores;
 pub use uncertain::{LeastSure, Look, UncertainRow};
+pub use uncertainty_map::{UncertaintyMaps, UncertaintyPart};
 pub use value_curve::ValueCurve;
