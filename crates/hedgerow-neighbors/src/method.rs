@@ -67,6 +67,12 @@ pub trait Method: Params + PartialEq + Debug + Send + Sync + 'static {
     /// The labels of each class near a row, as counts.
     fn evidence(&self, settings: &Self::Settings, near: &Near<'_>, out: &mut [f64]);
 
+    /// Whether as many labels are told as leave as much to know as these would if all classes were alike
+    /// ([`labels_like`](hedgerow_core::second_order::labels_like)): for few of them, whose noise would be taken for their number.
+    fn tells_like_even(&self) -> bool {
+        false
+    }
+
     /// Checks settings that were read for rows like these, and makes what the file does not hold.
     fn complete(&self, settings: &mut Self::Settings, points: &Points) -> Result<()>;
 

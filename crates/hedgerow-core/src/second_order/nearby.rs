@@ -8,8 +8,9 @@
 
 use std::sync::Arc;
 
-use ndarray::{Array1, Array2, ArrayView1, ArrayView2, ArrayViewMut2, Axis};
+use ndarray::{Array1, Array2, ArrayView2, ArrayViewMut2, Axis};
 
+use super::even::labels_like;
 use super::reach::Reach;
 use super::{About, RelativeEvidence, SecondOrder};
 use crate::data::Dataset;
@@ -17,12 +18,13 @@ use crate::error::Result;
 use crate::par::Par;
 use crate::prepare::Preparation;
 use crate::rng::{Purpose, Rng};
-use crate::special::gamma::digamma_above_log;
 use crate::traits::Classifier;
 
 /// Values that are kept, and bounds on the rows that they are.
-const MOST_VALUES: usize = 1 << 21;
+const MOST_VALUES: usize = 1 << 16;
 const ROWS: [usize; 2] = [1000, 4000];
+/// Tables with more columns are projected on so many.
+const MOST_COLUMNS: usize = 64;
 /// Rows done together.
 const BLOCK: usize = 64;
 /// Values farther from 0 count as this: their squares must have a sum.
@@ -32,7 +34,9 @@ const MOST: f32 = 1e15;
 #[derive(Debug, Clone)]
 pub struct NearbyRows {
     preparation: Preparation,
-    /// A column each, prepared.
+    /// From prepared columns to fewer; none where there are few.
+    projection: Option<Array2<f32>>,
+    /// A column each, prepared and projected.
     columns: Array2<f32>,
     /// Half the square of each row's length.
     halves: Array1<f32>,
@@ -77,11 +81,13 @@ impl NearbyRows {
         par: &Par,
     ) -> Self {
         rows.mapv_inplace(|value| value.clamp(-MOST, MOST));
+        let projection = (rows.ncols() > MOST_COLUMNS).then(|| projection(rows.ncols()));
+        let rows = projection.as_ref().map_or(rows.clone(), |projection| rows.dot(projection));
         let times = total / weights.iter().sum::<f64>().max(f64::MIN_POSITIVE);
         let counts = weights.iter().map(|weight| weight * times).collect();
         let halves = half_squares(rows.view());
         let columns = rows.t().as_standard_layout().into_owned();
-        let mut made = Self { preparation, columns, halves, counts, reach: Reach::NONE };
+        let mut made = Self { preparation, projection, columns, halves, counts, reach: Reach::NONE };
         made.reach = Reach::choose(rows.view(), &made.counts, |x| made.squares(x), par);
         made
     }
@@ -92,6 +98,7 @@ impl NearbyRows {
         let of_part = |part: usize| {
             let mut prepared = self.preparation.map_narrow(parts[part]);
             prepared.mapv_inplace(|value| value.clamp(-MOST, MOST));
+            let prepared = self.projection.as_ref().map_or(prepared.clone(), |onto| prepared.dot(onto));
             let squares = self.squares(prepared.view());
             squares.rows().into_iter().map(|row| self.reach.count(row, &self.counts)).collect::<Vec<_>>()
         };
@@ -114,6 +121,13 @@ impl NearbyRows {
     }
 }
 
+/// From so many columns to few, in which distances are nearly what they were (Johnson and Lindenstrauss, 1984): normal numbers.
+fn projection(width: usize) -> Array2<f32> {
+    let mut rng = Rng::new(0, Purpose::SecondOrder, u64::MAX - 1);
+    let scale = 1.0 / libm::sqrt(MOST_COLUMNS as f64);
+    Array2::from_shape_fn((width, MOST_COLUMNS), |_| (scale * rng.normal()) as f32)
+}
+
 /// Which of so many rows are kept; all or some, in order.
 fn draw(n: usize, width: usize) -> Vec<usize> {
     let most = (MOST_VALUES / width.max(1)).clamp(ROWS[0], ROWS[1]);
@@ -122,28 +136,6 @@ fn draw(n: usize, width: usize) -> Vec<usize> {
 
 fn half_squares(x: ArrayView2<'_, f32>) -> Array1<f32> {
     x.map_axis(Axis(1), |row| 0.5 * row.iter().map(|v| v * v).sum::<f32>())
-}
-
-/// How many labels of classes with these probabilities leave as much to know about these as so many of classes that are all alike. Never more than these.
-fn labels_like(count: f64, proba: ArrayView1<'_, f64>, prior: f64) -> f64 {
-    const STEPS: usize = 50;
-    if proba.len() < 2 {
-        return count;
-    }
-    let even = proba.len() as f64;
-    let all_alike = prior + count / even;
-    let wanted = digamma_above_log(all_alike) - digamma_above_log(even * all_alike);
-    let left = |labels: f64| {
-        let sum = even * prior + labels;
-        let of = |p: &f64| (prior + labels * p) / sum * digamma_above_log(prior + labels * p);
-        proba.iter().map(of).sum::<f64>() - digamma_above_log(sum)
-    };
-    let (mut low, mut high) = (0.0, count);
-    for _ in 0..STEPS {
-        let middle = 0.5 * (low + high);
-        if left(middle) > wanted { low = middle } else { high = middle }
-    }
-    high
 }
 
 /// A classifier with the training rows near the rows it predicts.
@@ -185,7 +177,9 @@ impl RelativeEvidence for Supported<'_> {
         let prior = 1.0 / self.n_classes().max(1) as f64;
         let mut concentrations = self.classifier.predict_proba(x, par)?;
         let counts = self.nearby.count(x, par);
-        let labels = par.map(counts.len(), |row| labels_like(counts[row], concentrations.row(row), prior));
+        let labels = par.map(counts.len(), |row| {
+            labels_like(counts[row], concentrations.row(row).iter().copied(), prior)
+        });
         for (mut row, labels) in concentrations.rows_mut().into_iter().zip(labels) {
             row.mapv_inplace(|p| prior + labels * p);
         }
@@ -256,6 +250,21 @@ mod tests {
     }
 
     #[test]
+    fn wide_tables_are_projected() {
+        let x = normal(600, 300);
+        let nearby = of(&x, None);
+        assert_eq!(nearby.columns.dim(), (MOST_COLUMNS, 600));
+        let mut rows = Array2::from_shape_fn((3, 300), |(row, column)| x[(row, column)]);
+        rows.row_mut(2).fill(3.0);
+        let counts = nearby.count(rows.view(), &Par::sequential());
+        assert!(counts[0] > 1.0 && counts[1] > 1.0 && counts[2] < 1e-3, "{counts:?}");
+        let projected = nearby.preparation.map_narrow(rows.view()).dot(nearby.projection.as_ref().unwrap());
+        let original = nearby.preparation.map_narrow(rows.view());
+        let square = |x: &Array2<f32>| (&x.row(0) - &x.row(1)).mapv(|d| d * d).sum();
+        assert!((square(&projected) / square(&original) - 1.0).abs() < 0.6);
+    }
+
+    #[test]
     fn weights_count_rows_and_odd_tables_have_counts() {
         let x = normal(400, 2);
         let plain = of(&x, None).count(x.view(), &Par::sequential());
@@ -309,11 +318,6 @@ mod tests {
                 (parts.epistemic[row] / even.epistemic[0] - 1.0).abs() < 1e-9,
                 "by the number of rows alone"
             );
-        }
-        for count in [0.0, 1e-9, 1.0, 1e9] {
-            assert!((labels_like(count, array![0.5, 0.5].view(), 0.5) - count).abs() <= 1e-6 * count);
-            let certain = labels_like(count, array![1.0, 0.0].view(), 0.5);
-            assert!(certain <= count && certain >= 0.3 * count, "{count} {certain}");
         }
         let wide = Arc::new(NearbyRows::new(&blobs(200, 3, 2, 1), &Par::sequential()));
         assert!(Supported::new(&Fixed, wide).is_err());

@@ -13,7 +13,7 @@ use crate::train::{TreeBuilder, class_weights};
 use crate::tree::Tree;
 
 /// How far the range of a number is widened on each side, in deviations: so far that a row beyond all others shares its leaf with background rows alone.
-const MARGIN: f64 = 1.0;
+const MARGIN: f64 = 1.5;
 
 /// Rows that trees are grown from.
 pub(super) struct Grower<'a> {

@@ -12,7 +12,7 @@ mod online;
 #[cfg(test)]
 mod tests;
 
-use hedgerow_core::second_order::{log_odds, shared_prior};
+use hedgerow_core::second_order::{labels_like, log_odds, shared_prior};
 use hedgerow_core::text::count;
 use hedgerow_core::{
     About, Candidate, Checked, ClassId, Classifier, Dataset, OutOfSample, Par, RelativeEvidence, Result,
@@ -237,7 +237,12 @@ impl Classifier for ConfidenceForest {
 impl RelativeEvidence for ConfidenceForest {
     fn predict_evidence_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<SecondOrder> {
         let prior = 1.0 / self.n_classes.max(1) as f64;
-        let concentrations = self.each(x, par, |evidence| evidence.iter().map(|e| e + prior).collect());
+        let concentrations = self.each(x, par, |evidence| {
+            let count: f64 = evidence.iter().sum();
+            let shares = evidence.iter().map(|e| if count > 0.0 { e / count } else { 0.0 });
+            let labels = labels_like(count, shares.clone(), prior);
+            shares.map(|share| prior + labels * share).collect()
+        });
         SecondOrder::dirichlet(About::RelativeEvidence, concentrations, prior)
     }
 }

@@ -39,12 +39,22 @@ fn leaves_are_scaled_to_one_size() {
         ([4, 1, 4], [1.055_555_56, 2.722_222_22], 0.720_588_24, 0.042_141_10),
         ([7, 0, 0], [0.5, 0.5], 0.5, 0.125),
     ] {
-        let found = leaf(counts, 5).predict_evidence(x.view(), &Par::sequential()).unwrap();
-        for (found, expected) in found.concentrations().unwrap().iter().zip(alpha) {
+        let forest = leaf(counts, 5);
+        let evidence = forest.evidence(&forest.forest.summed_shares(&[0.0], 1));
+        let found = Array2::from_shape_fn((1, 2), |(_, class)| 0.5 + evidence[class]);
+        for (found, expected) in found.iter().zip(alpha) {
             assert!((found - expected).abs() < 1e-7, "{found} {expected}");
         }
-        assert!((found.mean()[(0, 1)] - mean).abs() < 1e-7);
-        assert!((found.variance()[(0, 1)] - variance).abs() < 1e-7);
+        let plain = SecondOrder::dirichlet(About::RelativeEvidence, found, 0.5).unwrap();
+        assert!((plain.mean()[(0, 1)] - mean).abs() < 1e-7);
+        assert!((plain.variance()[(0, 1)] - variance).abs() < 1e-7);
+        // What is told has the epistemic part of as many labels of classes that are all alike.
+        let told = forest.predict_evidence(x.view(), &Par::sequential()).unwrap();
+        let count: f64 = evidence.iter().sum();
+        let even = Array2::from_elem((1, 2), 0.5 + 0.5 * count);
+        let even = SecondOrder::dirichlet(About::RelativeEvidence, even, 0.5).unwrap();
+        let [told, even] = [told, even].map(|evidence| evidence.entropies().epistemic[0]);
+        assert!((told / even - 1.0).abs() < 1e-9, "{told} {even}");
     }
 }
 
@@ -60,7 +70,7 @@ fn evidence_like_the_plain_formula() {
         let x = data.features.to_array(0..40);
         let found = forest.predict_evidence(x.view(), &Par::sequential()).unwrap();
         for (row, found) in x.rows().into_iter().zip(found.concentrations().unwrap().rows()) {
-            let mut naive = [1.0 / 3.0; 3];
+            let mut naive = [0.0; 3];
             for tree in forest.trees() {
                 let counts = tree.leaf_weights(tree.leaf(row.as_slice().unwrap()));
                 let n: f64 = counts.iter().map(|(_, count)| count).sum();
@@ -69,7 +79,11 @@ fn evidence_like_the_plain_formula() {
                     naive[class - 1] += count * k as f64 / n / forest.trees().len() as f64;
                 }
             }
-            found.iter().zip(naive).for_each(|(found, naive)| assert!((found - naive).abs() < 1e-6));
+            let count: f64 = naive.iter().sum();
+            let labels = labels_like(count, naive.iter().map(|e| e / count), 1.0 / 3.0);
+            for (found, e) in found.iter().zip(naive) {
+                assert!((found - 1.0 / 3.0 - labels * e / count).abs() < 1e-6);
+            }
             assert!((1.0..=k as f64 + 1.0 + 1e-9).contains(&found.sum()));
         }
     }
@@ -94,12 +108,12 @@ fn gaussians(n: usize) -> Dataset {
 fn there_is_evidence_near_rows_and_the_prior_far_away() {
     let forest = fit(&gaussians(600), quick());
     let (k, share) = forest.chosen().unwrap();
-    assert!(k >= 5 && share >= 0.5, "{k} {share}");
+    assert!(k >= 2 && share >= 1.0, "{k} {share}");
     let x = ndarray::array![[1.0, 1.0], [-1.0, -1.0], [8.0, 8.0], [-8.0, 8.0], [8.0, -8.0]];
     let evidence = forest.predict_evidence(x.view(), &Par::sequential()).unwrap();
     let (mean, variance) = (evidence.mean(), evidence.variance());
-    assert!(mean[(0, 0)] > 0.8 && mean[(1, 1)] > 0.8, "{mean}");
-    assert!(variance[(0, 0)] < 0.03 && variance[(1, 0)] < 0.03, "{variance}");
+    assert!(mean[(0, 0)] > 0.7 && mean[(1, 1)] > 0.7, "{mean}");
+    assert!(variance[(0, 0)] < 0.05 && variance[(1, 0)] < 0.05, "{variance}");
     assert!((2..5).all(|row| variance[(row, 0)] > 0.11), "{variance}");
     let proba = forest.predict_proba(x.view(), &Par::sequential()).unwrap();
     assert!(proba[(0, 0)] > 0.8 && proba[(1, 1)] > 0.8, "{proba}");
@@ -110,7 +124,8 @@ fn without_background_rows_there_is_evidence_everywhere() {
     let params = ForestParams { confidence_rows: 6, background_rows: BackgroundRows::Count(0), ..quick() };
     let forest = fit(&gaussians(300), params);
     let evidence = forest.predict_evidence(ndarray::array![[50.0, 50.0]].view(), &Par::sequential()).unwrap();
-    assert!((evidence.counts().sum() - 6.0).abs() < 1e-6, "{}", evidence.counts());
+    let counts = evidence.counts();
+    assert!(counts.sum() > 3.0 && counts.sum() <= 6.0 + 1e-9, "{counts}");
 }
 
 #[test]
@@ -154,7 +169,7 @@ fn rows_count_in_their_leaves_once_they_were_learnt() {
     model.learn(&data.schema, Rows::new(odd.view(), &labels[..], None), &training).unwrap();
     let after = model.as_confidence().unwrap().predict_evidence(x.view(), &par).unwrap().counts();
     assert!(
-        after[(0, 1)] > before[(0, 1)] + 0.2 && after[(0, 0)] <= before[(0, 0)] + 1e-9,
+        after[(0, 1)] > before[(0, 1)] + 0.1 && after[(0, 0)] <= before[(0, 0)] + 1e-9,
         "{before} {after}"
     );
     // Trees are grown anew after half as many rows.
