@@ -1,6 +1,6 @@
 """Hedgerow beside its peers: one run, one computer; the pages below, or all of them. See README.md.
 
-    run.py [--forest | --streams | --gp | --hybrid | --rvm | --outliers | --conformal | --engine | --python] [--data DIR] [--sets mnist,usps] [--peers et,arf]
+    run.py [--forest | --streams | --gp | --hybrid | --rvm | --outliers | --evidence | --conformal | --engine | --python] [--data DIR] [--sets mnist,usps] [--peers et,arf]
            [--threads 2] [--quick] [--gp-only a,d] [--out FILE]
     run.py --builds OLD NEW | --fit-vs-train [PROGRAM]
     run.py --write | --check
@@ -18,6 +18,7 @@ from pathlib import Path
 from types import ModuleType
 
 import builds
+import evidence
 import forest
 import gp
 import hybrid
@@ -32,7 +33,7 @@ from page import ROOT, Page
 
 # Each module has PAGE, BENCH, PARTS, SETS, PEERS and the QUICK choices of the last two.
 MODULES: dict[str, ModuleType] = {
-    module.PAGE.name: module for module in (forest, stream, gp, hybrid, rvm, outliers, sets, trainer, python_door, builds)
+    module.PAGE.name: module for module in (forest, stream, gp, hybrid, rvm, outliers, evidence, sets, trainer, python_door, builds)
 }
 SETS = {name: module.SETS for name, module in MODULES.items()}
 PEERS = {name: module.PEERS for name, module in MODULES.items() if module.PEERS}

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from hedgerow import _base, _hedgerow, _labels
 from hedgerow._base import ClassifierMixin, with_callbacks
 from hedgerow._estimator import Estimator, check_lengths
+from hedgerow._evidence import EvidenceMixin
 from hedgerow._progress import Watchers
 from hedgerow._table import TableReader
 
@@ -20,7 +21,7 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 
-class Classifier(ClassifierMixin, Estimator):
+class Classifier(EvidenceMixin, ClassifierMixin, Estimator):
     """The base of all classifiers of this package."""
 
     _task = "classification"

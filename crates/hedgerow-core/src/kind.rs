@@ -39,7 +39,7 @@ pub struct KindInfo {
 }
 
 impl KindInfo {
-    /// A kind that learns row by row, to be given its words.
+    /// A kind that learns row by row, to be given its words. Every classifier tells its evidence: at least that of the rows near a row.
     pub const LEARNER: Self = Self {
         name: "",
         about: "",
@@ -51,7 +51,7 @@ impl KindInfo {
         learns: true,
         merges: false,
         has_oob: false,
-        second_order: &[],
+        second_order: &[About::RelativeEvidence],
     };
 }
 

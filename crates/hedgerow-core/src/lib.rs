@@ -9,6 +9,7 @@
 //! concept drift, [`synth`] generates data whose drift is known. [`saved`] turns models into text and arrays and back, [`error`] explains what went wrong, [`text`] writes numbers as people read
 //! them. This crate does no input or output and knows no model.
 
+pub mod background;
 pub mod blend;
 pub mod blend_report;
 pub mod budget;
@@ -66,7 +67,7 @@ pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};
 pub use scores::{OutOfSample, OutOfSampleParts, Quality, Source};
-pub use second_order::{About, RelativeEvidence, SecondOrder};
+pub use second_order::{About, NearbyRows, RelativeEvidence, SecondOrder, Supported};
 pub use summary::{Comparison, Summary};
 pub use task_model::TaskModel;
 pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};

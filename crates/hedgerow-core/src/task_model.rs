@@ -8,8 +8,9 @@ use crate::data::{Dataset, Schema};
 use crate::error::Result;
 use crate::learn::{Learning, Rows};
 use crate::online::{OnlineModel, OnlineStatus, Predictor};
+use crate::par::Par;
 use crate::saved::{Saved, require};
-use crate::second_order::RelativeEvidence;
+use crate::second_order::{NearbyRows, RelativeEvidence};
 use crate::summary::Summary;
 
 /// A classifier or a regressor of one kind.
@@ -81,6 +82,10 @@ impl<C: OnlineModel, R: OnlineModel> OnlineModel for TaskModel<C, R> {
 
     fn relative_evidence(&self) -> Option<&dyn RelativeEvidence> {
         either!(self, model => model.relative_evidence())
+    }
+
+    fn nearby_rows(&self, schema: &Schema, par: &Par) -> Result<Option<NearbyRows>> {
+        either!(self, model => model.nearby_rows(schema, par))
     }
 
     fn committee(&self) -> Option<&dyn Committee> {

@@ -219,6 +219,17 @@ impl Forest {
         self.finish(out);
     }
 
+    /// The class shares in the leaves of so many rows, one after the other in `rows`, summed over trees.
+    pub(crate) fn summed_shares(&self, rows: &[f32], n_rows: usize) -> Vec<f64> {
+        let mut shares = vec![0.0; n_rows * self.n_classes];
+        if let Some(bytes) = narrow(rows).filter(|_| n_rows >= LANES) {
+            self.add_votes(&self.trees, &bytes, &self.leaf_weight, &mut shares);
+        } else {
+            self.add_votes(&self.trees, rows, &self.leaf_weight, &mut shares);
+        }
+        shares
+    }
+
     /// The predictions of rows, with those by the forest alone and by each memory of the newest rows that is at work, and what becomes of them.
     pub(crate) fn predict_mixed(&self, x: ArrayView2<'_, f32>) -> Vec<(Vec<f64>, Mixed)> {
         let x = x.as_standard_layout();

@@ -22,6 +22,7 @@ mod bag;
 pub mod calibration;
 mod codes;
 mod committee;
+mod confidence;
 mod forest;
 mod grow;
 mod horizons;
@@ -39,12 +40,14 @@ pub mod tree;
 
 pub use bag::Bagging;
 pub use calibration::Calibration;
+pub use confidence::ConfidenceForest;
 pub use forest::Forest;
 pub use merge::merge;
 pub use model::{FittedRows, ForestModel};
 pub use online::OnlineForest;
 pub use params::{
-    ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities, SplitRule,
+    BackgroundRows, ClassWeights, Criterion, ForestParams, Keep, LeafPower, MaxFeatures, Probabilities,
+    SplitRule,
 };
 pub use parts::Part;
 pub use train::{Fitted, ForestRun, OutOfBag, TreeBuilder};

@@ -23,6 +23,7 @@ pub fn merge(forests: &[(&Schema, &Forest)]) -> Result<(Schema, Forest)> {
             right: "none".into(),
         });
     };
+    forests.iter().try_for_each(|(_, forest)| forest.params.check_plain())?;
     let mut union = (*schema).clone();
     let mut merged = (*first).clone();
     let mut members = vec![(*first, (0..first.n_classes).collect())];

@@ -4,12 +4,13 @@ use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
     BoxedRun, Budget, Checked, ClassId, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
-    Learning, Mixed, ModelKind, OnlineModel, OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart,
-    Schema, Summary,
+    Learning, Mixed, ModelKind, OnlineModel, OnlineStatus, Par, Predictor, RelativeEvidence, Renewed, Result,
+    Rows, RunStart, Schema, Summary, Training, WholeRun,
 };
 use ndarray::{Array2, ArrayView1, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
+use crate::confidence::ConfidenceForest;
 use crate::forest::Forest;
 use crate::horizons::MEMORIES;
 use crate::online::OnlineForest;
@@ -27,6 +28,8 @@ pub enum ForestModel {
     Fitted(Forest, Box<FittedRows>),
     /// It has learnt online, and has lists of its retained rows.
     Learning(Box<OnlineForest>),
+    /// It tells how much evidence there is for what it predicts.
+    Confidence(Box<ConfidenceForest>),
 }
 
 /// The rows that a forest was fitted to, as far as it may retain them.
@@ -77,11 +80,12 @@ impl ForestModel {
         Self::Fitted(forest, Box::new(FittedRows { n_seen: n as u64, ..FittedRows::new(data) }))
     }
 
-    /// The forest.
+    /// The forest. That of a confidence forest has another first class, that of background rows.
     pub fn forest(&self) -> &Forest {
         match self {
             Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
             Self::Learning(online) => online.forest(),
+            Self::Confidence(confidence) => &confidence.forest,
         }
     }
 
@@ -91,10 +95,17 @@ impl ForestModel {
         match self {
             Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
             Self::Learning(online) => online.forest,
+            Self::Confidence(confidence) => confidence.forest,
         }
     }
 
-    /// The forest with lists of its retained rows, which are made if there are none yet; none if it is frozen.
+    /// The confidence forest, if it is one.
+    pub fn as_confidence(&self) -> Option<&ConfidenceForest> {
+        if let Self::Confidence(confidence) = self { Some(confidence) } else { None }
+    }
+
+    /// The forest with lists of its retained rows, which are made if there are none yet; none if it is frozen or a
+    /// confidence forest.
     pub fn online(&mut self) -> Option<&mut OnlineForest> {
         if let Self::Fitted(forest, rows) = self {
             // What stays behind for a moment is empty.
@@ -120,13 +131,21 @@ impl Saved for ForestModel {
                 })
             }
             Self::Learning(online) => online.complete(schema),
+            Self::Confidence(confidence) => confidence.complete(schema),
         }
     }
 }
 
 impl OnlineModel for ForestModel {
     fn predictor(&self) -> Predictor<'_> {
-        Predictor::Classifier(self.forest())
+        match self {
+            Self::Confidence(confidence) => Predictor::Classifier(&**confidence),
+            _ => Predictor::Classifier(self.forest()),
+        }
+    }
+
+    fn relative_evidence(&self) -> Option<&dyn RelativeEvidence> {
+        self.as_confidence().map(|confidence| confidence as &dyn RelativeEvidence)
     }
 
     fn online_status(&self) -> Option<OnlineStatus> {
@@ -134,37 +153,47 @@ impl OnlineModel for ForestModel {
             Self::Frozen(_) => return None,
             Self::Fitted(_, rows) => (rows.n_seen, rows.labels.len()),
             Self::Learning(online) => (online.seen, online.pool.n_rows),
+            Self::Confidence(confidence) => return confidence.online_status(),
         };
         Some(OnlineStatus { n_seen, n_retained, room: usize::MAX })
     }
 
     fn is_calibrated_online(&self) -> bool {
         let params = &self.forest().params;
-        params.horizons || !params.calibrate
+        (params.horizons && !params.confidence) || !params.calibrate
     }
 
     fn predict_mixed(&self, x: ArrayView2<'_, f32>, _par: &Par) -> Option<Vec<(Vec<f64>, Mixed)>> {
-        self.forest().params.horizons.then(|| self.forest().predict_mixed(x))
+        let params = &self.forest().params;
+        (params.horizons && !params.confidence).then(|| self.forest().predict_mixed(x))
     }
 
     fn committee(&self) -> Option<&dyn Committee> {
-        Some(self.forest())
+        (!self.forest().params.confidence).then(|| self.forest() as &dyn Committee)
     }
 
     fn know_classes(&mut self, n_classes: usize) {
         let forest = match self {
             Self::Frozen(forest) | Self::Fitted(forest, _) => forest,
             Self::Learning(online) => &mut online.forest,
+            Self::Confidence(confidence) => return confidence.know_classes(n_classes),
         };
         forest.n_classes = forest.n_classes.max(n_classes);
     }
 
     fn ingest(&mut self, rows: Rows<'_>, learning: &mut Learning<'_>) -> Result<Array2<f64>> {
+        if let Self::Confidence(confidence) = self {
+            return Ok(confidence.ingest(rows, learning.training));
+        }
         let forest = self.online().ok_or(Error::Frozen)?;
         let mut learnt = forest.learn(learning.schema, rows, learning.training)?;
         let predictions = std::mem::take(&mut learnt.predictions).slice_move(s![..learnt.n_learnt, ..]);
         learning.update.add_changes(learnt);
         Ok(predictions)
+    }
+
+    fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
+        if let Self::Confidence(confidence) = self { confidence.maintain(learning) } else { Ok(()) }
     }
 
     fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
@@ -176,11 +205,15 @@ impl OnlineModel for ForestModel {
             Self::Frozen(_) => Ok(None),
             Self::Fitted(_, rows) => rows.dataset()?.under(schema).map(Some),
             Self::Learning(online) => online.retained_rows(schema).map(Some),
+            Self::Confidence(confidence) => confidence.retained_rows(schema),
         }
     }
 
     fn frozen(self) -> Self {
-        Self::Frozen(self.into_forest())
+        match self {
+            Self::Confidence(confidence) => Self::Confidence(Box::new(confidence.frozen())),
+            _ => Self::Frozen(self.into_forest()),
+        }
     }
 
     fn put_in_order(&mut self) {
@@ -194,10 +227,14 @@ impl OnlineModel for ForestModel {
             Self::Frozen(forest) => forest.bytes(),
             Self::Fitted(forest, rows) => forest.bytes() + rows.features.bytes() + 8 * rows.labels.len(),
             Self::Learning(online) => online.bytes(),
+            Self::Confidence(confidence) => confidence.bytes(),
         }
     }
 
     fn summary(&self, _classes: &[String]) -> Summary {
+        if let Self::Confidence(confidence) = self {
+            return confidence.summary();
+        }
         let forest = self.forest();
         let height = forest.trees().iter().map(Tree::height).max().unwrap_or(0);
         let online = forest.horizons.is_some() && forest.params.calibrate;
@@ -239,10 +276,20 @@ impl ModelKind for ForestParams {
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<ForestModel> {
+        if params.get().confidence {
+            return Ok(ForestModel::Confidence(Box::new(ConfidenceForest::new(schema, params)?)));
+        }
         Ok(ForestModel::Learning(Box::new(OnlineForest::new(schema, params)?)))
     }
 
     fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<ForestModel>> {
+        if start.params.get().confidence {
+            let (data, params) = (start.data.clone(), start.params.clone());
+            return Ok(Box::new(WholeRun::new("trees", move |training: &Training<'_>| {
+                let (candidate, stop) = ConfidenceForest::fit(&data, &params, training)?;
+                Ok((candidate.map(|forest| ForestModel::Confidence(Box::new(forest))), stop))
+            })));
+        }
         Ok(Box::new(ForestRun::new(start.data, start.params, start.lanes, start.training)?))
     }
 

@@ -56,6 +56,12 @@ pub struct ForestParams {
     pub forget: bool,
     /// While a forest learns online, let small forests of the newest 20, 100, 300 and 1,000 rows predict beside it, weighed by how well each has predicted: for concepts that keep changing.
     pub horizons: bool,
+    /// Grow a confidence forest, which tells how much evidence there is for what it predicts: trees with leaves of many rows, each with background rows of its own that take the places of rows where these are few.
+    pub confidence: bool,
+    /// With `confidence=true`: fewest rows in a leaf, which is also the most that all labels near a row count together; 0 chooses it by out-of-bag accuracy.
+    pub confidence_rows: usize,
+    /// With `confidence=true`: background rows, drawn anew for each tree and spread evenly over the space of the rows: a number, or `auto`, which takes as many as out-of-bag accuracy allows.
+    pub background_rows: BackgroundRows,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,
 }
@@ -64,6 +70,11 @@ impl ForestParams {
     /// Most rows in the pool.
     pub(crate) fn most_pool_rows(&self) -> usize {
         if self.pool_rows == 0 { usize::MAX } else { self.pool_rows }
+    }
+
+    /// Fails for a confidence forest, where only a plain one will do.
+    pub fn check_plain(&self) -> Result<()> {
+        require("confidence", self.confidence, !self.confidence, "false: this needs a plain forest")
     }
 }
 
@@ -91,6 +102,9 @@ impl Default for ForestParams {
             replace: 0.6,
             forget: true,
             horizons: true,
+            confidence: false,
+            confidence_rows: 0,
+            background_rows: BackgroundRows::Auto,
             seed: 0,
         }
     }
@@ -117,9 +131,28 @@ impl Params for ForestParams {
             let is_power = (-1.0..=1.0).contains(&power);
             require("leaf_power", power, is_power, "auto, or a number from -1 to 1")?;
         }
+        if self.confidence {
+            at_least("n_trees", self.n_trees, 1)?;
+            let is_leaf = self.probabilities == Probabilities::Leaf;
+            require("probabilities", "votes", is_leaf, "leaf, with confidence=true")?;
+            let is_few = self.confidence_rows <= 1_000_000;
+            require("confidence_rows", self.confidence_rows, is_few, "at most 1,000,000")?;
+        }
         self.max_features.rules()?;
         self.bagging.rules()
     }
+}
+
+/// How many background rows the trees of a confidence forest have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", expecting = "expected auto, or a whole number")]
+#[schemars(with = "String")]
+pub enum BackgroundRows {
+    /// As many as out-of-bag accuracy allows.
+    Auto,
+    /// So many.
+    #[serde(untagged)]
+    Count(usize),
 }
 
 /// How thresholds are found.

@@ -2,10 +2,11 @@
 
 use hedgerow_core::calibration::Calibration;
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::second_order::{log_odds, shared_prior};
 use hedgerow_core::{ClassId, OutOfSample, Par, Source};
 use ndarray::Array2;
 
-use crate::method::{Common, Method, Near, log_odds, shared_prior};
+use crate::method::{Common, Method, Near};
 use crate::points::Points;
 
 /// Distances times columns that leave-one-out predictions may cost, and rows that they are made for at least.

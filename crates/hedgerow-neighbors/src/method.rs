@@ -67,6 +67,12 @@ pub trait Method: Params + PartialEq + Debug + Send + Sync + 'static {
     /// The labels of each class near a row, as counts.
     fn evidence(&self, settings: &Self::Settings, near: &Near<'_>, out: &mut [f64]);
 
+    /// Whether as many labels are told as leave as much to know as these would if all classes were alike
+    /// ([`labels_like`](hedgerow_core::second_order::labels_like)): for few of them, whose noise would be taken for their number.
+    fn tells_like_even(&self) -> bool {
+        false
+    }
+
     /// Checks settings that were read for rows like these, and makes what the file does not hold.
     fn complete(&self, settings: &mut Self::Settings, points: &Points) -> Result<()>;
 
@@ -77,23 +83,4 @@ pub trait Method: Params + PartialEq + Debug + Send + Sync + 'static {
     fn bytes(_settings: &Self::Settings) -> usize {
         0
     }
-}
-
-/// What the prior of a class is in predictions: the concentrations of all classes, shared by class frequencies, of which each class has one row more.
-/// So a row that has no others near it is predicted by frequencies, while its evidence is that of the prior.
-pub(crate) fn shared_prior(prior: f64, counts: &[f64]) -> Vec<f64> {
-    let n_classes = counts.len() as f64;
-    let sum = counts.iter().sum::<f64>() + n_classes;
-    counts.iter().map(|count| prior * n_classes * (count + 1.0) / sum).collect()
-}
-
-/// The log odds of each class, by its evidence and its prior.
-pub(crate) fn log_odds(evidence: &[f64], prior: &[f64]) -> Vec<f64> {
-    let weights: Vec<f64> = evidence.iter().zip(prior).map(|(evidence, prior)| evidence + prior).collect();
-    let of = |class: usize| {
-        let others: f64 =
-            weights.iter().enumerate().filter(|(other, _)| *other != class).map(|(_, a)| a).sum();
-        libm::log(weights[class]) - libm::log(others.max(f64::MIN_POSITIVE))
-    };
-    (0..weights.len()).map(of).collect()
 }

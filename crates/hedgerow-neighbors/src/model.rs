@@ -3,6 +3,7 @@
 use hedgerow_core::calibration::Calibration;
 use hedgerow_core::prepare::Preparation;
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::second_order::{labels_like, log_odds, shared_prior};
 use hedgerow_core::text::count;
 use hedgerow_core::{
     About, Budget, Candidate, Checked, Classifier, Dataset, Error, Features, OutOfSample, Par,
@@ -12,7 +13,7 @@ use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use serde::{Deserialize, Serialize};
 
 use crate::leave_one_out::{LeaveOneOut, rising};
-use crate::method::{Method, Near, log_odds, shared_prior};
+use crate::method::{Method, Near};
 use crate::points::{Points, rows_of};
 use crate::state::OnlineState;
 
@@ -249,7 +250,16 @@ impl<P: Method> Classifier for NeighborClassifier<P> {
 impl<P: Method> RelativeEvidence for NeighborClassifier<P> {
     fn predict_evidence_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<SecondOrder> {
         let prior = self.params.common().prior_of(self.n_classes);
-        let rows = self.each(x, par, |evidence| evidence);
+        let is_even = self.params.tells_like_even();
+        let rows = self.each(x, par, |evidence| {
+            let count: f64 = evidence.iter().sum();
+            if !is_even || count <= 0.0 {
+                return evidence;
+            }
+            let shares = evidence.iter().map(|e| e / count);
+            let labels = labels_like(count, shares.clone(), prior);
+            shares.map(|share| labels * share).collect()
+        });
         let of = |(row, class): (usize, usize)| rows[row][class] + prior;
         let concentrations = Array2::from_shape_fn((rows.len(), self.n_classes), of);
         SecondOrder::dirichlet(About::RelativeEvidence, concentrations, prior)

@@ -7,6 +7,7 @@
 use hedgerow_core::blend::Pair;
 use hedgerow_core::calibration::Calibration;
 use hedgerow_core::rng::{Purpose, Rng};
+use hedgerow_core::second_order::log_odds;
 use hedgerow_core::text::count;
 use hedgerow_core::{
     ClassId, Dataset, Learning, OnlineModel, OnlineStatus, Par, Predictor, RelativeEvidence, Result, Rows,
@@ -15,7 +16,7 @@ use hedgerow_core::{
 use ndarray::{Array2, ArrayView1};
 
 use crate::leave_one_out::rising;
-use crate::method::{Method, log_odds};
+use crate::method::Method;
 use crate::model::{Choice, NeighborClassifier, prequential_of};
 use crate::points::rows_of;
 use crate::state::{LATE, OnlineState, pause};

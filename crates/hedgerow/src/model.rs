@@ -12,6 +12,7 @@ use hedgerow_core::{
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
+use crate::evidence::Nearby;
 use crate::kinds::{Kind, Learner, ModelParams};
 
 /// A fitted model and how it came about.
@@ -34,6 +35,9 @@ pub struct Model {
     /// Rows that outlier scores compare others with; none in a model without its rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) reference: Option<Box<ReferenceRows>>,
+    /// The rows that evidence is counted from, once it was asked for.
+    #[serde(skip)]
+    pub(crate) nearby: Nearby,
 }
 
 impl Model {
@@ -72,7 +76,15 @@ impl Model {
 
     /// A model that has not learnt anything online.
     pub(crate) fn of(schema: Schema, learner: Learner) -> Self {
-        Self { schema, learner, prequential: None, history: None, conformal: None, reference: None }
+        Self {
+            schema,
+            learner,
+            prequential: None,
+            history: None,
+            conformal: None,
+            reference: None,
+            nearby: Nearby::default(),
+        }
     }
 
     /// Whether it predicts classes or numbers.
@@ -136,7 +148,7 @@ impl Model {
     /// The same model without its rows and the figures of its stream: smaller, and it learns no more.
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { learner: self.learner.frozen(), history: None, reference: None, ..self }
+        Self { learner: self.learner.frozen(), history: None, reference: None, nearby: Nearby::default(), ..self }
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -146,6 +158,7 @@ impl Model {
         self.schema.check_growth(schema)?;
         let n_known = self.schema.n_classes();
         let is_new = self.learner.get().n_seen() == 0;
+        self.nearby = Nearby::default();
         let mut update = self.learner.get_mut().learn(schema, rows, training);
         let n_classes = self.learner.get().predictor().n_classes();
         // Rows that were refused change nothing; classes that were learnt before an error stay.
@@ -186,6 +199,7 @@ impl Model {
         if let Some(reference) = &mut self.reference {
             reference.forget(row, class);
         }
+        self.nearby = Nearby::default();
         self.learner.get_mut().forget(row, class, par)
     }
 

@@ -198,28 +198,44 @@ fn a_changed_file_of_the_rows_nearby_never_panics() {
 }
 
 #[test]
-fn kinds_tell_their_evidence_or_that_they_cannot() {
+fn all_kinds_tell_their_evidence() {
     let par = Par::sequential();
-    for &kind in Kind::ALL {
-        let model = fit_any(&params(kind), 1);
-        let x = random_rows(&model, 20, 3);
-        match model.predict_evidence_par(x.view(), &par) {
-            Ok(evidence) => {
-                assert!(kind.tells_evidence());
-                assert_eq!((evidence.n_rows(), evidence.n_classes()), (20, model.n_classes()));
-                assert_eq!(evidence.about(), About::RelativeEvidence);
-                assert!(evidence.counts().iter().all(|count| *count >= 0.0) && evidence.counts().sum() > 1.0);
-                let frozen = model.clone().without_rows();
-                assert_eq!(frozen.predict_evidence_par(x.view(), &par).unwrap(), evidence);
-                let wide = ndarray::Array2::zeros((1, model.n_features() + 1));
-                assert!(matches!(model.predict_evidence(wide.view()), Err(Error::Shape { .. })));
-            }
-            Err(error) => {
-                let expected = format!(
-                    "models of kind {kind} cannot tell the evidence for their predictions; kinds that can: kde, knn"
-                );
-                assert!(!kind.tells_evidence() && error.to_string() == expected, "{error}");
-            }
+    let confidence = ForestParams { n_trees: 8, confidence: true, ..Default::default() };
+    let all = Kind::ALL.iter().map(|&kind| params(kind)).chain([confidence.into()]);
+    for params in all {
+        let model = fit_any(&params, 1);
+        let (kind, x) = (model.kind(), random_rows(&model, 20, 3));
+        let evidence = model.predict_evidence_par(x.view(), &par).unwrap();
+        assert!(kind.tells_evidence());
+        assert_eq!((evidence.n_rows(), evidence.n_classes()), (20, model.n_classes()));
+        assert_eq!(evidence.about(), About::RelativeEvidence);
+        assert!(
+            evidence.counts().iter().all(|count| *count >= 0.0) && evidence.counts().sum() > 1.0,
+            "{kind}"
+        );
+        let again = model.clone().predict_evidence_par(x.view(), &Par::new(3).unwrap()).unwrap();
+        assert_eq!(again, evidence, "{kind}: whatever the threads");
+        let alone = model.predict_evidence_par(x.slice(ndarray::s![7..8, ..]), &par).unwrap();
+        assert_eq!(
+            alone.concentrations().unwrap().row(0),
+            evidence.concentrations().unwrap().row(7),
+            "{kind}"
+        );
+        let frozen = model.clone().without_rows().predict_evidence_par(x.view(), &par);
+        match kind {
+            Kind::Kde | Kind::Knn | Kind::Gp => assert_eq!(frozen.unwrap(), evidence),
+            Kind::Forest if params != self::params(Kind::Forest) => assert_eq!(frozen.unwrap(), evidence),
+            _ => assert!(frozen.unwrap_err().to_string().contains("without its rows"), "{kind}"),
+        }
+        let wide = ndarray::Array2::zeros((1, model.n_features() + 1));
+        assert!(matches!(model.predict_evidence(wide.view()), Err(Error::Shape { .. })));
+        if kind.learns() {
+            let mut empty = Model::new(model.schema().clone(), &params).unwrap();
+            let nothing = empty.predict_evidence_par(x.view(), &par).unwrap();
+            assert!(nothing.counts().iter().all(|count| *count == 0.0), "{kind}: the prior before any row");
+            learn_all(&mut empty, &more_rows()).unwrap();
+            let learnt = empty.predict_evidence_par(x.view(), &par).unwrap();
+            assert!(learnt.counts().sum() > 1.0, "{kind}: rows count once they were learnt");
         }
     }
 }

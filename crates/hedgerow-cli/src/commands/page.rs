@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use hedgerow::Model;
 use hedgerow::core::metrics::ValueReport;
 use hedgerow::core::{Error, Par, TargetSlice, Task};
-use hedgerow::report::{DecisionMap, Importances, MapRows, Page, Predictions, ValueCurve};
+use hedgerow::report::{DecisionMap, Importances, MapRows, Page, Predictions, UncertaintyMaps, ValueCurve};
 use ndarray::{Array2, ArrayView2};
 
 use super::{Evaluation, Metrics};
@@ -114,6 +114,10 @@ pub(super) fn draw(
             let rows = MapRows { x, labels, active: active.as_ref().map(|active| active.view()) };
             let map = DecisionMap::new(model.classifier()?, model.schema(), &rows, par)?;
             page.map = map.map(|map| DecisionMap { text: text.into(), ..map });
+            // A model without rows can predict, but not tell its evidence.
+            if let (Some(map), Ok(evidence)) = (&page.map, model.relative_evidence()) {
+                page.uncertainty = Some(UncertaintyMaps::new(map, &evidence, par)?);
+            }
         }
         TargetSlice::Values(values) => {
             let active = active.unwrap_or_else(|| Array2::zeros((0, model.n_features())));

@@ -59,6 +59,14 @@ pub enum ModelProblem {
          learn rows, which it predicts first"
     )]
     NoScores,
+    /// It has no rows that evidence could be counted from.
+    #[error(
+        "this {kind} model was saved without its rows, of which evidence is counted; fit it again and keep them"
+    )]
+    WithoutRows {
+        /// The kind of the model.
+        kind: &'static str,
+    },
     /// A part is missing or of the wrong type.
     #[error("the model file's part {part:?} is missing or malformed: {detail}")]
     Part {

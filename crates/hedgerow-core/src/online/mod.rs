@@ -21,7 +21,7 @@ use crate::data::{ClassId, Dataset, Schema, Task};
 use crate::error::{Error, Result};
 use crate::learn::{Learning, Rows, Training, Update};
 use crate::par::Par;
-use crate::second_order::RelativeEvidence;
+use crate::second_order::{NearbyRows, RelativeEvidence};
 use crate::summary::Summary;
 use crate::traits::{Classifier, Normals, Regressor};
 
@@ -220,9 +220,15 @@ pub trait OnlineModel: Any + Send + Sync {
     /// What it is made of. `classes` are the names of the classes.
     fn summary(&self, classes: &[String]) -> Summary;
 
-    /// As a classifier that tells how much evidence there is for its predictions, where its kind does.
+    /// As a classifier that tells how much evidence there is for its predictions by itself, where its kind does. Others are
+    /// [`Supported`](crate::Supported) by the rows near a row.
     fn relative_evidence(&self) -> Option<&dyn RelativeEvidence> {
         None
+    }
+
+    /// Its training rows, to count those near a row: none if it has no rows any more.
+    fn nearby_rows(&self, schema: &Schema, par: &Par) -> Result<Option<NearbyRows>> {
+        Ok(self.retained_rows(schema)?.map(|data| NearbyRows::new(&data, par)))
     }
 
     /// As a committee of members that each predict alone, where it is one.

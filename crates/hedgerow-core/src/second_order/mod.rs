@@ -5,11 +5,18 @@
 //! Dirichlet distributions (beta distributions for two classes) or samples; [`SecondOrder`] is both.
 
 mod dirichlet;
+mod even;
+mod nearby;
+mod odds;
 mod parts;
+mod reach;
 mod samples;
 
 use ndarray::{Array2, Array3, ArrayView1, ArrayView2, ArrayView3, Axis};
 
+pub use even::labels_like;
+pub use nearby::{NearbyRows, Supported};
+pub use odds::{log_odds, shared_prior};
 pub use parts::Parts;
 
 use crate::error::{Error, Result, check_shapes};

@@ -45,7 +45,7 @@ impl Forest {
 }
 
 /// What a row of each class counts. Rows of weight 0 and classes of weight 0 take no part.
-fn class_weights(data: &Dataset, params: &ForestParams) -> Result<Vec<f64>> {
+pub(crate) fn class_weights(data: &Dataset, params: &ForestParams) -> Result<Vec<f64>> {
     let n_classes = data.schema.n_classes();
     match &params.class_weights {
         ClassWeights::None => Ok(vec![1.0; n_classes]),

@@ -62,6 +62,7 @@ impl ForestRun {
         training: &Training<'_>,
     ) -> Result<Self> {
         data.check_trainable(Task::Classification)?;
+        params.get().check_plain()?;
         let (params, budget, lanes) = (params.get(), training.budget, lanes.max(1));
         let limiter = Limiter::new(budget, data, params, lanes)?;
         let builder = TreeBuilder::with_layout(data, params, limiter.is_tight(), training.par)?;

@@ -11,7 +11,7 @@ pub(crate) mod search;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, OutOfSample,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, NearbyRows, OnlineModel, OutOfSample,
     Par, Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel, Training,
     WholeRun,
 };
@@ -278,6 +278,11 @@ impl Classifier for GpClassifier {
 impl OnlineModel for GpClassifier {
     fn predictor(&self) -> Predictor<'_> {
         Predictor::Classifier(self)
+    }
+
+    /// It keeps all rows, prepared.
+    fn nearby_rows(&self, _schema: &Schema, par: &Par) -> Result<Option<NearbyRows>> {
+        Ok(Some(NearbyRows::of_prepared(self.preparation.clone(), self.rows(), par)))
     }
 
     fn bytes(&self) -> usize {

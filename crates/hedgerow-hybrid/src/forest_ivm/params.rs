@@ -84,6 +84,7 @@ impl Params for ForestIvmParams {
         let expected =
             "a bagging that leaves rows out: out-of-bag predictions decide what IVMs are trained for";
         require("bagging", "all", self.forest.bagging != Bagging::All, expected)?;
+        self.forest.check_plain()?;
         self.forest.rules()?;
         self.ivm.rules()
     }

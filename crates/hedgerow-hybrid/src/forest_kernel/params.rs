@@ -64,6 +64,7 @@ impl Params for ForestKernelParams {
         let noise = self.noise_variance;
         require("noise_variance", noise, (0.0..=1e6).contains(&noise), "0, or a number up to 1e6")?;
         at_least("max_rows", self.max_rows, 100)?;
+        self.forest.check_plain()?;
         self.forest.rules()
     }
 }

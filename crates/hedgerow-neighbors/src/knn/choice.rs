@@ -45,7 +45,8 @@ pub(super) fn choose(params: &KnnParams, rows: &LeaveOneOut<'_>) -> (KnnSettings
     let mut settings = KnnSettings {
         k,
         dimensions,
-        log_reach: libm::log(reach(params, &seen, k)),
+        // As many artificial rows as neighbors up to there: fewer could not take the places of many neighbors, however far away these are.
+        log_reach: libm::log(reach(params, &seen, k)) - libm::log(k as f64) / dimensions as f64,
         radius: 0.0,
         background: None,
     };

@@ -57,6 +57,10 @@ impl Method for KnnParams {
         self.of_neighbors(settings, near, &nearest(near.distances, settings.k), out);
     }
 
+    fn tells_like_even(&self) -> bool {
+        self.method == KnnMethod::Probabilistic
+    }
+
     fn complete(&self, settings: &mut KnnSettings, points: &Points) -> Result<()> {
         let width = points.width();
         let fits = (1..=10_000).contains(&settings.k)

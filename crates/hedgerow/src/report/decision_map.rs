@@ -127,7 +127,7 @@ impl DecisionMap {
     }
 
     /// The place of a cell's middle.
-    fn center(&self, cell: usize) -> [f32; 2] {
+    pub(super) fn center(&self, cell: usize) -> [f32; 2] {
         let share = |i: usize| (i as f64 + 0.5) / self.side as f64;
         let at = |[low, high]: [f64; 2], share: f64| {
             (low + (high - low) * share).clamp(f64::from(f32::MIN), f64::from(f32::MAX)) as f32

@@ -25,10 +25,45 @@ const SIDE: f64 = 390.0;
 const LEGEND_COLUMNS: usize = 4;
 
 /// A part of the legend: how it is drawn, around the origin, what it is, and how many of it there are.
-struct Entry {
+pub(super) struct Entry {
     symbol: String,
     text: String,
     count: usize,
+}
+
+/// What a picture of its own is made of.
+pub(super) struct Frame<'a> {
+    pub(super) title: &'a str,
+    /// The address of the colors.
+    pub(super) picture: String,
+    pub(super) plot: &'a Plot,
+    pub(super) legend: Vec<Entry>,
+}
+
+impl Frame<'_> {
+    /// The picture, on the axes of a map.
+    pub(super) fn to_svg(&self, map: &DecisionMap) -> String {
+        let place = |(i, entry): (usize, &Entry)| {
+            let x = LEFT + 5.0 + 98.0 * (i % LEGEND_COLUMNS) as f64;
+            let y = TOP + SIDE + 58.0 + 20.0 * (i / LEGEND_COLUMNS) as f64;
+            let text = clip(&entry.text, 12);
+            format!(
+                "<g transform=\"translate({x} {y})\">{}<text x=\"11\" y=\"4\">{text}</text></g>\n",
+                entry.symbol
+            )
+        };
+        format!(
+            include_str!("assets/map.svg"),
+            title = esc(self.title),
+            height = TOP + SIDE + 52.0 + 20.0 * self.legend.len().div_ceil(LEGEND_COLUMNS) as f64,
+            picture = self.picture,
+            marks = self.plot.shapes,
+            ticks = ticks(self.plot),
+            across = clip(&map.columns[0], 60),
+            up = clip(&map.columns[1], 7),
+            legend = self.legend.iter().enumerate().map(place).collect::<String>(),
+        )
+    }
 }
 
 impl DecisionMap {
@@ -42,26 +77,8 @@ impl DecisionMap {
         let mut legend = self.legend();
         let symbol = "<rect class=\"unsure\" x=\"-6\" y=\"-6\" width=\"12\" height=\"12\"/>".into();
         legend.push(Entry { symbol, text: "not sure".into(), count: 0 });
-        let place = |(i, entry): (usize, &Entry)| {
-            let x = LEFT + 5.0 + 98.0 * (i % LEGEND_COLUMNS) as f64;
-            let y = TOP + SIDE + 58.0 + 20.0 * (i / LEGEND_COLUMNS) as f64;
-            let text = clip(&entry.text, 12);
-            format!(
-                "<g transform=\"translate({x} {y})\">{}<text x=\"11\" y=\"4\">{text}</text></g>\n",
-                entry.symbol
-            )
-        };
-        format!(
-            include_str!("assets/map.svg"),
-            title = esc(title),
-            height = TOP + SIDE + 52.0 + 20.0 * legend.len().div_ceil(LEGEND_COLUMNS) as f64,
-            picture = self.picture(),
-            marks = plot.shapes,
-            ticks = ticks(&plot),
-            across = clip(&self.columns[0], 60),
-            up = clip(&self.columns[1], 7),
-            legend = legend.iter().enumerate().map(place).collect::<String>(),
-        )
+        let frame = Frame { title, picture: self.picture(), plot: &plot, legend };
+        frame.to_svg(self)
     }
 
     fn lead(&self) -> String {
@@ -88,6 +105,13 @@ impl DecisionMap {
         let heading = format!("<h3>{}</h3>\n", clip(&self.columns[1], 60));
         let panel = plot.panel(&heading, "aspect-ratio:1", "most probable class by place");
         element("div", "plane", [panel, self.legend_list()])
+    }
+
+    /// All rows as small dots of one color, to show where they are.
+    pub(super) fn dots_alone(&self) -> Plot {
+        let mut plot = Plot::new(Axis::between(self.span[0], 8), Axis::between(self.span[1], 8));
+        plot.dots("lone", self.rows.iter().map(|(row, _)| (f64::from(row[0]), f64::from(row[1]))));
+        plot
     }
 
     /// Rows as dots; active ones have a ring and are drawn above the others.
@@ -196,7 +220,7 @@ fn ticks(plot: &Plot) -> String {
 }
 
 /// A tick in as many digits as tell it from its neighbors.
-fn tick_text(tick: f64, axis: &Axis) -> String {
+pub(super) fn tick_text(tick: f64, axis: &Axis) -> String {
     if tick != 0.0 && !(1e-4..1e5).contains(&tick.abs()) {
         return format!("{tick:.0e}").replace('-', "−");
     }

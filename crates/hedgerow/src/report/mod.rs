@@ -47,6 +47,7 @@ mod sets;
 #[cfg(test)]
 mod tests;
 mod uncertain;
+mod uncertainty_map;
 mod value_curve;
 
 pub use class_bars::{ClassBars, Example};
@@ -64,4 +65,5 @@ pub use reliability::Reliability;
 pub use scores::Scores;
 pub use sets::Sets;
 pub use uncertain::{LeastSure, Look, UncertainRow};
+pub use uncertainty_map::{UncertaintyMaps, UncertaintyPart};
 pub use value_curve::ValueCurve;

@@ -18,6 +18,7 @@ use super::scores::Scores;
 use super::section::{self, Section};
 use super::sets::Sets;
 use super::uncertain::{self, UncertainRow};
+use super::uncertainty_map::UncertaintyMaps;
 use super::value_curve::ValueCurve;
 
 /// A page about a model. Whatever is left empty does not appear.
@@ -37,6 +38,8 @@ pub struct Page {
     pub values: Option<ValueCurve>,
     /// What the model predicts everywhere, where rows have two columns.
     pub map: Option<DecisionMap>,
+    /// How uncertain it is everywhere, and why.
+    pub uncertainty: Option<UncertaintyMaps>,
     /// Which classes are confused.
     pub confusion: Option<Confusion>,
     /// Whether the probabilities are calibrated.
@@ -103,6 +106,7 @@ impl Page {
         sections.extend(self.curve.as_ref().map(LearningCurve::section));
         sections.extend(self.values.as_ref().map(ValueCurve::section));
         sections.extend(self.map.as_ref().map(DecisionMap::section));
+        sections.extend(self.uncertainty.as_ref().map(UncertaintyMaps::section));
         sections.extend(self.confusion.as_ref().map(Confusion::section));
         sections.extend(self.reliability.as_ref().map(Reliability::section));
         sections.extend(self.rejection.as_ref().map(rejection::section));
