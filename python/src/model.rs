@@ -311,7 +311,7 @@ impl Model {
             let mut scores = Vec::with_capacity(n_rows);
             for from in (0..n_rows).step_by(PREDICTED_AT_ONCE) {
                 if from > 0 {
-                    run::hear()?;
+                    run::check_signals()?;
                 }
                 let rows = from..(from + PREDICTED_AT_ONCE).min(n_rows);
                 let found = view.with_rows(rows, |x| {
