@@ -207,6 +207,10 @@ class Model:
         """
         A probability for every class of every row.
         """
+    def predict_set(self, /, x: Any, level: SupportsFloat | SupportsIndex, *, method: str = "balanced", never_empty: bool = False, threads: SupportsIndex = 0) -> Incomplete:
+        """
+        Whether each class is in the prediction set of each row.
+        """
     def predict_values(self, /, x: Any, *, threads: SupportsIndex = 0) -> tuple[Incomplete, Incomplete]:
         """
         The number of every row and the variance of what would be observed.

@@ -36,8 +36,9 @@ impl<C: Code> Grower<'_, C> {
                 let rest = all[..place].iter().chain(&all[place + 1..]);
                 let step = all.len().div_ceil(MOST_ROWS);
                 let others = rest.copied().step_by(step).collect();
-                let left = self.side_of(row, others, &mut Rng::new(seed, Purpose::Leaf, row as u64));
-                self.class_weights(&left)
+                let left =
+                    self.side_of(row, others, task.depth, &mut Rng::new(seed, Purpose::Leaf, row as u64));
+                self.class_weights(&left, step as f64)
             } else {
                 of_bag.to_vec()
             };
@@ -47,11 +48,18 @@ impl<C: Code> Grower<'_, C> {
     }
 
     /// The rows among which a row would be if a tree had parted them.
-    fn side_of(&self, row: usize, mut others: Vec<usize>, rng: &mut Rng) -> Vec<usize> {
+    fn side_of(&self, row: usize, mut others: Vec<usize>, depth: usize, rng: &mut Rng) -> Vec<usize> {
         let n_columns = self.input.columns.len();
         let code = |row: usize, column: usize| self.matrix.by_row[row * n_columns + column];
-        for _ in 0..MOST_CUTS {
+        let params = self.input.params;
+        let least = (2 * params.min_leaf_rows).max(params.min_split_rows).max(2);
+        let most = if params.max_height > 0 { params.max_height.saturating_sub(depth) } else { usize::MAX };
+        for _ in 0..MOST_CUTS.min(most) {
             let class = |row: &usize| self.input.classes[*row];
+            // Where the tree ends, this does.
+            if others.len() < least {
+                break;
+            }
             if others.iter().all(|other| class(other) == class(&others[0])) {
                 break;
             }
@@ -92,12 +100,13 @@ impl<C: Code> Grower<'_, C> {
         (0..2).map(|side| lens[side] - squares(&sides[side]) / f64::max(lens[side], 1.0)).sum()
     }
 
-    fn class_weights(&self, rows: &[usize]) -> Vec<(usize, f64)> {
+    /// The class weights of rows, each of which stands for so many.
+    fn class_weights(&self, rows: &[usize], each: f64) -> Vec<(usize, f64)> {
         let mut weights = Vec::new();
         for &row in rows {
             let class = usize::from(self.input.classes[row]);
             let of_row = self.input.row_weights.map_or(1.0, |weights| f64::from(weights[row]));
-            add(&mut weights, class, of_row * self.input.class_weights[class]);
+            add(&mut weights, class, each * of_row * self.input.class_weights[class]);
         }
         weights.retain(|own| own.1 > 0.0);
         weights.sort_unstable_by_key(|own| own.0);

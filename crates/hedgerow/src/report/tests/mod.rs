@@ -19,6 +19,8 @@ fn alone() -> Vec<(&'static str, Page)> {
         ("map", Page { map: full.map, ..empty() }),
         ("confusion", Page { confusion: full.confusion, ..empty() }),
         ("reliability", Page { reliability: full.reliability, ..empty() }),
+        ("rejection", Page { rejection: full.rejection, ..empty() }),
+        ("sets", Page { sets: full.sets, ..empty() }),
         ("classes", Page { classes: full.classes, ..empty() }),
         ("importances", Page { importances: full.importances, ..empty() }),
         ("uncertain", Page { uncertain: full.uncertain, ..empty() }),
