@@ -1,6 +1,6 @@
 """The page of outliers: the sets of ADBench beside isolation forests, published experiments beside their figures, and time.
 
-Each section (a to f) can be run alone: `run.py --outliers --outliers-only a`.
+Each section (a to f) can be run alone: `run.py --outliers --outliers-only a`. `--repeats` sets the draws of b and the runs of c and d.
 """
 
 from __future__ import annotations
@@ -172,11 +172,14 @@ class OutlierBench(Bench):
             least = [least_difference(c, by_column[1]) for c in by_column]
             rows += [[f"**{MEAN}**", *means], [f"**{WORST}**", *least]]
             tables.append(Table(columns, rows, 1, text))
+        # Those of the first set; of the others only the names of files differ.
+        first = [command for command in self.commands if sources[0].stem in command]
+        self.commands = [command for command in first if "--seed 0" in command or "--seed" not in command]
         return Body(tables, "AUROC in %. Ours are means over the seeds; *five averaged* is one score, the mean of five forests'.")
 
     def toys(self) -> Body | None:
         """Ranks follow from the AUROC, as there is one outlier."""
-        n = 3 if self.args.quick else N_TOYS
+        n = 3 if self.args.quick else self.args.repeats or N_TOYS
         ranks: dict[str, dict[str, list[float]]] = {name: {kind: [] for kind in TOYS} for name in DISSERTATION}
         for kind, n_rows in TOYS.items():
             for seed in range(n):
@@ -210,7 +213,7 @@ class OutlierBench(Bench):
     def published_areas(self) -> Body | None:
         rows = []
         for name, published in PUBLISHED_AREAS.items():
-            files = self.one_by_one(name, 2 if self.args.quick else N_OUTLIERS)
+            files = self.one_by_one(name, 2 if self.args.quick else self.args.repeats or N_OUTLIERS)
             areas = [self.mean_area(name, files, DISSERTATION[method]) for method in (*AREA_METHODS, "auto")]
             known = [show(value, ".3f") for value in published]
             rows.append([name, str(len(files)), *(cell for pair in zip((show(a, ".3f") for a in areas), (*known, "")) for cell in pair)][:-1])
@@ -226,7 +229,7 @@ class OutlierBench(Bench):
     def shares(self) -> Body | None:
         rows = []
         for name, published in PUBLISHED_SHARES.items():
-            files = self.one_by_one(name, 2 if self.args.quick else N_SHARE_OUTLIERS)
+            files = self.one_by_one(name, 2 if self.args.quick else self.args.repeats or N_SHARE_OUTLIERS)
             areas = []
             for share in SHARES:
                 words = [*DISSERTATION["forest, uniform"], "--set", f"background_share={share}"]
