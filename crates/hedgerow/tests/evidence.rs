@@ -11,6 +11,8 @@ use ndarray::Array2;
 
 const ROWS: usize = 1500;
 const SIDE: f64 = 4.0;
+/// Redrawn rows: places nearby have much of their count in common, so that chance is large.
+const SEEDS: u64 = 5;
 /// Places a side.
 const PLACES: usize = 30;
 
@@ -67,24 +69,24 @@ fn the_epistemic_part_follows_density_and_not_noise() {
     let inverse: Vec<f64> = x.column(0).iter().map(|across| f64::from(*across).exp()).collect();
     let noises: Vec<f64> = (0..PLACES).map(|up| up as f64).collect();
     let ivm = IvmParams { n_active: 30, length_scale: 1.0, signal_variance: 4.0, ..Default::default() };
-    let kinds: [(ModelParams, f64); 4] = [
-        (ForestParams { n_trees: 20, ..Default::default() }.into(), 0.2),
-        (ForestParams { n_trees: 60, confidence: true, ..Default::default() }.into(), 0.3),
-        (ivm.into(), 0.2),
-        (KdeParams::default().into(), 0.3),
+    let kinds: [ModelParams; 4] = [
+        ForestParams { n_trees: 20, ..Default::default() }.into(),
+        ForestParams { n_trees: 60, confidence: true, ..Default::default() }.into(),
+        ivm.into(),
+        KdeParams::default().into(),
     ];
-    for (params, most) in kinds {
+    for params in kinds {
         let (mut of_noise, mut of_density) = (0.0, 0.0);
-        for seed in 0..2 {
+        for seed in 0..SEEDS {
             let model = fit(&rows(seed), &params);
             let found = model.predict_evidence(x.view()).unwrap().entropies().epistemic;
             let each = found.chunks(PLACES).map(|of_density| spearman(of_density, &noises));
-            of_noise += each.sum::<f64>() / PLACES as f64 / 2.0;
-            of_density += spearman(&found, &inverse) / 2.0;
+            of_noise += each.sum::<f64>() / (PLACES as f64 * SEEDS as f64);
+            of_density += spearman(&found, &inverse) / SEEDS as f64;
             let far = ndarray::array![[-7.0, 2.0], [12.0, 2.0], [1.0, -8.0], [1.0, 12.0], [12.0, -8.0]];
             let variance = model.predict_evidence(far.view()).unwrap().variance();
             assert!(variance.iter().all(|v| *v >= 0.11), "{}: {variance}", params.kind());
         }
-        assert!(of_noise.abs() <= most && of_density >= 0.8, "{}: {of_noise} {of_density}", params.kind());
+        assert!(of_noise.abs() <= 0.2 && of_density >= 0.8, "{}: {of_noise} {of_density}", params.kind());
     }
 }

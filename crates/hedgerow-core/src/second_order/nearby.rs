@@ -197,7 +197,7 @@ mod tests {
 
     fn of(x: &Array2<f32>, weights: Option<Vec<f32>>) -> NearbyRows {
         let labels = vec![ClassId(0); x.nrows()];
-        let schema = Schema::unnamed(x.ncols()).with_classes(1).into_owned();
+        let schema = Schema { labels: vec!["a".to_string()].into(), ..Schema::unnamed(x.ncols()) };
         let data = Dataset::new(schema, Features::from_view(x.view()), labels, weights).unwrap();
         NearbyRows::new(&data, &Par::sequential())
     }
