@@ -3,7 +3,7 @@
 use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
+    About, BoxedRun, Budget, Checked, ClassId, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
     Learning, Mixed, ModelKind, OnlineModel, OnlineStatus, Par, Predictor, Renewed, Result, Rows, RunStart,
     Schema, Summary,
 };
@@ -235,6 +235,7 @@ impl ModelKind for ForestParams {
         renewed: Renewed::TREES,
         merges: true,
         has_oob: true,
+        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -6,11 +6,13 @@ use hedgerow_core::drift::{StreamHistory, StreamSummary};
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
     ClassId, Classifier, ColumnKind, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem, OnlineModel,
-    Par, Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
+    Par, Predictor, Regressor, Result, RetainedRows, Rows, Schema, Summary, Task, Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "hybrid")]
+use crate::interval::Intervals;
 use crate::kinds::{Kind, Learner, ModelParams};
 
 /// A fitted model and how it came about.
@@ -27,6 +29,13 @@ pub struct Model {
     /// What the rows learnt online were like; none before there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) history: Option<Box<StreamHistory>>,
+    /// The rows that a kind which retains none was fitted to: intervals are made from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rows: Option<Box<RetainedRows>>,
+    /// Where true probabilities lie.
+    #[cfg(feature = "hybrid")]
+    #[serde(default, skip_serializing_if = "Intervals::is_not_kept")]
+    pub(crate) intervals: Intervals,
 }
 
 impl Model {
@@ -47,7 +56,7 @@ impl Model {
                 categories.push("?".into());
             }
         }
-        Ok(Self { learner: params.new_model(&begun)?, schema, prequential: None, history: None })
+        Ok(Self::of(schema, params.new_model(&begun)?))
     }
 
     /// A model of parts; fails unless they are of the same columns and classes.
@@ -60,7 +69,20 @@ impl Model {
             ("feature columns", schema.n_features(), of_learner.n_features()),
             ("classes", schema.n_classes(), of_learner.n_classes()),
         ])?;
-        Ok(Self { schema, learner, prequential: None, history: None })
+        Ok(Self::of(schema, learner))
+    }
+
+    /// A model that has yet to learn anything online.
+    pub(crate) fn of(schema: Schema, learner: Learner) -> Self {
+        Self {
+            schema,
+            learner,
+            prequential: None,
+            history: None,
+            rows: None,
+            #[cfg(feature = "hybrid")]
+            intervals: Intervals::default(),
+        }
     }
 
     /// Whether it predicts classes or numbers.
@@ -121,10 +143,14 @@ impl Model {
         &self.learner
     }
 
-    /// The same model without its rows and the figures of its stream: smaller, and it learns no more.
+    /// The same model without its rows and the figures of its stream: smaller, and it learns no more. It tells intervals only if they were
+    /// [kept](Self::keep_true_probability).
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { learner: self.learner.frozen(), history: None, ..self }
+        let model = Self { learner: self.learner.frozen(), history: None, rows: None, ..self };
+        #[cfg(feature = "hybrid")]
+        let model = model.with_kept_intervals();
+        model
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -142,6 +168,8 @@ impl Model {
                 self.schema = known.into_owned();
             }
         }
+        #[cfg(feature = "hybrid")]
+        self.forget_intervals();
         if let Ok(update) = &mut update {
             self.calibrate_learnt(rows, n_known, update);
             self.note_learnt(rows.slice(0..update.n_learnt), &update.drifts);
@@ -167,6 +195,8 @@ impl Model {
     /// Takes back a label that turned out to be wrong: the model forgets the row with these values and this class, if it retains it and its kind can
     /// forget. Says whether it did. Other kinds learn the row again with the right label.
     pub fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, par: &Par) -> bool {
+        #[cfg(feature = "hybrid")]
+        self.forget_intervals();
         self.learner.get_mut().forget(row, class, par)
     }
 
@@ -257,6 +287,6 @@ impl Model {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        self.learner.get().bytes()
+        self.learner.get().bytes() + self.rows.as_ref().map_or(0, |rows| rows.bytes())
     }
 }

@@ -1,8 +1,8 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason, Training,
-    TrainingRun,
+    About, Dataset, Delta, Effort, JobStatus, ModelTask, Result, RetainedRows, RunStart, Schema, Step,
+    StopReason, Task, Training, TrainingRun,
 };
 
 use crate::kinds::{InLearner, Learner};
@@ -22,13 +22,19 @@ pub(crate) fn start<P: InLearner>(
 ) -> Result<Run> {
     let (params, previous) = (&params.clone().check()?, previous.and_then(P::unwrap));
     let run = P::start_run(&RunStart { data, params, previous, lanes, training })?;
-    Ok(Box::new(OfKind { run, schema: data.schema.clone(), wrap: P::wrap }))
+    let info = &P::INFO;
+    let has_intervals =
+        info.second_order.contains(&About::TrueProbability) && data.task() == Task::Classification;
+    // Other kinds retain the rows that intervals are made from.
+    let rows = (has_intervals && !info.learns).then(|| Box::new(RetainedRows::unweighted(data)));
+    Ok(Box::new(OfKind { run, schema: data.schema.clone(), rows, wrap: P::wrap }))
 }
 
 /// The run of one kind.
 struct OfKind<M> {
     run: Box<dyn TrainingRun<Model = M>>,
     schema: Schema,
+    rows: Option<Box<RetainedRows>>,
     wrap: fn(M) -> Learner,
 }
 
@@ -56,13 +62,8 @@ impl<M: 'static> TrainingRun for OfKind<M> {
     }
 
     fn model(&self) -> Option<ModelTask<Model>> {
-        let (schema, wrap) = (self.schema.clone(), self.wrap);
-        Some(self.run.model()?.map(move |model| Model {
-            schema,
-            learner: wrap(model),
-            prequential: None,
-            history: None,
-        }))
+        let (schema, rows, wrap) = (self.schema.clone(), self.rows.clone(), self.wrap);
+        Some(self.run.model()?.map(move |model| Model { rows, ..Model::of(schema, wrap(model)) }))
     }
 
     fn stop(&self) -> StopReason {

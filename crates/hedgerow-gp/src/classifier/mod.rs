@@ -11,6 +11,7 @@ pub(crate) mod search;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
+    About,
     BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, OnlineModel, Par,
     Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel, Training, WholeRun,
 };
@@ -298,6 +299,7 @@ impl ModelKind for GpParams {
         params: "GpParams",
         tasks: &[Task::Classification, Task::Regression],
         learns: false,
+        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -2,6 +2,7 @@
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
+    About,
     BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, Par, Result, RetainedRows, RunStart,
     Schema, Task, Training,
 };
@@ -96,6 +97,7 @@ impl ModelKind for IvmParams {
         noun: "an Informative Vector Machine",
         work: "searching for a kernel",
         params: "IvmParams",
+        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -9,6 +9,7 @@ mod tests;
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
+    About,
     BoxedRun, Checked, Classifier, KindInfo, ModelKind, Par, Result, RunStart, Schema, Task, TaskModel,
     Training, WholeRun,
 };
@@ -63,6 +64,7 @@ impl ModelKind for RvmParams {
         work: "searching for a kernel",
         params: "RvmParams",
         tasks: &[Task::Classification, Task::Regression],
+        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -64,6 +64,12 @@ impl Model {
             Error::ModelFile { .. } => error,
             other => Error::model(ModelProblem::Inconsistent { detail: other.to_string() }),
         })?;
+        if let Some(rows) = &model.rows {
+            rows.check(&model.schema)
+                .map_err(|error| Error::model(ModelProblem::Inconsistent { detail: error.to_string() }))?;
+        }
+        #[cfg(feature = "hybrid")]
+        model.intervals.complete(&model.schema)?;
         let fits = model.prequential.as_ref().is_none_or(|mixture| mixture.is_valid(1));
         saved::require(fits, || "its prequential calibration has impossible numbers")?;
         let fits = model.history.as_ref().is_none_or(|history| history.is_valid());

@@ -2,6 +2,7 @@
 
 mod classes;
 mod columns;
+mod interval;
 mod latency;
 mod values;
 
@@ -13,6 +14,7 @@ use serde::Serialize;
 
 use self::classes::Classes;
 use self::columns::{Batch, Columns};
+use self::interval::Intervals;
 use self::latency::Latency;
 use self::values::Values;
 use super::{Outcome, Seconds, batch_rows, check_apart, check_writable, open_out, timed};
@@ -41,22 +43,21 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         }
     }
     let model = Model::load(&args.model)?;
-    match model.task() {
-        Task::Classification if args.interval.is_some() => bail!(
-            "--interval needs a regression model (this is a classifier); --proba writes the probabilities"
-        ),
-        Task::Regression if args.proba => {
-            bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
-        }
-        _ => {}
+    if model.task() == Task::Regression && args.proba {
+        bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
     }
     let par = args.run.par()?;
+    let mut seconds = Seconds::default();
+    if model.task() == Task::Classification && args.interval.is_some() {
+        // A model that cannot tell is refused before anything is written.
+        timed(&mut seconds.predict, || model.true_probability(&par))?;
+    }
     let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
     let mut out = csv::Writer::from_writer(open_out(args.out.as_ref())?);
     let mut columns = columns(args, &model);
     out.write_record(columns.iter().flat_map(|group| group.names()))?;
 
-    let (mut seconds, mut rows, mut latency) = (Seconds::default(), 0, None);
+    let (mut rows, mut latency) = (0, None);
     let (most, mut line) = (batch_rows(model.n_features()), csv::StringRecord::new());
     while let Some(batch) = timed(&mut seconds.read, || reader.next_batch(most))? {
         let x = batch.x.view();
@@ -92,7 +93,11 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
 /// The groups of columns that are asked for, in their order.
 fn columns<'a>(args: &PredictArgs, model: &'a Model) -> Vec<Box<dyn Columns + 'a>> {
     match model.task() {
-        Task::Classification => vec![Box::new(Classes::new(model, args.proba))],
+        Task::Classification => {
+            let mut groups: Vec<Box<dyn Columns + 'a>> = vec![Box::new(Classes::new(model, args.proba))];
+            groups.extend(args.interval.map(|level| Box::new(Intervals::new(model, level)) as Box<_>));
+            groups
+        }
         Task::Regression => vec![Box::new(Values::new(args.interval))],
     }
 }
