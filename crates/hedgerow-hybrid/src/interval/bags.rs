@@ -45,7 +45,8 @@ impl Bags {
             bagging: Bagging::Fraction(0.5),
             learn_left_out: false,
             max_features: MaxFeatures::Count(n_columns as usize),
-            min_leaf_rows: LEAF_ROWS,
+            min_leaf_rows: std::env::var("IV_LEAF").ok().and_then(|v| v.parse().ok()).unwrap_or(LEAF_ROWS),
+            sample_rows: std::env::var("IV_SR").ok().and_then(|v| v.parse().ok()).unwrap_or(128),
             calibrate: false,
             seed,
             ..ForestParams::default()

@@ -43,6 +43,8 @@ const MOST_SEARCHED: usize = 2_000;
 const MOST_FITTED: usize = 20_000;
 /// Classes that hyper-parameters are chosen by, the most frequent ones.
 const MOST_CLASSES: usize = 3;
+/// Powers of importances that columns are scaled by.
+const POWERS: [f64; 2] = [0.5, 1.0];
 /// Length scales that are tried, in typical distances of rows.
 const LENGTHS: [f64; 5] = [0.125, 0.25, 0.5, 1.0, 2.0];
 /// Variances of the process that are tried.
@@ -185,7 +187,7 @@ impl Learnt {
             set_log_odds(&mut features, &shares.mean.column(class).to_vec());
             let [means, variances] = curve.log_odds(features.view());
             for (row, (mean, variance)) in means.into_iter().zip(variances).enumerate() {
-                let of_trees = curve.weights[1] * slope(shares.mean[(row, class)]);
+                let of_trees = std::env::var("IV_TV").ok().and_then(|v| v.parse::<f64>().ok()).unwrap_or(1.0) * curve.weights[1] * slope(shares.mean[(row, class)]);
                 let variance = variance + of_trees * of_trees * shares.variance[(row, class)];
                 let inflation: f64 =
                     std::env::var("IV_INF").ok().and_then(|v| v.parse().ok()).unwrap_or(INFLATION);
@@ -223,38 +225,50 @@ impl Rows {
             Rng::new(seed, Purpose::Sample, 13).sample(n, MOST_SEARCHED).unwrap_or_else(|| (0..n).collect());
         let placed = Space::rows(&self.placed, &some);
         let weights: Vec<f64> = some.iter().map(|&row| self.weights[row]).collect();
-        let typical = space.typical_distance(&placed, seed);
-        let tried = par.map(LENGTHS.len() * classes.len(), |job| -> Result<Vec<f64>> {
-            let (length, class) = (LENGTHS[job / classes.len()], &classes[job % classes.len()]);
-            let space = space.with_length(length * typical, &Par::sequential())?;
-            let mut features = space.features(placed.view());
-            set_log_odds(&mut features, &some.iter().map(|&row| class.1[row]).collect::<Vec<f64>>());
-            let is_own: Vec<bool> = some.iter().map(|&row| class.0[row]).collect();
-            let mut start: Option<Vec<f64>> = None;
-            let mut found = Vec::new();
-            for variance in VARIANCES {
-                let precisions = space.precisions(variance);
-                let task =
-                    Task { features: &features, is_own: &is_own, weights: &weights, precisions: &precisions };
-                let (curve, evidence) = task.fit(start.as_deref(), 1e-2)?;
-                start = Some(curve.weights);
-                found.push(evidence);
-            }
-            Ok(found)
-        });
-        let tried = tried.into_iter().collect::<Result<Vec<_>>>()?;
-        let mut best = (f64::NEG_INFINITY, LENGTHS[LENGTHS.len() - 1], VARIANCES[0]);
-        for (number, length) in LENGTHS.iter().enumerate() {
-            for (place, variance) in VARIANCES.iter().enumerate() {
-                let evidence: f64 =
-                    (0..classes.len()).map(|class| tried[number * classes.len() + class][place]).sum();
-                if evidence > best.0 {
-                    best = (evidence, *length, *variance);
+        let n_jobs = LENGTHS.len() * classes.len();
+        let mut best = (f64::NEG_INFINITY, space.clone(), VARIANCES[0]);
+        for power in POWERS {
+            let space = space.with_power(power);
+            let typical = space.typical_distance(&placed, seed);
+            let tried = par.map(n_jobs, |job| -> Result<Vec<f64>> {
+                let (length, class) = (LENGTHS[job / classes.len()], &classes[job % classes.len()]);
+                let space = space.with_length(length * typical, &Par::sequential())?;
+                let mut features = space.features(placed.view());
+                set_log_odds(&mut features, &some.iter().map(|&row| class.1[row]).collect::<Vec<f64>>());
+                let is_own: Vec<bool> = some.iter().map(|&row| class.0[row]).collect();
+                evidences(&space, (&features, &is_own, &weights))
+            });
+            let tried = tried.into_iter().collect::<Result<Vec<_>>>()?;
+            for (number, length) in LENGTHS.iter().enumerate() {
+                for (place, variance) in VARIANCES.iter().enumerate() {
+                    let of_class = |class: usize| tried[number * classes.len() + class][place];
+                    let evidence: f64 = (0..classes.len()).map(of_class).sum();
+                    if evidence > best.0 {
+                        best = (evidence, space.with_length(length * typical, par)?, *variance);
+                    }
                 }
             }
         }
-        Ok((space.with_length(best.1 * typical, par)?, best.2))
+        if std::env::var("IV_SHOW").is_ok() { eprintln!("{}", best.1.show(best.2)); }
+        Ok((best.1, best.2))
     }
+}
+
+/// The evidence for each variance of the process.
+fn evidences(
+    space: &Space,
+    (features, is_own, weights): (&Array2<f64>, &[bool], &[f64]),
+) -> Result<Vec<f64>> {
+    let mut start: Option<Vec<f64>> = None;
+    let mut found = Vec::new();
+    for variance in VARIANCES {
+        let precisions = space.precisions(variance);
+        let task = Task { features, is_own, weights, precisions: &precisions };
+        let (curve, evidence) = task.fit(start.as_deref(), 1e-2)?;
+        start = Some(curve.weights);
+        found.push(evidence);
+    }
+    Ok(found)
 }
 
 /// Row weights that are 1 on average.

@@ -1,8 +1,9 @@
 //! What the log odds of a class are made of at a row: a constant, the log odds by the trees, columns, and a Gaussian process.
 //!
-//! Prepared columns are scaled by the square root of their share of the impurity that trees removed, so that distances see the columns that matter (a metric that
-//! a forest has learnt; the lengths of automatic relevance determination, without a search). The Gaussian process is that of inducing rows:
-//! f(x) = k(x, Z) L⁻ᵀ w with L Lᵀ = k(Z, Z) and w standard normal.
+//! Columns that matter are brought to mean 0 and deviation 1. Each gives its first three Hermite polynomials, for what it adds by itself. For the Gaussian process
+//! it is scaled by a power of its share of the impurity that trees removed, so that distances see the columns that matter: a metric that
+//! a forest has learnt, in the place of a search for a length of every column (automatic relevance determination). The process is that of inducing
+//! rows: f(x) = k(x, Z) L⁻ᵀ w with L Lᵀ = k(Z, Z) and w normal.
 
 use hedgerow_core::prepare::{Preparation, typical_distance};
 use hedgerow_core::rng::{Purpose, Rng};
@@ -14,10 +15,14 @@ use serde::{Deserialize, Serialize};
 
 /// Prepared columns that take part, those that matter most.
 const MOST_COLUMNS: usize = 32;
+/// Rows that means and deviations are taken of.
+const MOST_MEASURED: usize = 5_000;
 /// Inducing rows.
 const MOST_BASIS: usize = 100;
-/// Scaled values farther out count as this: lines must not be drawn on for ever.
-const FARTHEST: f64 = 1e3;
+/// Deviations from the mean beyond this count as this: curves must not be drawn on for ever.
+const FARTHEST: f64 = 4.0;
+/// Prior variances of what each polynomial of a column counts.
+const OF_POLYNOMIALS: [f64; 3] = [1.0, 0.25, 0.1];
 /// Added to the diagonal of k(Z, Z).
 const JITTER: f64 = 1e-6;
 
@@ -25,11 +30,17 @@ const JITTER: f64 = 1e-6;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Space {
     preparation: Preparation,
-    /// Prepared columns that take part, and the factor of each.
+    /// Prepared columns that take part, and the mean, the deviation and the importance of each.
     #[serde(with = "array")]
     columns: Vec<u32>,
     #[serde(with = "array")]
-    scales: Vec<f64>,
+    means: Vec<f64>,
+    #[serde(with = "array")]
+    deviations: Vec<f64>,
+    #[serde(with = "array")]
+    importances: Vec<f64>,
+    /// Columns are scaled by their importance to this power, brought to the mean square 1.
+    power: f64,
     /// Inducing rows.
     #[serde(with = "array")]
     basis: Array2<f64>,
@@ -38,10 +49,12 @@ pub(super) struct Space {
     /// L; it follows from the rest.
     #[serde(skip)]
     factor: Cholesky,
+    #[serde(skip)]
+    scales: Vec<f64>,
 }
 
 impl Space {
-    /// The space of some rows, where columns have these shares of the impurity that was removed. It has a length of 1.
+    /// The space of some rows, where columns have these shares of the impurity that was removed. Its metric is yet to be chosen.
     pub(super) fn new(data: &Dataset, importances: &[f64], seed: u64) -> Self {
         let preparation = Preparation::new(data);
         let mut ranked: Vec<(u32, f64)> = Vec::new();
@@ -55,26 +68,54 @@ impl Space {
         ranked.truncate(MOST_COLUMNS);
         ranked.retain(|(_, importance)| *importance > 0.0);
         ranked.sort_unstable_by_key(|(place, _)| *place);
-        let sum: f64 = ranked.iter().map(|(_, importance)| importance).sum();
-        let scale = |importance: f64| libm::sqrt(importance * ranked.len() as f64 / sum);
+        let n = data.n_rows();
+        let some = Rng::new(seed, Purpose::Sample, 10).sample(n, MOST_MEASURED).unwrap_or_else(|| (0..n).collect());
+        let prepared = preparation.map(data.features.select(&some).to_array(0..some.len()).view());
+        let columns: Vec<u32> = ranked.iter().map(|(place, _)| *place).collect();
+        let measured = columns.iter().map(|column| {
+            let values = prepared.column(*column as usize);
+            let mean = values.sum() / values.len().max(1) as f64;
+            let square = values.iter().map(|v| (v - mean) * (v - mean)).sum::<f64>() / values.len().max(1) as f64;
+            (mean, if square > 1e-24 { libm::sqrt(square) } else { 1.0 })
+        });
+        let (means, deviations) = measured.unzip();
         let mut space = Self {
             preparation,
-            columns: ranked.iter().map(|(place, _)| *place).collect(),
-            scales: ranked.iter().map(|(_, importance)| scale(*importance)).collect(),
-            basis: Array2::zeros((0, ranked.len())),
+            basis: Array2::zeros((0, columns.len())),
+            columns,
+            means,
+            deviations,
+            importances: ranked.iter().map(|(_, importance)| *importance).collect(),
+            power: 0.0,
             length: 1.0,
             factor: Cholesky::default(),
+            scales: Vec::new(),
         };
-        let n = data.n_rows();
-        let drawn = Rng::new(seed, Purpose::Sample, 11).sample(n, MOST_BASIS);
+        let most: usize = std::env::var("IV_BASIS").ok().and_then(|v| v.parse().ok()).unwrap_or(MOST_BASIS);
+        let drawn = Rng::new(seed, Purpose::Sample, 11).sample(n, most);
         let rows = drawn.unwrap_or_else(|| (0..n).collect());
         space.basis = space.place(data.features.select(&rows).to_array(0..rows.len()).view());
         space
     }
 
-    /// The median distance of rows.
+    /// The same space with another metric.
+    pub(super) fn with_power(&self, power: f64) -> Self {
+        let mut space = Self { power, ..self.clone() };
+        space.make_scales();
+        space
+    }
+
+    fn make_scales(&mut self) {
+        let raised: Vec<f64> = self.importances.iter().map(|i| libm::pow(*i, self.power)).collect();
+        let square = raised.iter().map(|r| r * r).sum::<f64>() / raised.len().max(1) as f64;
+        self.scales = raised.iter().map(|r| r / libm::sqrt(square)).collect();
+    }
+
+    /// The median distance of placed rows.
     pub(super) fn typical_distance(&self, placed: &Array2<f64>, seed: u64) -> f64 {
-        typical_distance(placed.view(), seed)
+        let mut scaled = placed.clone();
+        scaled.rows_mut().into_iter().for_each(|mut row| row.iter_mut().zip(&self.scales).for_each(|(v, s)| *v *= s));
+        typical_distance(scaled.view(), seed)
     }
 
     /// The same space with another length scale.
@@ -95,8 +136,8 @@ impl Space {
     pub(super) fn place(&self, x: ArrayView2<'_, f32>) -> Array2<f64> {
         let prepared = self.preparation.map(x);
         Array2::from_shape_fn((x.nrows(), self.columns.len()), |(row, column)| {
-            let value = prepared[(row, self.columns[column] as usize)] * self.scales[column];
-            value.clamp(-FARTHEST, FARTHEST)
+            let value = prepared[(row, self.columns[column] as usize)];
+            ((value - self.means[column]) / self.deviations[column]).clamp(-FARTHEST, FARTHEST)
         })
     }
 
@@ -106,7 +147,8 @@ impl Space {
         let half = 0.5 / (self.length * self.length);
         for (row, mut out) in placed.rows().into_iter().zip(out.rows_mut()) {
             for (other, out) in self.basis.rows().into_iter().zip(&mut out) {
-                let square: f64 = row.iter().zip(other).map(|(a, b)| (a - b) * (a - b)).sum();
+                let part = |((a, b), scale): ((&f64, &f64), &f64)| (scale * (a - b)) * (scale * (a - b));
+                let square: f64 = row.iter().zip(other).zip(&self.scales).map(part).sum();
                 *out = libm::exp(-half * square);
             }
         }
@@ -115,31 +157,39 @@ impl Space {
 
     /// How many numbers a row becomes: a constant, the log odds, columns, and the process.
     pub(super) fn width(&self) -> usize {
-        2 + self.columns.len() + self.basis.nrows()
+        2 + OF_POLYNOMIALS.len() * self.columns.len() + self.basis.nrows()
     }
 
     /// The precisions of what these numbers are multiplied by, for a process of such a variance.
     pub(super) fn precisions(&self, variance: f64) -> Vec<f64> {
         let mut all = vec![1e-2, 1e-1];
-        all.resize(2 + self.columns.len(), 1.0);
+        for variance in OF_POLYNOMIALS {
+            all.resize(all.len() + self.columns.len(), 1.0 / variance);
+        }
         all.resize(self.width(), 1.0 / variance);
         all
     }
 
     /// The numbers of placed rows. The log odds are left open.
     pub(super) fn features(&self, placed: ArrayView2<'_, f64>) -> Array2<f64> {
-        let (n, n_columns) = placed.dim();
+        let n_columns = self.columns.len();
         let mut process = self.kernel(placed);
         self.factor.forward_rows(&mut process, &Par::sequential());
-        let mut out = Array2::zeros((n, self.width()));
-        out.column_mut(0).fill(1.0);
-        for ((mut out, columns), process) in out.rows_mut().into_iter().zip(placed.rows()).zip(process.rows())
-        {
-            out.iter_mut().skip(2).zip(columns.iter().chain(process)).for_each(|(to, from)| *to = *from);
+        let mut out = Array2::zeros((placed.nrows(), self.width()));
+        for ((mut out, columns), process) in out.rows_mut().into_iter().zip(placed.rows()).zip(process.rows()) {
+            out[0] = 1.0;
+            for (place, z) in columns.iter().enumerate() {
+                for (degree, value) in hermite(*z).into_iter().enumerate() {
+                    out[2 + degree * n_columns + place] = value;
+                }
+            }
+            let first = 2 + OF_POLYNOMIALS.len() * n_columns;
+            out.iter_mut().skip(first).zip(process).for_each(|(to, from)| *to = *from);
         }
-        debug_assert_eq!(out.ncols(), 2 + n_columns + self.basis.nrows());
         out
     }
+
+    pub(super) fn show(&self, v: f64) -> String { format!("power {} length {:.2} var {v} scales {:.2?}", self.power, self.length, self.scales) }
 
     /// The chosen rows of a table.
     pub(super) fn rows(table: &Array2<f64>, rows: &[usize]) -> Array2<f64> {
@@ -152,20 +202,30 @@ impl Space {
         let width = self.preparation.width();
         let fits = self.preparation.n_features() == schema.n_features()
             && self.columns.len() <= MOST_COLUMNS
-            && self.scales.len() == self.columns.len()
+            && [self.means.len(), self.deviations.len(), self.importances.len()] == [self.columns.len(); 3]
             && self.columns.iter().all(|column| (*column as usize) < width)
-            && self.scales.iter().all(|scale| scale.is_finite())
+            && self.means.iter().all(|mean| mean.is_finite())
+            && self.deviations.iter().all(|deviation| deviation.is_finite() && *deviation > 0.0)
+            && self.importances.iter().all(|importance| (0.0..=1.0 + 1e-6).contains(importance))
+            && (0.0..=1.0).contains(&self.power)
             && self.basis.ncols() == self.columns.len()
             && self.basis.nrows() <= MOST_BASIS
             && self.basis.iter().all(|value| value.is_finite())
             && self.length.is_finite()
             && self.length > 0.0;
         require(fits, || "the rows and columns that intervals are computed from do not fit")?;
+        self.make_scales();
+        require(self.scales.iter().all(|scale| scale.is_finite()), || "columns without importance")?;
         self.make_factor(&Par::sequential())
     }
 
     /// Bytes in memory.
     pub(super) fn bytes(&self) -> usize {
-        8 * (self.basis.len() + self.basis.nrows() * self.basis.nrows()) + 12 * self.columns.len()
+        8 * (self.basis.len() + self.basis.nrows() * self.basis.nrows()) + 36 * self.columns.len()
     }
+}
+
+/// The first three Hermite polynomials, of mean square 1 for a normal variable.
+fn hermite(z: f64) -> [f64; 3] {
+    [z, (z * z - 1.0) / std::f64::consts::SQRT_2, z * (z * z - 3.0) / libm::sqrt(6.0)]
 }
