@@ -16,6 +16,8 @@ pub(super) const N_BAGS: usize = 60;
 pub(super) const TREES: usize = 4;
 /// Fewest rows of a leaf.
 const LEAF_ROWS: usize = 3;
+/// Rows of a node that the search for its split looks at.
+const SEARCHED_ROWS: usize = 512;
 /// Columns tried at a node: all up to so many, the square root of more than their square.
 const FEW_COLUMNS: f64 = 20.0;
 /// Rows predicted together.
@@ -45,8 +47,8 @@ impl Bags {
             bagging: Bagging::Fraction(0.5),
             learn_left_out: false,
             max_features: MaxFeatures::Count(n_columns as usize),
-            min_leaf_rows: std::env::var("IV_LEAF").ok().and_then(|v| v.parse().ok()).unwrap_or(LEAF_ROWS),
-            sample_rows: std::env::var("IV_SR").ok().and_then(|v| v.parse().ok()).unwrap_or(128),
+            min_leaf_rows: LEAF_ROWS,
+            sample_rows: SEARCHED_ROWS,
             calibrate: false,
             seed,
             ..ForestParams::default()

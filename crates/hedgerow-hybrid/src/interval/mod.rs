@@ -36,23 +36,31 @@ use serde::{Deserialize, Serialize};
 
 use bags::{BLOCK, Bags};
 use curve::{Curve, Task};
-use space::Space;
+use space::{Shape, Space, set_log_odds, slope_of_log_odds};
 
 /// Rows that hyper-parameters are chosen by, and that curves are fitted to; drawn at random where there are more.
-const MOST_SEARCHED: usize = 2_000;
+const MOST_SEARCHED: usize = 1_500;
 const MOST_FITTED: usize = 20_000;
 /// Classes that hyper-parameters are chosen by, the most frequent ones.
-const MOST_CLASSES: usize = 3;
-/// Powers of importances that columns are scaled by.
-const POWERS: [f64; 2] = [0.5, 1.0];
-/// Length scales that are tried, in typical distances of rows.
-const LENGTHS: [f64; 5] = [0.125, 0.25, 0.5, 1.0, 2.0];
+const MOST_CLASSES: usize = 2;
+/// Kernels that are tried: their length scales in typical distances of rows.
+const KERNELS: [(Shape, f64); 9] = [
+    (Shape::Smooth, 0.125),
+    (Shape::Smooth, 0.25),
+    (Shape::Smooth, 0.5),
+    (Shape::Smooth, 1.0),
+    (Shape::Smooth, 2.0),
+    (Shape::Rough, 0.5),
+    (Shape::Rough, 1.0),
+    (Shape::Rough, 2.0),
+    (Shape::Rough, 4.0),
+];
 /// Variances of the process that are tried.
 const VARIANCES: [f64; 4] = [0.0025, 0.09, 1.0, 9.0];
 /// Votes that a share of the trees stands for when it becomes log odds: half a vote is added for either side.
 const VOTES: f64 = 50.0;
 /// Deviations are longer than the posterior's by this: kernel and lengths were chosen by the labels, and the truth is no draw from the process.
-const INFLATION: f64 = 1.3;
+const INFLATION: f64 = 1.2;
 /// Log odds farther out are as good as certain.
 const MOST_ODDS: f64 = 40.0;
 
@@ -165,7 +173,7 @@ impl Learnt {
         let precisions = space.precisions(variance);
         let curves = par.map(classes.len(), |i| -> Result<Curve> {
             let mut features = features.clone();
-            set_log_odds(&mut features, &shares(classes[i]));
+            set_log_odds(&mut features, shares(classes[i]).into_iter().map(odds));
             let task = Task {
                 features: &features,
                 is_own: &own(classes[i]),
@@ -184,15 +192,14 @@ impl Learnt {
         let mut out = [0, 1].map(|_| Array2::zeros((x.nrows(), n_classes)));
         let first = n_classes - self.curves.len();
         for (class, curve) in (first..).zip(&self.curves) {
-            set_log_odds(&mut features, &shares.mean.column(class).to_vec());
+            set_log_odds(&mut features, shares.mean.column(class).iter().map(|share| odds(*share)));
             let [means, variances] = curve.log_odds(features.view());
             for (row, (mean, variance)) in means.into_iter().zip(variances).enumerate() {
-                let of_trees = std::env::var("IV_TV").ok().and_then(|v| v.parse::<f64>().ok()).unwrap_or(1.0) * curve.weights[1] * slope(shares.mean[(row, class)]);
+                let share = shares.mean[(row, class)];
+                let of_trees = slope_of_log_odds(&curve.weights, odds(share)) * slope(share);
                 let variance = variance + of_trees * of_trees * shares.variance[(row, class)];
-                let inflation: f64 =
-                    std::env::var("IV_INF").ok().and_then(|v| v.parse().ok()).unwrap_or(INFLATION);
                 out[0][(row, class)] = mean.clamp(-MOST_ODDS, MOST_ODDS);
-                out[1][(row, class)] = (inflation * libm::sqrt(variance)).min(MOST_ODDS);
+                out[1][(row, class)] = (INFLATION * libm::sqrt(variance)).min(MOST_ODDS);
             }
         }
         if first == 1 {
@@ -211,7 +218,7 @@ struct Rows {
 }
 
 impl Rows {
-    /// The length scale and the variance of the process with the largest evidence, summed over some classes (which rows are theirs, and their
+    /// The kernel and the variance of the process with the largest evidence, summed over some classes (which rows are theirs, and their
     /// shares of the trees).
     fn choose(
         &self,
@@ -225,32 +232,27 @@ impl Rows {
             Rng::new(seed, Purpose::Sample, 13).sample(n, MOST_SEARCHED).unwrap_or_else(|| (0..n).collect());
         let placed = Space::rows(&self.placed, &some);
         let weights: Vec<f64> = some.iter().map(|&row| self.weights[row]).collect();
-        let n_jobs = LENGTHS.len() * classes.len();
-        let mut best = (f64::NEG_INFINITY, space.clone(), VARIANCES[0]);
-        for power in POWERS {
-            let space = space.with_power(power);
-            let typical = space.typical_distance(&placed, seed);
-            let tried = par.map(n_jobs, |job| -> Result<Vec<f64>> {
-                let (length, class) = (LENGTHS[job / classes.len()], &classes[job % classes.len()]);
-                let space = space.with_length(length * typical, &Par::sequential())?;
-                let mut features = space.features(placed.view());
-                set_log_odds(&mut features, &some.iter().map(|&row| class.1[row]).collect::<Vec<f64>>());
-                let is_own: Vec<bool> = some.iter().map(|&row| class.0[row]).collect();
-                evidences(&space, (&features, &is_own, &weights))
-            });
-            let tried = tried.into_iter().collect::<Result<Vec<_>>>()?;
-            for (number, length) in LENGTHS.iter().enumerate() {
-                for (place, variance) in VARIANCES.iter().enumerate() {
-                    let of_class = |class: usize| tried[number * classes.len() + class][place];
-                    let evidence: f64 = (0..classes.len()).map(of_class).sum();
-                    if evidence > best.0 {
-                        best = (evidence, space.with_length(length * typical, par)?, *variance);
-                    }
+        let typical = space.typical_distance(&placed, seed);
+        let tried = par.map(KERNELS.len() * classes.len(), |job| -> Result<Vec<f64>> {
+            let ((shape, length), class) = (KERNELS[job / classes.len()], &classes[job % classes.len()]);
+            let space = space.with_kernel(shape, length * typical, &Par::sequential())?;
+            let mut features = space.features(placed.view());
+            set_log_odds(&mut features, some.iter().map(|&row| odds(class.1[row])));
+            let is_own: Vec<bool> = some.iter().map(|&row| class.0[row]).collect();
+            evidences(&space, (&features, &is_own, &weights))
+        });
+        let tried = tried.into_iter().collect::<Result<Vec<_>>>()?;
+        let mut best = (f64::NEG_INFINITY, KERNELS[0], VARIANCES[0]);
+        for (kernel, of_classes) in KERNELS.iter().zip(tried.chunks(classes.len().max(1))) {
+            for (place, variance) in VARIANCES.iter().enumerate() {
+                let evidence: f64 = of_classes.iter().map(|of_class| of_class[place]).sum();
+                if evidence > best.0 {
+                    best = (evidence, *kernel, *variance);
                 }
             }
         }
-        if std::env::var("IV_SHOW").is_ok() { eprintln!("{}", best.1.show(best.2)); }
-        Ok((best.1, best.2))
+        let (_, (shape, length), variance) = best;
+        Ok((space.with_kernel(shape, length * typical, par)?, variance))
     }
 }
 
@@ -264,7 +266,7 @@ fn evidences(
     for variance in VARIANCES {
         let precisions = space.precisions(variance);
         let task = Task { features, is_own, weights, precisions: &precisions };
-        let (curve, evidence) = task.fit(start.as_deref(), 1e-2)?;
+        let (curve, evidence) = task.fit(start.as_deref(), 0.1)?;
         start = Some(curve.weights);
         found.push(evidence);
     }
@@ -286,10 +288,6 @@ fn odds(share: f64) -> f64 {
 /// Their derivative.
 fn slope(share: f64) -> f64 {
     VOTES / (VOTES * share + 0.5) + VOTES / (VOTES * (1.0 - share) + 0.5)
-}
-
-fn set_log_odds(features: &mut Array2<f64>, shares: &[f64]) {
-    features.column_mut(1).iter_mut().zip(shares).for_each(|(to, share)| *to = odds(*share));
 }
 
 impl Classifier for IntervalEnsemble {

@@ -106,7 +106,8 @@ fn weights_count_and_rows_of_weight_0_do_not() {
     };
     let plain = fit(&data).predict_proba(x.view(), &Par::sequential()).unwrap();
     assert_eq!(share(vec![1.0; 120]), plain);
-    let own = |weight: f32| data.labels().iter().map(|label| if label.0 == 0 { weight } else { 1.0 }).collect();
+    let own =
+        |weight: f32| data.labels().iter().map(|label| if label.0 == 0 { weight } else { 1.0 }).collect();
     assert!(share(own(9.0)).column(0).sum() > plain.column(0).sum() + 0.1);
     let half: Vec<usize> = (0..60).collect();
     let none = (0..120).map(|row| f32::from(u8::from(row < 60))).collect();
