@@ -59,8 +59,10 @@ const KERNELS: [(Shape, f64); 9] = [
 const VARIANCES: [f64; 4] = [0.0025, 0.09, 1.0, 9.0];
 /// Votes that a share of the trees stands for when it becomes log odds: half a vote is added for either side.
 const VOTES: f64 = 50.0;
-/// Deviations are longer than the posterior's by this: kernel and lengths were chosen by the labels, and the truth is no draw from the process.
-const INFLATION: f64 = 1.2;
+/// Deviations are longer than the posterior's by up to so much, nearly all of it where the process has a variance well above the other number: its kernel was
+/// chosen by the labels, and the truth is no draw from it. Where the labels show no process, what is left is a regression of known terms.
+const INFLATION: f64 = 0.3;
+const LITTLE_VARIANCE: f64 = 0.02;
 /// Log odds farther out are as good as certain.
 const MOST_ODDS: f64 = 40.0;
 
@@ -81,6 +83,8 @@ pub struct IntervalEnsemble {
 struct Learnt {
     bags: Bags,
     space: Space,
+    /// The variance of the process.
+    variance: f64,
     /// One for each class; of two classes, for the second.
     curves: Vec<Curve>,
 }
@@ -182,7 +186,12 @@ impl Learnt {
             };
             Ok(task.fit(None, 1e-6)?.0)
         });
-        Ok(Self { bags, space, curves: curves.into_iter().collect::<Result<_>>()? })
+        Ok(Self { bags, space, variance, curves: curves.into_iter().collect::<Result<_>>()? })
+    }
+
+    /// What the posterior's deviations are multiplied by.
+    fn inflation(&self) -> f64 {
+        1.0 + INFLATION * self.variance / (self.variance + LITTLE_VARIANCE)
     }
 
     /// Log odds and deviations of a block of rows.
@@ -199,7 +208,7 @@ impl Learnt {
                 let of_trees = slope_of_log_odds(&curve.weights, odds(share)) * slope(share);
                 let variance = variance + of_trees * of_trees * shares.variance[(row, class)];
                 out[0][(row, class)] = mean.clamp(-MOST_ODDS, MOST_ODDS);
-                out[1][(row, class)] = (INFLATION * libm::sqrt(variance)).min(MOST_ODDS);
+                out[1][(row, class)] = (self.inflation() * libm::sqrt(variance)).min(MOST_ODDS);
             }
         }
         if first == 1 {
