@@ -148,7 +148,11 @@ impl Model {
             _ => Keep::All,
         };
         if keep != Keep::All {
-            return Err(Error::param("keep", "all, for intervals: other rows are no fair sample", format!("{keep:?}").to_lowercase()));
+            return Err(Error::param(
+                "keep",
+                "all, for intervals: other rows are no fair sample",
+                format!("{keep:?}").to_lowercase(),
+            ));
         }
         match &self.rows {
             Some(rows) => rows.dataset(&self.schema).map(Some),

@@ -246,7 +246,11 @@ fn kinds_tell_where_true_probabilities_lie_after_learning_and_from_files() {
         let bytes = model.to_bytes().unwrap();
         assert!(bytes == fit_any(&params(kind), 1).to_bytes().unwrap(), "{kind}");
         let read = Model::from_bytes(&bytes).unwrap();
-        assert_eq!(read.predict_true_probability_par(x.view(), &Par::new(2).unwrap()).unwrap(), found, "{kind}");
+        assert_eq!(
+            read.predict_true_probability_par(x.view(), &Par::new(2).unwrap()).unwrap(),
+            found,
+            "{kind}"
+        );
         let frozen = model.clone().without_rows();
         assert!(matches!(frozen.predict_interval(x.view(), 0.9), Err(Error::NoIntervals)), "{kind}");
         // What was kept is saved.

@@ -171,10 +171,16 @@ fn intervals_of_probabilities_stand_behind_the_others() {
         n += 1;
     }
     assert!(inside * 3 > n, "{inside} of {n} predictions are inside");
-    assert_eq!(program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --interval 0.9 --threads 1"), text);
+    assert_eq!(
+        program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --interval 0.9 --threads 1"),
+        text
+    );
     let line = "fit {data}/ripley_train.csv.gz --target yc --set n_trees=20 --frozen --out f.hedgerow";
     program.ok(line);
-    holds(&program.refused("predict f.hedgerow {data}/ripley_test.csv.gz --interval 0.9"), &["fit --interval"]);
+    holds(
+        &program.refused("predict f.hedgerow {data}/ripley_test.csv.gz --interval 0.9"),
+        &["fit --interval"],
+    );
     program.ok(&format!("{line} --interval"));
     let lines = program.ok("predict f.hedgerow {data}/ripley_test.csv.gz --proba --interval 0.9");
     assert_eq!(lines, text, "made at the fit or when they are asked for");

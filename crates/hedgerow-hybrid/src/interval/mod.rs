@@ -59,10 +59,10 @@ const KERNELS: [(Shape, f64); 9] = [
 const VARIANCES: [f64; 4] = [0.0025, 0.09, 1.0, 9.0];
 /// Votes that a share of the trees stands for when it becomes log odds: half a vote is added for either side.
 const VOTES: f64 = 50.0;
-/// Deviations are longer than the posterior's by up to so much, nearly all of it where the process has a variance well above the other number: its kernel was
-/// chosen by the labels, and the truth is no draw from it. Where the labels show no process, what is left is a regression of known terms.
-const INFLATION: f64 = 0.3;
-const LITTLE_VARIANCE: f64 = 0.02;
+/// The posterior's deviations are made longer by this: its kernel was chosen by the same labels.
+const INFLATION: f64 = 1.05;
+/// The variance of the trees counts so often: what they get wrong in steps, which a process does not see, is bias as well as variance.
+const OF_TREES: f64 = 2.5;
 /// Log odds farther out are as good as certain.
 const MOST_ODDS: f64 = 40.0;
 
@@ -83,8 +83,6 @@ pub struct IntervalEnsemble {
 struct Learnt {
     bags: Bags,
     space: Space,
-    /// The variance of the process.
-    variance: f64,
     /// One for each class; of two classes, for the second.
     curves: Vec<Curve>,
 }
@@ -95,7 +93,10 @@ impl IntervalEnsemble {
         data.targets.view().check_task(PredictionTask::Classification)?;
         let counts_row = |row: &usize| data.weights.as_ref().is_none_or(|weights| weights[*row] > 0.0);
         let rows: Vec<usize> = (0..data.n_rows()).filter(counts_row).collect();
-        let kept = if rows.len() == data.n_rows() { data.clone() } else { data.select(&rows) };
+        let mut kept = if rows.len() == data.n_rows() { data.clone() } else { data.select(&rows) };
+        if kept.weights.as_ref().is_some_and(|weights| weights.iter().all(|weight| *weight == weights[0])) {
+            kept.edit(|kept| kept.weights = None)?;
+        }
         let counts: Vec<u64> = kept.class_counts().into_iter().map(|n| n as u64).collect();
         let has_two = counts.iter().filter(|n| **n > 0).count() > 1;
         let learnt = has_two.then(|| Learnt::fit(&kept, &counts, seed, par)).transpose()?;
@@ -135,15 +136,16 @@ impl IntervalEnsemble {
                         .for_each(|(out, found)| out.slice_mut(s![rows.clone(), ..]).assign(&found));
                 }
             }
-            None => {
-                // The beta distribution of Jeffreys' prior and the counts, by the mean and variance of its log odds to first order.
-                let n = self.n_rows() as f64;
-                for (class, count) in self.counts.iter().enumerate() {
-                    let [own, others] = [*count as f64 + 0.5, n - *count as f64 + 0.5];
-                    out[0].column_mut(class).fill(libm::log(own / others));
-                    out[1].column_mut(class).fill(libm::sqrt(1.0 / own + 1.0 / others));
-                }
-            }
+            None => {}
+        }
+        // Of classes that tell nothing by their rows, the beta distribution of Jeffreys' prior and the counts, by the mean and variance of its log odds to
+        // first order.
+        let n = self.n_rows() as f64;
+        let is_told = |count: u64| self.n_classes == 1 || (self.learnt.is_some() && count > 0);
+        for (class, count) in self.counts.iter().enumerate().filter(|(_, count)| !is_told(**count)) {
+            let [own, others] = [*count as f64 + 0.5, n - *count as f64 + 0.5];
+            out[0].column_mut(class).fill(libm::log(own / others));
+            out[1].column_mut(class).fill(libm::sqrt(1.0 / own + 1.0 / others));
         }
         out
     }
@@ -186,12 +188,7 @@ impl Learnt {
             };
             Ok(task.fit(None, 1e-6)?.0)
         });
-        Ok(Self { bags, space, variance, curves: curves.into_iter().collect::<Result<_>>()? })
-    }
-
-    /// What the posterior's deviations are multiplied by.
-    fn inflation(&self) -> f64 {
-        1.0 + INFLATION * self.variance / (self.variance + LITTLE_VARIANCE)
+        Ok(Self { bags, space, curves: curves.into_iter().collect::<Result<_>>()? })
     }
 
     /// Log odds and deviations of a block of rows.
@@ -205,10 +202,12 @@ impl Learnt {
             let [means, variances] = curve.log_odds(features.view());
             for (row, (mean, variance)) in means.into_iter().zip(variances).enumerate() {
                 let share = shares.mean[(row, class)];
-                let of_trees = slope_of_log_odds(&curve.weights, odds(share)) * slope(share);
-                let variance = variance + of_trees * of_trees * shares.variance[(row, class)];
+                // Below 0 it would be an artefact: a row that is left out leaves fewer rows of its class.
+                let of_trees = f64::max(slope_of_log_odds(&curve.weights, odds(share)), 0.0) * slope(share);
+                let of_trees = OF_TREES * of_trees * of_trees * shares.variance[(row, class)];
+                let deviation = libm::sqrt(INFLATION * INFLATION * variance + of_trees);
                 out[0][(row, class)] = mean.clamp(-MOST_ODDS, MOST_ODDS);
-                out[1][(row, class)] = (self.inflation() * libm::sqrt(variance)).min(MOST_ODDS);
+                out[1][(row, class)] = deviation.min(MOST_ODDS);
             }
         }
         if first == 1 {

@@ -19,8 +19,6 @@ impl Saved for IntervalEnsemble {
         require(n_classes >= 2 && learnt.curves.len() == n_curves, || {
             format!("{} curves", learnt.curves.len())
         })?;
-        let is_variance = learnt.variance > 0.0 && learnt.variance.is_finite();
-        require(is_variance, || "a process of impossible variance")?;
         let width = learnt.space.width();
         learnt.curves.iter_mut().try_for_each(|curve| curve.complete(width))
     }
