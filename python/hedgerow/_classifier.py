@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from hedgerow import _base, _hedgerow, _labels
 from hedgerow._base import ClassifierMixin, with_callbacks
+from hedgerow._hedgerow import Evidence
 from hedgerow._estimator import Estimator, check_lengths
 from hedgerow._evidence import EvidenceMixin
 from hedgerow._progress import Watchers
@@ -132,6 +133,51 @@ class Classifier(EvidenceMixin, ClassifierMixin, Estimator):
         if sets.ndim != 2 or sets.shape[1] != len(self.classes_):
             raise ValueError(f"expected sets of shape (n_samples, {len(self.classes_)}), got {sets.shape}")
         return [self.classes_[own] for own in sets]
+
+    def predict_interval(self, X: Any, level: float = 0.9) -> Floats:
+        """Return intervals in which the true probabilities of the classes of each row lie.
+
+        What they claim is coverage: over training sets that might have been drawn, an interval holds the true probability so often, on
+        average over rows. They are made from the rows that the model retains when they are first asked for, which takes about as long as
+        a fit of a forest, and anew after more rows were learnt. The predicted probability may lie outside.
+
+        >>> from hedgerow import OnlineForestClassifier
+        >>> model = OnlineForestClassifier(random_state=0).fit([[i % 10] for i in range(100)], [i % 10 > 4 for i in range(100)])
+        >>> model.predict_interval([[1.0], [9.0]]).shape
+        (2, 2, 2)
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+        level : float
+            How often, between 0 and 1.
+
+        Returns
+        -------
+        array of shape (n_samples, n_classes, 2)
+            The lower ends and the upper ends. Classes are in the order of `classes_`.
+        """
+        if not 0.0 < level < 1.0:
+            raise ValueError(f"level: expected a number between 0 and 1, got {level!r}")
+        return np.stack(self.predict_true_probability(X).interval(level), axis=-1)
+
+    def predict_true_probability(self, X: Any) -> Evidence:
+        """Return a distribution over the true class probabilities of each row, of which `predict_interval` gives quantiles.
+
+        Parameters
+        ----------
+        X : array or table of shape (n_samples, n_features)
+            The rows.
+
+        Returns
+        -------
+        Evidence
+            Its `about` is "true probability". It has the methods `mean`, `variance`, `quantile(level)`, `interval(level)`,
+            `density(class_, points)`, `parts`, `counts` and `sample(n_samples, seed)`. The columns of their tables are in the order of `classes_`.
+        """
+        model = self._fitted()
+        return model.true_probability(self._rows(X), threads=_base.threads(self.n_jobs))
 
     def _fit(self, X: Any, y: Any, weights: Any) -> Self:
         name = type(self).__name__

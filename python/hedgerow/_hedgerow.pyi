@@ -233,6 +233,10 @@ class Model:
         """
         The bytes of the model file.
         """
+    def true_probability(self, /, x: Any, *, threads: SupportsIndex = 0) -> Evidence:
+        """
+        Where the true class probabilities of each row lie.
+        """
     def wait(self, /, waiting: str) -> None:
         """
         Puts rows there that wait for their labels.

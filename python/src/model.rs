@@ -325,6 +325,21 @@ impl Model {
         Ok(run::at_once(py, work)??.into_pyarray(py))
     }
 
+    /// Where the true class probabilities of each row lie.
+    #[pyo3(signature = (x, *, threads=0))]
+    fn true_probability(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Evidence> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let work = || -> Result<_> {
+            let (model, par) = (self.read(), Par::new(threads)?);
+            view.with_rows(0..n_rows, |x| {
+                check_finite(model.schema(), x, 0, &par)?;
+                model.predict_true_probability_par(x, &par)
+            })
+        };
+        run::at_once(py, work)?.map(Evidence).map_err(to_python)
+    }
+
     /// The number of every row and the variance of what would be observed.
     #[pyo3(signature = (x, *, threads=0))]
     fn predict_values<'py>(

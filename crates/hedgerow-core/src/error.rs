@@ -89,6 +89,11 @@ pub enum Error {
         "this model has no reference rows, which outlier scores compare others with: it has learnt nothing yet, or was saved without its rows (--frozen) or by an earlier version; fit it again and keep its rows"
     )]
     NoReferenceRows,
+    /// The model was saved without the rows that intervals are made from, and without intervals.
+    #[error(
+        "this model cannot tell intervals: it was saved without the rows it was fitted to; fit it again and keep them, or save what intervals take with it (fit --interval)"
+    )]
+    NoIntervals,
     /// Models of this kind cannot do what was asked.
     #[error("models of kind {kind} cannot {what}; kinds that can: {able}")]
     Unable {

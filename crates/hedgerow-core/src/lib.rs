@@ -67,7 +67,7 @@ pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};
 pub use scores::{OutOfSample, OutOfSampleParts, Quality, Source};
-pub use second_order::{About, NearbyRows, RelativeEvidence, SecondOrder, Supported};
+pub use second_order::{About, NearbyRows, RelativeEvidence, SecondOrder, Supported, TrueProbability};
 pub use summary::{Comparison, Summary};
 pub use task_model::TaskModel;
 pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};

@@ -2,7 +2,7 @@
 //!
 //! A forest is quick and coarse, a Gaussian process slow and fine. [`LeafGp`] grows a few trees with large leaves and trains a GP in every
 //! leaf that holds more than one class. [`ForestIvm`] blends the predictions of a forest with those of Informative Vector Machines.
-//! [`ForestKernelClassifier`] is a GP whose kernel is a forest.
+//! [`ForestKernelClassifier`] is a GP whose kernel is a forest. [`IntervalEnsemble`] tells where true class probabilities lie, by trees on half-samples and a GP.
 //!
 //! ```
 //! use hedgerow_core::{Budget, Classifier as _, Par, Params as _, Silent, Training, testing::blobs};
@@ -19,9 +19,11 @@
 
 pub mod forest_ivm;
 pub mod forest_kernel;
+pub mod interval;
 pub mod leaf_gp;
 
 pub use forest_ivm::{Combine, ForestIvm, ForestIvmParams, ForestIvmRun};
 pub use forest_kernel::{ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner};
 pub use hedgerow_core::Blend;
+pub use interval::IntervalEnsemble;
 pub use leaf_gp::{Fusion, LeafGp, LeafGpParams, LeafGpRun, LeafLearner, Sharing};

@@ -239,6 +239,11 @@ impl Kind {
         self.info().second_order.contains(&About::RelativeEvidence)
     }
 
+    /// Whether it tells where true probabilities lie.
+    pub fn tells_true_probability(self) -> bool {
+        cfg!(feature = "hybrid") && self.info().second_order.contains(&About::TrueProbability)
+    }
+
     /// The error for a kind that cannot do something, which names those that can.
     pub fn unable(self, what: &'static str, can: fn(Self) -> bool) -> Error {
         let able: Vec<&str> = Self::ALL.iter().filter(|kind| can(**kind)).map(|kind| kind.name()).collect();

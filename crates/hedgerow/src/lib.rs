@@ -5,6 +5,8 @@ pub mod delay;
 pub mod engine;
 mod evidence;
 mod file;
+#[cfg(feature = "hybrid")]
+mod interval;
 mod kinds;
 #[cfg(feature = "forest")]
 mod merge;

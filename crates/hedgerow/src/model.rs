@@ -6,13 +6,15 @@ use hedgerow_core::drift::{StreamHistory, StreamSummary};
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
     ClassId, Classifier, ColumnKind, Conformal, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem,
-    OnlineModel, Par, Predictor, ReferenceRows, Regressor, Result, Rows, Schema, Summary, Task, Training,
-    Update, kind,
+    OnlineModel, Par, Predictor, ReferenceRows, Regressor, Result, RetainedRows, Rows, Schema, Summary, Task,
+    Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};
 
 use crate::evidence::Nearby;
+#[cfg(feature = "hybrid")]
+use crate::interval::Intervals;
 use crate::kinds::{Kind, Learner, ModelParams};
 
 /// A fitted model and how it came about.
@@ -38,6 +40,13 @@ pub struct Model {
     /// The rows that evidence is counted from, once it was asked for.
     #[serde(skip)]
     pub(crate) nearby: Nearby,
+    /// The rows that a kind which retains none was fitted to: intervals are made from them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) rows: Option<Box<RetainedRows>>,
+    /// Where true probabilities lie.
+    #[cfg(feature = "hybrid")]
+    #[serde(default, skip_serializing_if = "Intervals::is_not_kept")]
+    pub(crate) intervals: Intervals,
 }
 
 impl Model {
@@ -84,6 +93,9 @@ impl Model {
             conformal: None,
             reference: None,
             nearby: Nearby::default(),
+            rows: None,
+            #[cfg(feature = "hybrid")]
+            intervals: Intervals::default(),
         }
     }
 
@@ -145,10 +157,21 @@ impl Model {
         &self.learner
     }
 
-    /// The same model without its rows and the figures of its stream: smaller, and it learns no more.
+    /// The same model without its rows and the figures of its stream: smaller, and it learns no more. It tells intervals only if they were
+    /// [kept](Self::keep_true_probability).
     #[must_use]
     pub fn without_rows(self) -> Self {
-        Self { learner: self.learner.frozen(), history: None, reference: None, nearby: Nearby::default(), ..self }
+        let model = Self {
+            learner: self.learner.frozen(),
+            history: None,
+            reference: None,
+            nearby: Nearby::default(),
+            rows: None,
+            ..self
+        };
+        #[cfg(feature = "hybrid")]
+        let model = model.with_kept_intervals();
+        model
     }
 
     /// Predicts rows and learns them, one after the other: how they are cut into calls changes nothing. `schema` is the model's own, grown by the
@@ -168,6 +191,8 @@ impl Model {
                 self.schema = known.into_owned();
             }
         }
+        #[cfg(feature = "hybrid")]
+        self.forget_intervals();
         if let Ok(update) = &mut update {
             self.calibrate_learnt(rows, n_known, update);
             self.conform(rows, n_known, update);
@@ -200,6 +225,8 @@ impl Model {
             reference.forget(row, class);
         }
         self.nearby = Nearby::default();
+        #[cfg(feature = "hybrid")]
+        self.forget_intervals();
         self.learner.get_mut().forget(row, class, par)
     }
 
@@ -290,8 +317,9 @@ impl Model {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
+        let of_rows = self.rows.as_ref().map_or(0, |rows| rows.bytes());
         let of_reference = self.reference.as_ref().map_or(0, |reference| reference.bytes());
         let of_conformal = self.conformal.as_ref().map_or(0, |conformal| conformal.bytes());
-        self.learner.get().bytes() + of_reference + of_conformal
+        self.learner.get().bytes() + of_rows + of_reference + of_conformal
     }
 }

@@ -1,8 +1,8 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Conformal, Dataset, Delta, Effort, JobStatus, ModelTask, ReferenceRows, Result, RunStart, Step,
-    StopReason, Task, Training, TrainingRun,
+    About, Conformal, Dataset, Delta, Effort, JobStatus, ModelTask, ReferenceRows, Result, RetainedRows,
+    RunStart, Step, StopReason, Task, Training, TrainingRun,
 };
 
 use crate::kinds::{InLearner, Learner};
@@ -23,7 +23,12 @@ pub(crate) fn start<P: InLearner>(
     let (params, previous) = (&params.clone().check()?, previous.and_then(P::unwrap));
     let run = P::start_run(&RunStart { data, params, previous, lanes, training })?;
     let seed = *params.get().clone().seed();
-    Ok(Box::new(OfKind { run, data: data.clone(), seed, wrap: P::wrap }))
+    let info = &P::INFO;
+    let has_intervals =
+        info.second_order.contains(&About::TrueProbability) && data.task() == Task::Classification;
+    // Other kinds retain the rows that intervals are made from.
+    let rows = (has_intervals && !info.learns).then(|| Box::new(RetainedRows::unweighted(data)));
+    Ok(Box::new(OfKind { run, data: data.clone(), rows, seed, wrap: P::wrap }))
 }
 
 /// The run of one kind.
@@ -31,6 +36,7 @@ struct OfKind<M> {
     run: Box<dyn TrainingRun<Model = M>>,
     data: Dataset,
     seed: u64,
+    rows: Option<Box<RetainedRows>>,
     wrap: fn(M) -> Learner,
 }
 
@@ -58,7 +64,7 @@ impl<M: 'static> TrainingRun for OfKind<M> {
     }
 
     fn model(&self) -> Option<ModelTask<Model>> {
-        let (data, seed, wrap) = (self.data.clone(), self.seed, self.wrap);
+        let (data, rows, seed, wrap) = (self.data.clone(), self.rows.clone(), self.seed, self.wrap);
         let make = self.run.model()?;
         Some(ModelTask::new(move |training: &Training<'_>| {
             let made = make.run(training)?;
@@ -70,6 +76,7 @@ impl<M: 'static> TrainingRun for OfKind<M> {
             Ok(made.map(|model| Model {
                 conformal,
                 reference,
+                rows,
                 ..Model::of(data.schema.clone(), wrap(model))
             }))
         }))

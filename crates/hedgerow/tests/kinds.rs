@@ -241,6 +241,59 @@ fn all_kinds_tell_their_evidence() {
 }
 
 #[test]
+fn kinds_tell_where_true_probabilities_lie_after_learning_and_from_files() {
+    let par = Par::sequential();
+    let more = more_rows();
+    for &kind in Kind::ALL {
+        let mut model = fit_any(&params(kind), 1);
+        let x = random_rows(&model, 20, 3);
+        assert!(kind.tells_true_probability(), "{kind}");
+        let found = model.predict_true_probability_par(x.view(), &par).unwrap();
+        assert_eq!((found.n_rows(), found.n_classes()), (20, model.n_classes()));
+        assert_eq!(found.about(), About::TrueProbability);
+        let [low, high] = model.predict_interval(x.view(), 0.9).unwrap();
+        assert!(low.iter().zip(&high).all(|(low, high)| 0.0 <= *low && low <= high && *high <= 1.0));
+        for level in [0.0, 1.0, -0.5, f64::NAN] {
+            assert!(matches!(model.predict_interval(x.view(), level), Err(Error::Param { .. })));
+        }
+        let wide = ndarray::Array2::zeros((1, model.n_features() + 1));
+        assert!(matches!(model.predict_interval(wide.view(), 0.9), Err(Error::Shape { .. })));
+        // What was made by asking is not saved, and made again.
+        let bytes = model.to_bytes().unwrap();
+        assert!(bytes == fit_any(&params(kind), 1).to_bytes().unwrap(), "{kind}");
+        let read = Model::from_bytes(&bytes).unwrap();
+        assert_eq!(
+            read.predict_true_probability_par(x.view(), &Par::new(2).unwrap()).unwrap(),
+            found,
+            "{kind}"
+        );
+        let frozen = model.clone().without_rows();
+        assert!(matches!(frozen.predict_interval(x.view(), 0.9), Err(Error::NoIntervals)), "{kind}");
+        // What was kept is saved.
+        let mut kept = model.clone();
+        kept.keep_true_probability(&par).unwrap();
+        let kept = Model::from_bytes(&kept.without_rows().to_bytes().unwrap()).unwrap();
+        assert_eq!(kept.predict_true_probability_par(x.view(), &par).unwrap(), found, "{kind}");
+        if kind.learns() {
+            learn_all(&mut model, &more).unwrap();
+            let learnt = model.predict_true_probability_par(x.view(), &par).unwrap();
+            assert_ne!(learnt, found, "{kind}: rows that were learnt count");
+            let read = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
+            assert_eq!(read.predict_true_probability_par(x.view(), &par).unwrap(), learnt, "{kind}");
+        }
+    }
+}
+
+#[test]
+fn rows_that_were_retained_because_they_were_wrong_tell_no_intervals() {
+    let params = ModelParams::new(Kind::Forest).with_settings([("keep", "wrong"), ("n_trees", "5")]).unwrap();
+    let model = fit_any(&params, 1);
+    let x = random_rows(&model, 2, 3);
+    let message = model.predict_interval(x.view(), 0.9).unwrap_err().to_string();
+    assert!(message.contains("keep") && message.contains("all"), "{message}");
+}
+
+#[test]
 fn a_process_learns_nothing_row_by_row() {
     let mut model = fit_any(&gp(), 1);
     let message = learn_all(&mut model, &more_rows()).unwrap_err().to_string();

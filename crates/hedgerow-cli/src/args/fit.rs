@@ -42,6 +42,9 @@ pub(crate) struct FitArgs {
     /// Save the model without its training rows: smaller, but it cannot go on learning or tell outliers
     #[arg(long)]
     pub(crate) frozen: bool,
+    /// Save what `predict --interval` needs with the model, so that it need not be made when it is asked for
+    #[arg(long)]
+    pub(crate) interval: bool,
     /// Write a page about the model: one HTML file that needs no network
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,

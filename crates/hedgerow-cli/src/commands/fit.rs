@@ -62,8 +62,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     if args.out.is_some() && rows_kept(&params, args.frozen).is_some() {
         args.common.limits.keep_time_to_save(data.bytes(), &mut budget);
     }
-    let Fitted { model, validation, log_evidence, stop, notes, oob_votes } =
+    let Fitted { mut model, validation, log_evidence, stop, notes, oob_votes } =
         timed(&mut seconds.fit, || train(&data, &params, &par, &budget))?;
+    if args.interval {
+        timed(&mut seconds.fit, || model.keep_true_probability(&par))?;
+    }
 
     let for_report = args.report.is_some();
     let mut page = Page::default();

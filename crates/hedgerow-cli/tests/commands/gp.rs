@@ -130,7 +130,7 @@ fn the_wrong_task_is_refused_in_words() {
     refused("fit d.csv --target y --model gp --task regression --set method=ep", &["method", "labels", "ep"]);
     refused("fit d.csv --target y --model gp --task regression --set max_rows=9", &["max_rows", "rvm"]);
     refused("predict n.hedgerow d.csv --proba", &["--proba", "regression model"]);
-    refused("predict c.hedgerow d.csv --interval 0.9", &["--interval", "classifier"]);
+    refused("predict c.hedgerow d.csv --interval 1.0", &["--interval", "between 0 and 1"]);
     refused("evaluate n.hedgerow d.csv --at-least 0.9", &["--at-least", "regression model"]);
     refused("update n.hedgerow d.csv", &["gp", "row by row"]);
     refused("stream d.csv --target y --from n.hedgerow", &["gp", "row by row"]);

@@ -265,3 +265,35 @@ fn rows_unlike_those_learnt_have_a_high_outlier_score() {
     let message = program.refused("predict f.hedgerow new.csv --outlier");
     holds(&message, &["f.hedgerow", "reference rows", "--frozen"]);
 }
+
+#[test]
+fn intervals_of_probabilities_stand_behind_the_others() {
+    let program = Program::with_ripley();
+    let text = program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --interval 0.9");
+    let header = "prediction,probability,p_0,p_1,lo_0,hi_0,lo_1,hi_1";
+    assert_eq!(text.lines().next(), Some(header));
+    let (mut inside, mut n) = (0, 0);
+    for line in text.lines().skip(1) {
+        let fields: Vec<f64> = line.split(',').map(|field| field.parse().unwrap()).collect();
+        let [p, low, high] = [fields[3], fields[6], fields[7]];
+        assert!(0.0 <= low && low <= high && high <= 1.0, "{line}");
+        // Two classes mirror each other.
+        assert!((fields[4] + high - 1.0).abs() < 2e-6 && (fields[5] + low - 1.0).abs() < 2e-6, "{line}");
+        inside += usize::from(low <= p && p <= high);
+        n += 1;
+    }
+    assert!(inside * 3 > n, "{inside} of {n} predictions are inside");
+    assert_eq!(
+        program.ok("predict m.hedgerow {data}/ripley_test.csv.gz --proba --interval 0.9 --threads 1"),
+        text
+    );
+    let line = "fit {data}/ripley_train.csv.gz --target yc --set n_trees=20 --frozen --out f.hedgerow";
+    program.ok(line);
+    holds(
+        &program.refused("predict f.hedgerow {data}/ripley_test.csv.gz --interval 0.9"),
+        &["fit --interval"],
+    );
+    program.ok(&format!("{line} --interval"));
+    let lines = program.ok("predict f.hedgerow {data}/ripley_test.csv.gz --proba --interval 0.9");
+    assert_eq!(lines, text, "made at the fit or when they are asked for");
+}

@@ -2,10 +2,11 @@
 //!
 //! A probability says which class is likely; a distribution over probabilities also says how sure that is. Two very different things are told
 //! this way, and [`About`] keeps them apart: how much evidence there is near a row, and where the true class probability lies. The distributions are
-//! Dirichlet distributions (beta distributions for two classes) or samples; [`SecondOrder`] is both.
+//! Dirichlet distributions (beta distributions for two classes), normal distributions of log odds, or samples; [`SecondOrder`] is all of them.
 
 mod dirichlet;
 mod even;
+mod logit_normal;
 mod nearby;
 mod odds;
 mod parts;
@@ -25,6 +26,7 @@ use crate::params::require;
 use crate::rng::{Purpose, Rng};
 use crate::traits::Classifier;
 use dirichlet::Dirichlet;
+use logit_normal::LogitNormal;
 use samples::Samples;
 
 /// What second-order distributions are about.
@@ -59,6 +61,7 @@ pub struct SecondOrder {
 #[derive(Debug, Clone, PartialEq)]
 enum Form {
     Dirichlet(Dirichlet),
+    LogitNormal(LogitNormal),
     Samples(Samples),
 }
 
@@ -66,6 +69,7 @@ macro_rules! either {
     ($of:expr, $distributions:ident => $work:expr) => {
         match &$of.form {
             Form::Dirichlet($distributions) => $work,
+            Form::LogitNormal($distributions) => $work,
             Form::Samples($distributions) => $work,
         }
     };
@@ -94,6 +98,30 @@ impl SecondOrder {
         Ok(Self { about, form: Form::Samples(Samples(samples)) })
     }
 
+    /// Normal distributions of the log odds ln q/(1 − q) of each class's probability: their means and deviations, a row each and a column for each
+    /// class. A deviation of 0 stands for a probability that is known. Quantiles below the median that are smaller than `resolution` are 0, those above it
+    /// that are as near 1 are 1: so small a probability cannot be told from none. Fails unless the tables are of one size and finite, deviations not
+    /// below 0, and the resolution is below a half.
+    pub fn logit_normal(
+        about: About,
+        location: Array2<f64>,
+        deviation: Array2<f64>,
+        resolution: f64,
+    ) -> Result<Self> {
+        check_shapes([
+            ("rows of deviations", location.nrows(), deviation.nrows()),
+            ("columns of deviations", location.ncols(), deviation.ncols()),
+        ])?;
+        if let Some(wrong) = location.iter().find(|v| !v.is_finite()) {
+            return Err(Error::param("location", "finite numbers", wrong));
+        }
+        if let Some(wrong) = deviation.iter().find(|v| !(v.is_finite() && **v >= 0.0)) {
+            return Err(Error::param("deviation", "finite numbers of 0 or more", wrong));
+        }
+        require("resolution", resolution, (0.0..0.5).contains(&resolution), "a number from 0 to 0.5")?;
+        Ok(Self { about, form: Form::LogitNormal(LogitNormal { location, deviation, resolution }) })
+    }
+
     /// What the distributions are about.
     pub fn about(&self) -> About {
         self.about
@@ -113,7 +141,7 @@ impl SecondOrder {
     pub fn concentrations(&self) -> Option<ArrayView2<'_, f64>> {
         match &self.form {
             Form::Dirichlet(dirichlet) => Some(dirichlet.concentrations.view()),
-            Form::Samples(_) => None,
+            Form::LogitNormal(_) | Form::Samples(_) => None,
         }
     }
 
@@ -174,7 +202,7 @@ impl SecondOrder {
         Parts::new(total.to_vec(), epistemic.to_vec())
     }
 
-    /// Counts of labels that stand for the evidence: the concentrations without the prior. Of samples, those of the Dirichlet distribution
+    /// Counts of labels that stand for the evidence: the concentrations without the prior. Of other distributions, those of the Dirichlet distribution
     /// that has their mean and their summed variance, without a prior.
     #[doc(alias = "predict_freq")]
     pub fn counts(&self) -> Array2<f64> {
@@ -199,7 +227,7 @@ impl SecondOrder {
     /// The samples, where the distributions are samples.
     pub fn as_samples(&self) -> Option<ArrayView3<'_, f64>> {
         match &self.form {
-            Form::Dirichlet(_) => None,
+            Form::Dirichlet(_) | Form::LogitNormal(_) => None,
             Form::Samples(samples) => Some(samples.0.view()),
         }
     }
@@ -219,6 +247,22 @@ pub trait RelativeEvidence: Classifier {
     fn predict_evidence(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<SecondOrder> {
         check_shapes([("feature columns", self.n_features(), x.ncols())])?;
         self.predict_evidence_impl(x, par)
+    }
+}
+
+/// A classifier that tells where the true class probabilities lie: [`About::TrueProbability`].
+///
+/// The distributions are over training sets that might have been drawn: an interval at a level claims to cover the true probability of a class
+/// that often, on average over rows. What checks that claim are generators whose class probabilities are known.
+pub trait TrueProbability: Classifier {
+    /// The distributions of rows of the right width. Implementers may rely on that, and return [`About::TrueProbability`] with a row for each and a
+    /// column for each class.
+    fn predict_true_probability_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<SecondOrder>;
+
+    /// A distribution of the true probability of every class of every row.
+    fn predict_true_probability(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<SecondOrder> {
+        check_shapes([("feature columns", self.n_features(), x.ncols())])?;
+        self.predict_true_probability_impl(x, par)
     }
 }
 

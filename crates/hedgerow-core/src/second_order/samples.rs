@@ -69,17 +69,8 @@ impl Samples {
         Parts::new(total, epistemic)
     }
 
-    /// A Dirichlet distribution of sum A has the summed variance Σ m(1 − m)/(A + 1).
     pub(super) fn counts(&self) -> Array2<f64> {
-        /// Of samples that are all alike: more evidence than anything can tell from certainty.
-        const MOST: f64 = 1e12;
-        let (mut mean, variance) = (self.mean(), self.variance());
-        for (mut m, v) in mean.rows_mut().into_iter().zip(variance.rows()) {
-            let total: f64 = m.iter().map(|m| m * (1.0 - m)).sum();
-            let sum = (total / v.sum().max(f64::MIN_POSITIVE) - 1.0).clamp(0.0, MOST);
-            m *= sum;
-        }
-        mean
+        counts(self.mean(), &self.variance())
     }
 
     pub(super) fn draw(&self, row: usize, rng: &mut Rng) -> Vec<f64> {
@@ -92,4 +83,16 @@ impl Samples {
         values.sort_by(f64::total_cmp);
         values
     }
+}
+
+/// The counts of the Dirichlet distributions that have these means and, summed over classes, these variances: one of sum A has Σ m(1 − m)/(A + 1).
+pub(super) fn counts(mut mean: Array2<f64>, variance: &Array2<f64>) -> Array2<f64> {
+    /// Of distributions without spread: more evidence than anything can tell from certainty.
+    const MOST: f64 = 1e12;
+    for (mut m, v) in mean.rows_mut().into_iter().zip(variance.rows()) {
+        let total: f64 = m.iter().map(|m| m * (1.0 - m)).sum();
+        let sum = (total / v.sum().max(f64::MIN_POSITIVE) - 1.0).clamp(0.0, MOST);
+        m *= sum;
+    }
+    mean
 }

@@ -186,3 +186,59 @@ fn samples_by_hand() {
     assert_eq!(alike.density(0, &[0.5, 0.6]).unwrap(), array![[f64::INFINITY, 0.0]]);
     assert!(alike.counts().sum() > 1e11 && alike.concentrations().is_none());
 }
+
+#[test]
+fn normal_log_odds_like_sums_over_quantiles() {
+    let location = array![[-0.4, 0.4], [3.0, -3.0], [-6.0, 6.0]];
+    let deviation = array![[1.3, 1.3], [0.2, 0.2], [4.0, 4.0]];
+    let all = SecondOrder::logit_normal(About::TrueProbability, location, deviation, 0.0).unwrap();
+    let (mean, variance, parts) = (all.mean(), all.variance(), all.entropies());
+    let n = 20_000;
+    for row in 0..3 {
+        // Equal shares of the distribution, each by its middle.
+        let form = |level: f64| all.quantile(level).unwrap()[(row, 1)];
+        let draws: Vec<f64> = (0..n).map(|i| form((f64::from(i) + 0.5) / f64::from(n))).collect();
+        let expected = |of: &dyn Fn(f64) -> f64| draws.iter().map(|q| of(*q)).sum::<f64>() / f64::from(n);
+        near(mean[(row, 1)], expected(&|q| q), 2e-5);
+        near(mean.row(row).sum(), 1.0, 1e-12);
+        let m = mean[(row, 1)];
+        near(variance[(row, 1)], expected(&|q| (q - m) * (q - m)), 2e-5);
+        near(parts.aleatoric[row], expected(&|q| entropy_of(&[q, 1.0 - q])), 2e-5);
+        // The density is the slope of the distribution function.
+        let [low, high] = [0.3, 0.300_1].map(form);
+        near(all.density(1, &[0.5 * (low + high)]).unwrap()[(row, 0)] * (high - low) / 1e-4, 1.0, 1e-3);
+    }
+    assert!(all.concentrations().is_none() && all.as_samples().is_none());
+    let draws = all.sample(4000, 7);
+    near(draws.mean_axis(Axis(0)).unwrap()[(0, 1)], mean[(0, 1)], 0.02);
+    assert!(draws.sum_axis(Axis(2)).iter().all(|sum| (sum - 1.0).abs() < 1e-12));
+    assert_eq!([0.0, 1.0].map(|level| all.quantile(level).unwrap()[(0, 0)]), [0.0, 1.0]);
+}
+
+#[test]
+fn known_probabilities_and_impossible_log_odds() {
+    let about = About::TrueProbability;
+    let known = SecondOrder::logit_normal(about, array![[0.0, 0.0]], array![[0.0, 0.0]], 0.0).unwrap();
+    assert_eq!(known.interval(0.9).unwrap(), [array![[0.5, 0.5]], array![[0.5, 0.5]]]);
+    assert_eq!((known.variance().sum(), known.entropies().epistemic[0]), (0.0, 0.0));
+    assert!(known.counts().sum() > 1e11 && known.density(0, &[0.5, 0.7]).unwrap()[(0, 1)] == 0.0);
+    for wrong in [f64::NAN, f64::INFINITY] {
+        assert!(SecondOrder::logit_normal(about, array![[wrong]], array![[1.0]], 0.0).is_err());
+        assert!(SecondOrder::logit_normal(about, array![[1.0]], array![[wrong]], 0.0).is_err());
+    }
+    assert!(SecondOrder::logit_normal(about, array![[1.0]], array![[-1.0]], 0.0).is_err());
+    assert!(SecondOrder::logit_normal(about, array![[1.0]], array![[1.0, 1.0]], 0.0).is_err());
+    assert!(SecondOrder::logit_normal(about, array![[1.0]], array![[1.0]], 0.5).is_err());
+}
+
+#[test]
+fn ends_that_cannot_be_told_from_none_are_none() {
+    let about = About::TrueProbability;
+    let (location, deviation) = (array![[-4.0, 4.0], [0.0, 0.0]], array![[0.5, 0.5], [0.1, 0.1]]);
+    let fine = SecondOrder::logit_normal(about, location.clone(), deviation.clone(), 0.0).unwrap();
+    let coarse = SecondOrder::logit_normal(about, location, deviation, 0.02).unwrap();
+    let ([low, high], [fine_low, fine_high]) = (coarse.interval(0.9).unwrap(), fine.interval(0.9).unwrap());
+    assert!(fine_low[(0, 0)] > 0.005 && low[(0, 0)] == 0.0 && high[(0, 1)] == 1.0);
+    assert_eq!((high[(0, 0)], low[(0, 1)]), (fine_high[(0, 0)], fine_low[(0, 1)]), "the other ends stay");
+    assert_eq!((low.row(1), high.row(1)), (fine_low.row(1), fine_high.row(1)));
+}

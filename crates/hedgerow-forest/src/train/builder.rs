@@ -1,5 +1,6 @@
 //! Rows made ready for trees, and the growth of one tree from them: the same for all trees of a forest, but for their numbers.
 
+use hedgerow_core::error::check_shapes;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Budget, Checked, DataProblem, Dataset, Par, Result, Task};
 
@@ -71,11 +72,32 @@ impl TreeBuilder {
         [of_row, of_row * self.class_weights[self.data.labels()[row].index()]]
     }
 
+    /// The tree of a number from a bag of the caller's, which tells how often each row is in it, and for each column how much impurity its splits
+    /// removed. What the bag leaves out is not learnt. Fails unless the bag is of as many rows as there are.
+    pub fn tree_of_bag(&self, number: usize, bag: &[u8]) -> Result<(Tree, Vec<f64>)> {
+        check_shapes([("rows of the bag", self.data.n_rows(), bag.len())])?;
+        let grown = self.grow_bag(number, bag.to_vec(), (&Budget::open(), usize::MAX), false, false);
+        Ok((grown.tree, grown.gains))
+    }
+
     /// Grows the tree of a number, of so many bytes at most.
     pub(crate) fn grow(&self, number: usize, budget: &Budget, max_bytes: usize, votes: bool) -> Grown {
         let (params, n_rows) = (&self.params, self.data.n_rows());
         let mut bag_rng = Rng::new(params.seed, Purpose::Bag, number as u64);
-        let mut times = params.bagging.draw(n_rows, &mut bag_rng);
+        let times = params.bagging.draw(n_rows, &mut bag_rng);
+        let learn = params.learn_left_out && params.bagging.is_most_of(n_rows);
+        self.grow_bag(number, times, (budget, max_bytes), votes, learn)
+    }
+
+    fn grow_bag(
+        &self,
+        number: usize,
+        mut times: Vec<u8>,
+        (budget, max_bytes): (&Budget, usize),
+        votes: bool,
+        learn: bool,
+    ) -> Grown {
+        let params = &self.params;
         if self.by_class.iter().all(|&row| times[row as usize] == 0) {
             // A bag in which no row counts: such a tree takes all rows that do.
             self.by_class.iter().for_each(|&row| times[row as usize] = 1);
@@ -91,8 +113,12 @@ impl TreeBuilder {
             budget,
             max_bytes,
             votes_for_left_out: votes,
-            set_stride: if votes { Tally::set_stride(n_rows, self.data.schema.n_classes()) } else { 0 },
-            learn: params.learn_left_out && params.bagging.is_most_of(n_rows),
+            set_stride: if votes {
+                Tally::set_stride(self.data.n_rows(), self.data.schema.n_classes())
+            } else {
+                0
+            },
+            learn,
             tell_leaves: false,
             noise: 0.0,
         };

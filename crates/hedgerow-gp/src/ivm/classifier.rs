@@ -2,8 +2,8 @@
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
-    BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, Par, Result, RetainedRows, RunStart,
-    Schema, Task, Training,
+    About, BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, Par, Result, RetainedRows,
+    RunStart, Schema, Task, Training,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
@@ -96,6 +96,7 @@ impl ModelKind for IvmParams {
         noun: "an Informative Vector Machine",
         work: "searching for a kernel",
         params: "IvmParams",
+        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

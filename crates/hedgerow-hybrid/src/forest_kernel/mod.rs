@@ -25,8 +25,8 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Blend, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
-    RunStart, Schema,
+    About, Blend, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Renewed,
+    Result, RunStart, Schema,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -129,6 +129,7 @@ impl ModelKind for ForestKernelParams {
         work: "growing trees, then a Gaussian process",
         params: "ForestKernelParams",
         renewed: Renewed::TREES,
+        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -37,7 +37,7 @@ impl Method for KdeParams {
         work: "choosing a bandwidth",
         params: "KdeParams",
         renewed: Renewed::SETTINGS,
-        second_order: &[About::RelativeEvidence],
+        second_order: &[About::RelativeEvidence, About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -38,7 +38,7 @@ impl Method for KnnParams {
         work: "choosing neighbours",
         params: "KnnParams",
         renewed: Renewed::SETTINGS,
-        second_order: &[About::RelativeEvidence],
+        second_order: &[About::RelativeEvidence, About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -68,6 +68,9 @@ impl Model {
         model.learner.complete(&model.schema).map_err(of_file)?;
         let reference = model.reference.as_ref();
         reference.map_or(Ok(()), |reference| reference.check(&model.schema)).map_err(of_file)?;
+        model.rows.as_ref().map_or(Ok(()), |rows| rows.check(&model.schema)).map_err(of_file)?;
+        #[cfg(feature = "hybrid")]
+        model.intervals.complete(&model.schema)?;
         let fits = model.prequential.as_ref().is_none_or(|mixture| mixture.is_valid(1));
         saved::require(fits, || "its prequential calibration has impossible numbers")?;
         if let Some(conformal) = &mut model.conformal {

@@ -3,6 +3,7 @@
 mod classes;
 mod columns;
 mod decision;
+mod interval;
 mod latency;
 mod outlier;
 mod sets;
@@ -17,6 +18,7 @@ use serde::Serialize;
 use self::classes::Classes;
 use self::columns::{Batch, Columns};
 use self::decision::DecisionRule;
+use self::interval::Intervals;
 use self::latency::Latency;
 use self::outlier::Outlier;
 use self::sets::Sets;
@@ -48,9 +50,6 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
     }
     let model = Model::load(&args.model)?;
     match model.task() {
-        Task::Classification if args.interval.is_some() => bail!(
-            "--interval needs a regression model (this is a classifier); --proba writes the probabilities"
-        ),
         Task::Regression if args.proba => {
             bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
         }
@@ -62,12 +61,17 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
         _ => {}
     }
     let par = args.run.par()?;
+    let mut seconds = Seconds::default();
+    if model.task() == Task::Classification && args.interval.is_some() {
+        // A model that cannot tell is refused before anything is written.
+        timed(&mut seconds.predict, || model.true_probability(&par))?;
+    }
     let mut reader = RowReader::open_with(&args.data, &args.data_args.options(), model.schema())?;
     let mut columns = columns(args, &model, &par)?;
     let mut out = csv::Writer::from_writer(open_out(args.out.as_ref())?);
     out.write_record(columns.iter().flat_map(|group| group.names()))?;
 
-    let (mut seconds, mut rows, mut latency) = (Seconds::default(), 0, None);
+    let (mut rows, mut latency) = (0, None);
     let (most, mut line) = (batch_rows(model.n_features()), csv::StringRecord::new());
     while let Some(batch) = timed(&mut seconds.read, || reader.next_batch(most))? {
         let x = batch.x.view();
@@ -109,11 +113,11 @@ fn columns<'a>(
     let mut columns: Vec<Box<dyn Columns + 'a>> = Vec::new();
     match model.task() {
         Task::Classification => {
-            columns.push(Box::new(Classes::new(
-                model,
-                args.proba,
-                DecisionRule::new(&args.decisions, model)?,
-            )));
+            let rule = DecisionRule::new(&args.decisions, model)?;
+            columns.push(Box::new(Classes::new(model, args.proba, rule)));
+            if let Some(level) = args.interval {
+                columns.push(Box::new(Intervals::new(model, level)));
+            }
         }
         Task::Regression => columns.push(Box::new(Values::new(args.interval))),
     }
