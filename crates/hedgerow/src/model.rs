@@ -5,8 +5,8 @@ use std::any::Any;
 use hedgerow_core::drift::{StreamHistory, StreamSummary};
 use hedgerow_core::error::check_shapes;
 use hedgerow_core::{
-    ClassId, Classifier, ColumnKind, Conformal, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem, OnlineModel,
-    Par, Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
+    ClassId, Classifier, ColumnKind, Conformal, DataProblem, Dataset, Drift, Error, Mixture, ModelProblem,
+    OnlineModel, Par, Predictor, Regressor, Result, Rows, Schema, Summary, Task, Training, Update, kind,
 };
 use ndarray::{Array2, ArrayView1};
 use serde::{Deserialize, Serialize};

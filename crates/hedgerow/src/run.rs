@@ -1,8 +1,8 @@
 //! Training runs of all kinds of model behind one type.
 
 use hedgerow_core::{
-    Conformal, Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason, Task,
-    Training, TrainingRun,
+    Conformal, Dataset, Delta, Effort, JobStatus, ModelTask, Result, RunStart, Schema, Step, StopReason,
+    Task, Training, TrainingRun,
 };
 
 use crate::kinds::{InLearner, Learner};

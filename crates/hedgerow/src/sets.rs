@@ -29,7 +29,12 @@ impl Model {
     }
 
     /// The same with a method of one's choice.
-    pub fn predict_sets(&self, x: ArrayView2<'_, f32>, options: &SetOptions, par: &Par) -> Result<PredictionSets> {
+    pub fn predict_sets(
+        &self,
+        x: ArrayView2<'_, f32>,
+        options: &SetOptions,
+        par: &Par,
+    ) -> Result<PredictionSets> {
         let thresholds = self.set_thresholds(options)?;
         check_shapes([("feature columns", self.n_features(), x.ncols())])?;
         Ok(thresholds.sets(self.predict_proba_par(x, par)?.view()))
@@ -113,9 +118,15 @@ mod tests {
             }
             assert!(report(0.9).mean_size > report(0.7).mean_size, "{kind}");
             let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();
-            assert_eq!(again.predict_set(new.view(), 0.9).unwrap(), model.predict_set(new.view(), 0.9).unwrap());
+            assert_eq!(
+                again.predict_set(new.view(), 0.9).unwrap(),
+                model.predict_set(new.view(), 0.9).unwrap()
+            );
             let frozen = model.without_rows();
-            assert_eq!(frozen.predict_set(new.view(), 0.9).unwrap(), again.predict_set(new.view(), 0.9).unwrap());
+            assert_eq!(
+                frozen.predict_set(new.view(), 0.9).unwrap(),
+                again.predict_set(new.view(), 0.9).unwrap()
+            );
         }
     }
 
@@ -124,7 +135,8 @@ mod tests {
         let (x, data) = noisy(1_200, 3);
         let (par, budget) = (Par::shared(), Budget::open());
         let training = Training { par: &par, budget: &budget, observer: &Silent };
-        let rows = |from: usize, to: usize| Rows::new(x.slice(s![from..to, ..]), &data.labels()[from..to], None);
+        let rows =
+            |from: usize, to: usize| Rows::new(x.slice(s![from..to, ..]), &data.labels()[from..to], None);
         let mut whole = Model::new(data.schema.clone(), &params(Kind::default())).unwrap();
         assert!(whole.predict_set(x.view(), 0.9).unwrap_err().to_string().contains("learn rows"));
         let update = whole.learn_rows(&data.schema, rows(0, 1_200), &training).unwrap();
@@ -140,7 +152,8 @@ mod tests {
         }
         assert!(outcomes == update.sets && parts == whole);
         // Late labels: every row has its outcome when it comes.
-        let (mut late, mut delay) = (Model::new(data.schema.clone(), &params(Kind::default())).unwrap(), Delay::new(30));
+        let (mut late, mut delay) =
+            (Model::new(data.schema.clone(), &params(Kind::default())).unwrap(), Delay::new(30));
         let update = delay.learn(&mut late, &data.schema, rows(0, 1_200), &training).unwrap();
         let covered = update.sets[200..].iter().filter(|set| set.is_covered).count() as f64 / 1_000.0;
         assert!(update.sets.len() == 1_200 && (0.85..0.95).contains(&covered), "{covered}");

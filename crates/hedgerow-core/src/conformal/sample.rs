@@ -34,7 +34,8 @@ impl Sample {
 
     /// Of predictions by members of an ensemble and by half of them, continued by `lead` such steps.
     pub(super) fn continued([all, half]: [ArrayView2<'_, f64>; 2], labels: &[ClassId], lead: f64) -> Self {
-        let [mut sample, half] = [all, half].map(|proba| Self::sorted(proba.rows().into_iter().zip(labels.iter().copied())));
+        let [mut sample, half] =
+            [all, half].map(|proba| Self::sorted(proba.rows().into_iter().zip(labels.iter().copied())));
         for (scores, of_half) in sample.by_class.iter_mut().zip(&half.by_class) {
             continue_by(lead, scores, of_half);
         }
@@ -124,7 +125,11 @@ impl Sample {
         let mut rows = Vec::new();
         for (class, scores) in self.by_class.iter().enumerate() {
             let n = (self.n_of_class(class) as f64 * share).round() as usize;
-            rows.extend(evenly(scores, n).into_iter().map(|ambiguity| Scores { class, ambiguity, mass: 0.0 }));
+            rows.extend(evenly(scores, n).into_iter().map(|ambiguity| Scores {
+                class,
+                ambiguity,
+                mass: 0.0,
+            }));
         }
         rows.truncate(self.masses.len());
         let masses = evenly(&self.masses, rows.len());

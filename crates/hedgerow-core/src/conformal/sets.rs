@@ -24,7 +24,12 @@ impl PredictionSets {
 
     /// The classes of a row, in the order of the classes.
     pub fn classes(&self, row: usize) -> impl Iterator<Item = ClassId> {
-        self.0.row(row).into_iter().enumerate().filter(|(_, is_in)| **is_in).map(|(class, _)| ClassId(class as u32))
+        self.0
+            .row(row)
+            .into_iter()
+            .enumerate()
+            .filter(|(_, is_in)| **is_in)
+            .map(|(class, _)| ClassId(class as u32))
     }
 
     /// How many classes the set of a row has.
@@ -51,7 +56,8 @@ impl PredictionSets {
     pub fn report(&self, truth: &[ClassId], options: &SetOptions) -> Result<SetReport> {
         check_shapes([("labels", self.n_rows(), truth.len())])?;
         let n_classes = truth.iter().map(|class| class.index() + 1).max().unwrap_or(0).max(self.0.ncols());
-        let (mut sizes, mut classes) = (vec![0; self.0.ncols() + 1], vec![ClassCoverage::default(); n_classes]);
+        let (mut sizes, mut classes) =
+            (vec![0; self.0.ncols() + 1], vec![ClassCoverage::default(); n_classes]);
         for (set, class) in self.0.rows().into_iter().zip(truth) {
             sizes[set.iter().filter(|is_in| **is_in).count()] += 1;
             let own = &mut classes[class.index()];

@@ -10,7 +10,8 @@ use crate::testing::{check_damaged_arrays, saved_copy};
 
 /// Rows of a random problem: probabilities that are right where the classes are drawn from them.
 fn rows(n: usize, n_classes: usize, rng: &mut Rng) -> (Array2<f64>, Vec<ClassId>) {
-    let mut proba = Array2::from_shape_fn((n, n_classes), |(_, c)| rng.unit().powi(5) + 0.02 / (c + 1) as f64);
+    let mut proba =
+        Array2::from_shape_fn((n, n_classes), |(_, c)| rng.unit().powi(5) + 0.02 / (c + 1) as f64);
     let mut labels = Vec::new();
     for mut row in proba.rows_mut() {
         let sum = row.sum();
@@ -48,20 +49,22 @@ fn naive(method: SetMethod, level: f64, proba: &Array2<f64>, labels: &[ClassId])
     let own = |i: usize| score(method, &proba.row(i).to_vec(), labels[i].index());
     let all: Vec<f32> = (0..labels.len()).map(own).collect();
     let of_class = |class: usize, level: f64| {
-        let scores: Vec<f32> = (0..all.len()).filter(|i| labels[*i].index() == class).map(|i| all[i]).collect();
+        let scores: Vec<f32> =
+            (0..all.len()).filter(|i| labels[*i].index() == class).map(|i| all[i]).collect();
         let found = quantile(scores.clone(), level);
         (scores.len() >= 30 && found.is_finite()).then_some(found)
     };
     let n_classes = proba.ncols();
     match method {
         SetMethod::Marginal | SetMethod::Adaptive => vec![quantile(all, level); n_classes],
-        SetMethod::PerClass => {
-            (0..n_classes).map(|c| of_class(c, level).unwrap_or_else(|| quantile(all.clone(), level))).collect()
-        }
+        SetMethod::PerClass => (0..n_classes)
+            .map(|c| of_class(c, level).unwrap_or_else(|| quantile(all.clone(), level)))
+            .collect(),
         SetMethod::Balanced => {
             let floor = |c| of_class(c, 1.0 - 1.2 * (1.0 - level)).unwrap_or(f32::NEG_INFINITY);
             let floors: Vec<f32> = (0..n_classes).map(floor).collect();
-            let covered = |v: f32| (0..all.len()).filter(|i| all[*i] <= v.max(floors[labels[*i].index()])).count();
+            let covered =
+                |v: f32| (0..all.len()).filter(|i| all[*i] <= v.max(floors[labels[*i].index()])).count();
             let rank = ((all.len() as f64 + 1.0) * level - 1e-9).ceil() as usize;
             let mut candidates = [all.clone(), vec![f32::NEG_INFINITY, f32::INFINITY]].concat();
             candidates.sort_by(f32::total_cmp);
@@ -111,7 +114,13 @@ fn sets_by_hand() {
         let message = conformal.thresholds(&SetOptions::new(level)).unwrap_err().to_string();
         assert!(message.contains("between 0 and 1"), "{message}");
     }
-    assert!("mondrian".parse::<SetMethod>().unwrap_err().to_string().contains("balanced, marginal, per-class, adaptive"));
+    assert!(
+        "mondrian"
+            .parse::<SetMethod>()
+            .unwrap_err()
+            .to_string()
+            .contains("balanced, marginal, per-class, adaptive")
+    );
     assert_eq!(SetMethod::ALL.map(|method| method.name().parse().ok()), SetMethod::ALL.map(Some));
 }
 
@@ -125,7 +134,11 @@ fn coverage_is_what_was_asked_for() {
             let (proba, labels) = rows(n_rows, 3, &mut rng);
             let (new, truth) = rows(n_new, 3, &mut rng);
             let options = SetOptions { method, ..SetOptions::new(0.9) };
-            let report = conformal(&proba, &labels).sets(new.view(), &options).unwrap().report(&truth, &options).unwrap();
+            let report = conformal(&proba, &labels)
+                .sets(new.view(), &options)
+                .unwrap()
+                .report(&truth, &options)
+                .unwrap();
             covered += report.coverage / f64::from(n_draws);
             of_last += report.classes[2].covered as f64;
             n_last += report.classes[2].rows as f64;
@@ -157,7 +170,8 @@ fn many_scores_are_kept_as_few_that_say_the_same() {
 #[test]
 fn scores_are_continued_from_half_of_an_ensemble_to_all_of_it() {
     // On the scale of log-odds ln 3 for half of the members becomes 0 for some: all of them are where two steps more lead.
-    let [half, all] = [0.75, 0.5].map(|score: f64| Array2::from_shape_fn((9, 2), |(_, c)| [1.0 - score, score][c]));
+    let [half, all] =
+        [0.75, 0.5].map(|score: f64| Array2::from_shape_fn((9, 2), |(_, c)| [1.0 - score, score][c]));
     let labels = [ClassId(0); 9];
     let expected = 1.0 / (1.0 + 9.0);
     let found = Conformal::continued([all.view(), half.view()], &labels, 2.0).unwrap();
@@ -179,7 +193,8 @@ fn outcomes_are_those_of_the_sets() {
         let row = row.to_vec();
         let outcome = online.outcome(&row, label.index());
         let sets = online.sets(ndarray::ArrayView2::from_shape((1, 4), &row).unwrap(), &options).unwrap();
-        let expected = SetOutcome { is_covered: sets.classes(0).any(|class| class == *label), size: sets.size(0) };
+        let expected =
+            SetOutcome { is_covered: sets.classes(0).any(|class| class == *label), size: sets.size(0) };
         assert_eq!(outcome, expected);
         online.learn(&row, label.index());
     }
@@ -216,7 +231,8 @@ fn it_goes_on_from_a_fit_and_after_it_was_saved() {
     let (proba, labels) = rows(3_000, 5, &mut rng);
     let mut whole = conformal(&proba, &labels);
     let before = whole.thresholds(&SetOptions::default()).unwrap();
-    let schema = Schema { labels: (0..5).map(|c| c.to_string()).collect::<Vec<_>>().into(), ..Schema::unnamed(1) };
+    let schema =
+        Schema { labels: (0..5).map(|c| c.to_string()).collect::<Vec<_>>().into(), ..Schema::unnamed(1) };
     let mut saved = saved_copy(&whole, &schema).unwrap();
     for (i, row) in proba.rows().into_iter().enumerate().take(1_500) {
         let class = labels[i].index();

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::score::Scores;
 use super::thresholds::{covers, size_of_balanced};
 use super::{Conformal, Kept, SetMethod};
-use super::score::Scores;
 
 /// How the set of a row came out that was predicted before it was learnt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

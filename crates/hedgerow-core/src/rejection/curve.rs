@@ -35,7 +35,8 @@ impl RejectionCurve {
     /// Of predictions and labels. Rows that are equally uncertain are kept in any order: the curve is the mean over all. None if there are no rows.
     pub fn new(proba: ArrayView2<'_, f64>, truth: &[ClassId], measure: Uncertainty) -> Result<Option<Self>> {
         check_shapes([("labels", proba.nrows(), truth.len())])?;
-        let row = |(p, class): (ArrayView1<'_, f64>, &ClassId)| (measure.of(p), largest(p) == Some(class.index()));
+        let row =
+            |(p, class): (ArrayView1<'_, f64>, &ClassId)| (measure.of(p), largest(p) == Some(class.index()));
         Ok(Self::of(proba.rows().into_iter().zip(truth).map(row).collect()))
     }
 
@@ -89,7 +90,8 @@ mod tests {
         assert_eq!([0.5, 0.8, 1.0].map(|kept| found.accuracy_at(kept)), [Some(1.0), Some(0.75), Some(0.75)]);
         assert!(RejectionCurve::of(Vec::new()).is_none());
         let proba = array![[0.9, 0.1], [0.4, 0.6]];
-        let found = RejectionCurve::new(proba.view(), &[0, 0].map(ClassId), Uncertainty::Error).unwrap().unwrap();
+        let found =
+            RejectionCurve::new(proba.view(), &[0, 0].map(ClassId), Uncertainty::Error).unwrap().unwrap();
         assert!((found.area - 0.75).abs() < 1e-12);
         assert!(RejectionCurve::new(proba.view(), &[ClassId(0)], Uncertainty::Error).is_err());
     }
@@ -97,7 +99,8 @@ mod tests {
     #[test]
     fn equals_count_as_the_mean_over_their_orders() {
         let mut rng = Rng::new(3, Purpose::Data, 0);
-        let rows: Vec<(f64, bool)> = (0..60).map(|_| (f64::from(rng.below(5)) / 5.0, rng.below(3) > 0)).collect();
+        let rows: Vec<(f64, bool)> =
+            (0..60).map(|_| (f64::from(rng.below(5)) / 5.0, rng.below(3) > 0)).collect();
         let expected = RejectionCurve::of(rows.clone()).unwrap();
         let n_draws = 4_000;
         let mut mean = 0.0;

@@ -24,7 +24,11 @@ pub enum Decision {
 impl Losses {
     /// 1 for every mistake.
     pub fn zero_one(n_classes: usize) -> Self {
-        Self { table: Array2::from_shape_fn((n_classes, n_classes), |(own, decided)| f64::from(u8::from(own != decided))) }
+        Self {
+            table: Array2::from_shape_fn((n_classes, n_classes), |(own, decided)| {
+                f64::from(u8::from(own != decided))
+            }),
+        }
     }
 
     /// Of two classes: the loss of taking the first for the second, and of taking the second for the first.

@@ -54,7 +54,11 @@ mod tests {
         assert!((found[2] - 1.5 * 2.0_f64.ln() / 3.0_f64.ln()).abs() < 1e-12);
         for measure in Uncertainty::ALL {
             assert_eq!(measure.of(array![0.0, 1.0].view()), 0.0);
-            assert!((measure.of(array![0.5, 0.5].view()) - if measure == Uncertainty::Error { 0.5 } else { 1.0 }).abs() < 1e-12);
+            assert!(
+                (measure.of(array![0.5, 0.5].view()) - if measure == Uncertainty::Error { 0.5 } else { 1.0 })
+                    .abs()
+                    < 1e-12
+            );
         }
     }
 }

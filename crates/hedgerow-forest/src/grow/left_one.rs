@@ -136,10 +136,13 @@ mod tests {
         let builder = TreeBuilder::new(data, &params, &Par::sequential()).unwrap();
         let mut found = vec![Vec::new(); data.n_rows()];
         let grown = builder.grow(3, &Budget::open(), usize::MAX, true);
-        grown.left_one_votes.visit(|rows, _, shares| rows.iter().for_each(|row| found[*row as usize] = shares.to_vec()));
+        grown
+            .left_one_votes
+            .visit(|rows, _, shares| rows.iter().for_each(|row| found[*row as usize] = shares.to_vec()));
         let mut left_out = grown.left_out_votes.rows().to_vec();
         left_out.sort_unstable();
-        let voted: Vec<u32> = (0..data.n_rows() as u32).filter(|row| !found[*row as usize].is_empty()).collect();
+        let voted: Vec<u32> =
+            (0..data.n_rows() as u32).filter(|row| !found[*row as usize].is_empty()).collect();
         assert_eq!(voted, left_out);
         found
     }
@@ -151,7 +154,9 @@ mod tests {
         let mut n_rows = 0;
         for row in (0..400).filter(|row| !before[*row].is_empty()).step_by(4) {
             let mut other = data.clone();
-            other.edit(|parts| parts.labels_mut()[row] = ClassId((parts.labels_mut()[row].0 + 1) % 3)).unwrap();
+            other
+                .edit(|parts| parts.labels_mut()[row] = ClassId((parts.labels_mut()[row].0 + 1) % 3))
+                .unwrap();
             assert_eq!(votes(&other, true)[row], before[row], "row {row}");
             n_rows += 1;
         }
@@ -165,7 +170,9 @@ mod tests {
         let builder = TreeBuilder::new(&data, &params, &Par::sequential()).unwrap();
         let grown = builder.grow(3, &Budget::open(), usize::MAX, true);
         let mut expected = vec![Vec::new(); 300];
-        grown.left_out_votes.visit(|rows, _, shares| rows.iter().for_each(|row| expected[*row as usize] = shares.to_vec()));
+        grown
+            .left_out_votes
+            .visit(|rows, _, shares| rows.iter().for_each(|row| expected[*row as usize] = shares.to_vec()));
         assert_eq!(votes(&data, false), expected);
     }
 }

@@ -5,7 +5,9 @@ mod limits;
 mod oob;
 mod run;
 
-use hedgerow_core::{Checked, Conformal, Dataset, Error, ModelKind as _, Result, StopReason, Training, drive};
+use hedgerow_core::{
+    Checked, Conformal, Dataset, Error, ModelKind as _, Result, StopReason, Training, drive,
+};
 
 use crate::forest::Forest;
 use crate::params::{ClassWeights, ForestParams};

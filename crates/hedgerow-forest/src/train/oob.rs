@@ -73,7 +73,8 @@ impl Tally {
         let table = 4 * n_classes as u64 + 4;
         let n_powers = LeafWeight::powers(params).len() as u64;
         let n_set_rows = n_rows.div_ceil(Self::set_stride(n_rows, n_classes)) as u64;
-        (n_rows as u64) * (n_powers * table + 8 * n_classes as u64 + 48) + n_set_rows * (2 * n_powers + 4) * table
+        (n_rows as u64) * (n_powers * table + 8 * n_classes as u64 + 48)
+            + n_set_rows * (2 * n_powers + 4) * table
     }
 
     /// Adds the votes of one tree for the rows it left out. Trees must come in order: sums of floats depend on it.

@@ -154,7 +154,11 @@ fn panels(points: &[CurvePoint]) -> Vec<Panel> {
         Panel {
             height: 110,
             y: Axis::around_shares(values(&coverage), 3),
-            ..small("Rows whose class is in its prediction set of 90 %", |v, y| percent(v, y.decimals(100.0)), coverage)
+            ..small(
+                "Rows whose class is in its prediction set of 90 %",
+                |v, y| percent(v, y.decimals(100.0)),
+                coverage,
+            )
         },
         small("Size of these sets", |v, y| decimal(v, y.decimals(1.0)), set_size),
         small("Weights of memories", |v, y| percent(v, y.decimals(100.0)), weights),

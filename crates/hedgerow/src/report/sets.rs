@@ -76,7 +76,8 @@ impl Sets {
             let numbers = [percent(covered(class), 1), count(self.report.classes[class].rows)];
             bars::item("", name, covered(class), &numbers)
         };
-        "<h3>Covered rows of each class</h3>\n".to_string() + &element("ul", "bars noted", shown.into_iter().map(item))
+        "<h3>Covered rows of each class</h3>\n".to_string()
+            + &element("ul", "bars noted", shown.into_iter().map(item))
     }
 }
 
@@ -89,12 +90,24 @@ mod tests {
     #[test]
     fn sizes_and_classes_are_listed() {
         let classes = vec![ClassCoverage { rows: 60, covered: 57 }, ClassCoverage { rows: 40, covered: 32 }];
-        let report = SetReport { level: 0.9, coverage: 0.89, mean_size: 1.25, sizes: vec![5, 65, 30], classes };
+        let report =
+            SetReport { level: 0.9, coverage: 0.89, mean_size: 1.25, sizes: vec![5, 65, 30], classes };
         let sets = Sets { report, classes: vec!["<a>".into(), "b".into()] };
         let html = sets.body();
-        for part in ["90\u{a0}% of the rows", "89.0\u{a0}%", "1.25", "no class", "65.0\u{a0}%", "95.0\u{a0}%", "&lt;a&gt;"] {
+        for part in [
+            "90\u{a0}% of the rows",
+            "89.0\u{a0}%",
+            "1.25",
+            "no class",
+            "65.0\u{a0}%",
+            "95.0\u{a0}%",
+            "&lt;a&gt;",
+        ] {
             assert!(html.contains(part), "{part}: {html}");
         }
-        assert!(html.find(">b<").unwrap() < html.find("&lt;a&gt;").unwrap(), "the lowest coverage comes first");
+        assert!(
+            html.find(">b<").unwrap() < html.find("&lt;a&gt;").unwrap(),
+            "the lowest coverage comes first"
+        );
     }
 }

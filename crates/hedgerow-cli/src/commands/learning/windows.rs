@@ -1,8 +1,8 @@
 //! How it went, stretch by stretch.
 
 use hedgerow::core::conformal::SetTally;
-use hedgerow::core::{Drift, SetOutcome};
 use hedgerow::core::metrics::{Reliability, RunningValues, ValueReport};
+use hedgerow::core::{Drift, SetOutcome};
 use serde::{Deserialize, Serialize};
 
 use crate::commands::Metrics;
@@ -52,7 +52,12 @@ pub(crate) enum Prequential {
         #[serde(default)]
         prequential_set_size90: f64,
     },
-    Values { prequential_rmse: f64, prequential_mae: f64, prequential_nlpd: f64, prequential_coverage90: f64 },
+    Values {
+        prequential_rmse: f64,
+        prequential_mae: f64,
+        prequential_nlpd: f64,
+        prequential_coverage90: f64,
+    },
 }
 
 impl Default for Prequential {

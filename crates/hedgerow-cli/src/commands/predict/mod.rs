@@ -53,7 +53,9 @@ pub(crate) fn run(args: &PredictArgs) -> anyhow::Result<Outcome> {
             bail!("--proba needs a classifier (this is a regression model); --interval writes intervals")
         }
         Task::Regression if args.sets.sets.is_some() || args.decisions.is_given() => {
-            bail!("--sets, --abstain-above, --costs and --reject-cost need a classifier (this is a regression model); --interval writes intervals")
+            bail!(
+                "--sets, --abstain-above, --costs and --reject-cost need a classifier (this is a regression model); --interval writes intervals"
+            )
         }
         _ => {}
     }
@@ -101,7 +103,11 @@ fn columns<'a>(args: &PredictArgs, model: &'a Model) -> anyhow::Result<Vec<Box<d
     let mut columns: Vec<Box<dyn Columns + 'a>> = Vec::new();
     match model.task() {
         Task::Classification => {
-            columns.push(Box::new(Classes::new(model, args.proba, DecisionRule::new(&args.decisions, model)?)));
+            columns.push(Box::new(Classes::new(
+                model,
+                args.proba,
+                DecisionRule::new(&args.decisions, model)?,
+            )));
         }
         Task::Regression => columns.push(Box::new(Values::new(args.interval))),
     }

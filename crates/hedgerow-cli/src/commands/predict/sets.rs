@@ -1,8 +1,8 @@
 //! The classes that cannot be ruled out for a row.
 
 use hedgerow::Model;
-use hedgerow::core::conformal::{PredictionSets, SetOptions, Thresholds};
 use hedgerow::core::Result;
+use hedgerow::core::conformal::{PredictionSets, SetOptions, Thresholds};
 
 use super::columns::{Batch, Columns};
 

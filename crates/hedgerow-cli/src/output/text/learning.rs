@@ -133,7 +133,10 @@ fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(SetFigures { level, coverage, mean_size }) = result.sets {
         let [level, coverage] = [level, coverage].map(percent);
-        writeln!(out, "  prediction sets of {level}: {coverage} of the rows covered, {mean_size:.2} classes a row")?;
+        writeln!(
+            out,
+            "  prediction sets of {level}: {coverage} of the rows covered, {mean_size:.2} classes a row"
+        )?;
     }
     if let Some(stream) = &result.stream {
         writeln!(out, "  stream: {}", stream.text)?;

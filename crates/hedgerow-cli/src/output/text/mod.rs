@@ -70,12 +70,19 @@ impl Show for EvaluateResult {
         if let Some(rejected) = &self.rejection {
             let at = |kept: f64| rejected.accuracy_at(kept).map_or_else(|| "-".into(), percent);
             let [half, most] = [0.5, 0.8].map(at);
-            writeln!(out, "  accuracy on the most certain 50 % {half}   80 % {most}   area under the curve {:.4}", rejected.area)?;
+            writeln!(
+                out,
+                "  accuracy on the most certain 50 % {half}   80 % {most}   area under the curve {:.4}",
+                rejected.area
+            )?;
         }
         if let Some(sets) = &self.sets {
             let [level, coverage] = [sets.level, sets.coverage].map(percent);
             let size = sets.mean_size;
-            writeln!(out, "  prediction sets of {level}: {coverage} of the rows covered, {size:.2} classes a row")?;
+            writeln!(
+                out,
+                "  prediction sets of {level}: {coverage} of the rows covered, {size:.2} classes a row"
+            )?;
         }
         if let Some(importances) = &self.importances {
             writeln!(out, "accuracy lost when a column is shuffled:")?;

@@ -40,7 +40,8 @@ pub(super) fn everything(text: &str) -> Page {
     }
     page.rejection = RejectionCurve::of((0..50).map(|i| (f64::from(i) / 50.0, i % 7 > 0)).collect());
     let classes = (0..10).map(|n| ClassCoverage { rows: 20 + n, covered: 18 }).collect();
-    let report = SetReport { level: 0.9, coverage: 0.88, mean_size: 1.3, sizes: vec![3, 150, 30, 20], classes };
+    let report =
+        SetReport { level: 0.9, coverage: 0.88, mean_size: 1.3, sizes: vec![3, 150, 30, 20], classes };
     page.sets = Some(Sets { report, classes: (0..10).map(named).collect() });
     let picture = Picture { size: [2, 2], values: vec![0.0, 1.0, 2.0, 3.0], range: [0.0, 3.0] };
     let bars = ClassBars {
