@@ -24,11 +24,24 @@ fn check(program: &Program, name: &str, sections: &[&str]) -> String {
     html
 }
 
-const EVALUATED: [&str; 6] = ["scores", "confusion", "reliability", "classes", "importances", "uncertain"];
+/// The sections of a page about a fit, and of one about an evaluation.
+const FITTED: [&str; 7] =
+    ["scores", "confusion", "reliability", "rejection", "classes", "importances", "uncertain"];
+const EVALUATED: [&str; 8] =
+    ["scores", "confusion", "reliability", "rejection", "sets", "classes", "importances", "uncertain"];
 
 /// The same for rows of two numbers.
-const MAPPED: [&str; 7] =
-    ["scores", "map", "confusion", "reliability", "classes", "importances", "uncertain"];
+fn mapped(sections: &[&'static str]) -> Vec<&'static str> {
+    [&sections[..1], &["map"], &sections[1..]].concat()
+}
+
+/// The same with a learning curve, of a stream with test rows and of one without, which has no rejection.
+fn of_stream(with_test: bool, first: &[&'static str]) -> Vec<&'static str> {
+    let rejection: &[&str] = if with_test { &["rejection"] } else { &[] };
+    let notes: &[&str] = if with_test { &[] } else { &["notes"] };
+    let rest = ["classes", "importances", "uncertain"];
+    [&["scores", "curve"], first, &["confusion", "reliability"], rejection, &rest, notes].concat()
+}
 
 #[test]
 fn fit_writes_a_page_about_held_out_or_out_of_bag_rows() {
@@ -40,7 +53,7 @@ fn fit_writes_a_page_about_held_out_or_out_of_bag_rows() {
         ("--test {data}/ripley_test.csv.gz", "1,000 test rows"),
     ] {
         program.ok(&format!("{fit} {more}"));
-        let html = check(&program, "r.html", &MAPPED);
+        let html = check(&program, "r.html", &mapped(&FITTED));
         holds(&html, &[words, "The dots are the training rows", "ripley_train.csv.gz", "Fitted in"]);
     }
     holds(&program.refused("fit x.csv --target y --report no/r.html"), &["no"]);
@@ -50,23 +63,14 @@ fn fit_writes_a_page_about_held_out_or_out_of_bag_rows() {
 fn rows_of_two_numbers_are_mapped() {
     let program = Program::with_ripley();
     program.ok("evaluate m.hedgerow {data}/ripley_test.csv.gz --report r.html");
-    holds(&check(&program, "r.html", &MAPPED), &["The dots are the evaluated rows", ">xs<", ">ys<"]);
-    let sections = [
-        "scores",
-        "curve",
-        "map",
-        "confusion",
-        "reliability",
-        "classes",
-        "importances",
-        "uncertain",
-        "notes",
-    ];
+    let page = check(&program, "r.html", &mapped(&EVALUATED));
+    holds(&page, &["The dots are the evaluated rows", ">xs<", ">ys<", "Size of the sets"]);
+    let sections = of_stream(false, &["map"]);
     let stream = "stream {data}/ripley_train.csv.gz --target yc --set n_trees=10 --report r.html";
     program.ok(stream);
     holds(&check(&program, "r.html", &sections), &["The dots are the newest rows learnt"]);
     program.ok(&format!("{stream} --test {{data}}/ripley_test.csv.gz"));
-    holds(&check(&program, "r.html", &sections[..8]), &["The dots are the test rows"]);
+    holds(&check(&program, "r.html", &of_stream(true, &["map"])), &["The dots are the test rows"]);
     program.ok("update m.hedgerow {data}/ripley_test.csv.gz --report r.html");
     holds(&check(&program, "r.html", &sections), &["The dots are the newest rows learnt"]);
 }
@@ -94,17 +98,20 @@ fn streams_have_a_curve_with_marks() {
     let program = Program::new();
     program.ok("generate sea --rows 5000 --drift abrupt --at 2500 --noise 0 --out t.csv");
     program.ok("stream t.csv --target class --set n_trees=10 --report r.html --out m.hedgerow");
-    let sections =
-        ["scores", "curve", "confusion", "reliability", "classes", "importances", "uncertain", "notes"];
-    let html = check(&program, "r.html", &sections);
+    let html = check(&program, "r.html", &of_stream(false, &[]));
     holds(
         &html,
-        &["drift detected", "the error rose from", "5,000 rows, each predicted before it was learnt"],
+        &[
+            "Size of these sets",
+            "drift detected",
+            "the error rose from",
+            "5,000 rows, each predicted before it was learnt",
+        ],
     );
     program.ok("stream t.csv --target class --set n_trees=10 --report r.html --batches 4 --test t.csv");
-    holds(&check(&program, "r.html", &sections[..7]), &["5,000 test rows", "test rows"]);
+    holds(&check(&program, "r.html", &of_stream(true, &[])), &["5,000 test rows", "test rows"]);
     program.ok("update m.hedgerow t.csv --report r.html --test t.csv");
-    holds(&check(&program, "r.html", &sections[..7]), &["5,000 test rows"]);
+    holds(&check(&program, "r.html", &of_stream(true, &[])), &["5,000 test rows"]);
 }
 
 #[test]
@@ -125,8 +132,7 @@ fn the_demonstration_shows_and_writes_everything() {
     holds(&text, &["here/report.html", "here/digits.hedgerow", "hedgerow predict"]);
     assert!(text.lines().count() <= 36, "{} lines", text.lines().count());
     assert!(text.lines().all(|line| line.chars().count() <= 110), "{text}");
-    let sections = ["scores", "curve", "confusion", "reliability", "classes", "importances", "uncertain"];
-    let html = check(&program, "here/report.html", &sections);
+    let html = check(&program, "here/report.html", &of_stream(true, &[]));
     assert_eq!(html.matches("<img").count(), 16);
     // What it tells to do next works.
     for line in text.lines().filter_map(|line| line.strip_prefix("  hedgerow ")) {

@@ -20,7 +20,10 @@ fn lines_come_with_every_window_and_a_summary_at_the_end() {
     program.write("t.csv", table(2_500));
     let text = program.ok("stream t.csv --target kind --set n_trees=10");
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[0].split_whitespace().collect::<Vec<_>>(), ["rows", "accuracy", "rows/s"]);
+    assert_eq!(
+        lines[0].split_whitespace().collect::<Vec<_>>(),
+        ["rows", "accuracy", "rows/s", "covered", "set", "size"]
+    );
     let rows: Vec<&str> = lines[1..4].iter().map(|l| l.split_whitespace().next().unwrap()).collect();
     assert_eq!(rows, ["1,000", "2,000", "2,500"]);
     holds(&text, &["forest of 10 trees", "from 2,500 rows, 2 features, 2 classes", "rows/s in all"]);

@@ -36,6 +36,7 @@ impl LeftOutVotes {
     }
 
     /// The rows.
+    #[cfg(test)]
     pub(crate) fn rows(&self) -> &[u32] {
         &self.rows
     }
