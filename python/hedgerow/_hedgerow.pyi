@@ -203,6 +203,10 @@ class Model:
         """
         Rows that wait for their labels.
         """
+    def outlier_score(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
+        """
+        How unlike the rows that the model has learnt each row is.
+        """
     def predict_proba(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
         """
         A probability for every class of every row.

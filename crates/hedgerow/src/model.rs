@@ -198,7 +198,7 @@ impl Model {
             self.conform(rows, n_known, update);
             let learnt = rows.slice(0..update.n_learnt);
             self.note_learnt(learnt, &update.drifts);
-            self.note_reference(learnt, update.predictions.view(), is_new.then_some(training.budget.bytes));
+            self.note_reference(learnt, update.predictions.view(), is_new, training.budget.bytes);
         }
         update
     }

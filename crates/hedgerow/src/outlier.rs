@@ -78,9 +78,10 @@ impl Model {
         &mut self,
         rows: Rows<'_>,
         predictions: ArrayView2<'_, f64>,
-        begins: Option<Option<u64>>,
+        is_new: bool,
+        bytes: Option<u64>,
     ) {
-        if let (None, Some(bytes)) = (&self.reference, begins) {
+        if is_new && self.reference.is_none() {
             let new = ReferenceRows::new(&self.schema, self.params().seed(), bytes);
             self.reference = Some(Box::new(new));
         }

@@ -54,8 +54,8 @@ fn a_score_depends_on_the_row_alone() {
     let rows = reference(&data);
     let x = mixed(150, 3, 5).features.to_array(0..150);
     let all = scores(&rows, &data.schema, x.view());
-    for row in 0..150 {
-        assert_eq!(scores(&rows, &data.schema, x.slice(s![row..=row, ..])), [all[row]]);
+    for (row, score) in all.iter().enumerate() {
+        assert_eq!(scores(&rows, &data.schema, x.slice(s![row..=row, ..])), [*score]);
     }
     let (rows, par) = (reference(&data), Par::new(3).unwrap());
     assert_eq!(rows.scorer(&data.schema, &par).score(x.view(), Some(predict(x.view(), 3).view()), &par), all);
@@ -65,7 +65,7 @@ fn a_score_depends_on_the_row_alone() {
 fn equal_values_of_scores_tell_rows_apart_far_out() {
     let data = blobs(400, 3, 2, 1);
     let rows = reference(&data);
-    let x = Array2::from_shape_fn((12, 3), |(row, _)| 30.0 * 3.0_f32.powi(row as i32));
+    let x = Array2::from_shape_fn((12, 3), |(row, _)| 30.0 * 3.0_f32.powf(row as f32));
     let found = scores(&rows, &data.schema, x.view());
     assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "{found:?}");
     let beyond = array![[f32::MAX, f32::MIN, 0.0], [f32::INFINITY, 0.0, 0.0], [f32::NAN, f32::NAN, f32::NAN]];
