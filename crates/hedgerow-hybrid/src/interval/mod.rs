@@ -60,9 +60,9 @@ const VARIANCES: [f64; 4] = [0.0025, 0.09, 1.0, 9.0];
 /// Votes that a share of the trees stands for when it becomes log odds: half a vote is added for either side.
 const VOTES: f64 = 50.0;
 /// The posterior's deviations are made longer by this: its kernel was chosen by the same labels.
-const INFLATION: f64 = 1.05;
+const INFLATION: f64 = 1.1;
 /// The variance of the trees counts so often: what they get wrong in steps, which a process does not see, is bias as well as variance.
-const OF_TREES: f64 = 2.5;
+const OF_TREES: f64 = 3.0;
 /// Log odds farther out are as good as certain.
 const MOST_ODDS: f64 = 40.0;
 
