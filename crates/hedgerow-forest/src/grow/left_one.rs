@@ -27,24 +27,51 @@ impl<C: Code> Grower<'_, C> {
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
         let all: Vec<usize> =
             self.leaf_rows.rows[task.all_rows()].iter().map(|&row| numbers.of(row)).collect();
+        let voted = |row: &usize| row.is_multiple_of(stride);
+        let probabilities = self.input.params.probabilities;
+        if !self.input.learn {
+            let rows = all[task.len..].iter().copied().filter(voted).map(|row| row as u32);
+            return self.left_one_votes.add(rows, of_bag, probabilities);
+        }
+        // Where all others are of one class, as they mostly are, there is nothing to be parted.
+        let pure = if self.input.row_weights.is_none() { self.only_class(&all[..task.len]) } else { None };
+        let is_off = |row: &usize| pure != Some(self.input.classes[*row]);
+        let n_off = all[task.len..].iter().filter(|row| is_off(row)).count();
+        let is_plain = |row: &usize| pure.is_some() && n_off == usize::from(is_off(row));
+        if let Some(class) = pure {
+            let class = usize::from(class);
+            let weight = (all.len() - 1) as f64 * self.input.class_weights[class];
+            let plain: Vec<u32> = all[task.len..]
+                .iter()
+                .filter(|row| voted(row) && is_plain(row))
+                .map(|row| *row as u32)
+                .collect();
+            if !plain.is_empty() {
+                let own = [(class, weight)];
+                let weights = if weight > 0.0 { &own[..] } else { of_bag };
+                self.left_one_votes.add(plain.into_iter(), weights, probabilities);
+            }
+        }
         let seed = self.rng.clone().next_u64();
         for (place, &row) in all.iter().enumerate().skip(task.len) {
-            if !row.is_multiple_of(stride) {
+            if !voted(&row) || is_plain(&row) {
                 continue;
             }
-            let others = if self.input.learn {
-                let rest = all[..place].iter().chain(&all[place + 1..]);
-                let step = all.len().div_ceil(MOST_ROWS);
-                let others = rest.copied().step_by(step).collect();
-                let left =
-                    self.side_of(row, others, task.depth, &mut Rng::new(seed, Purpose::Leaf, row as u64));
-                self.class_weights(&left, step as f64)
-            } else {
-                of_bag.to_vec()
-            };
+            let rest = all[..place].iter().chain(&all[place + 1..]);
+            let step = all.len().div_ceil(MOST_ROWS);
+            let others = rest.copied().step_by(step).collect();
+            let left = self.side_of(row, others, task.depth, &mut Rng::new(seed, Purpose::Leaf, row as u64));
+            let others = self.class_weights(&left, step as f64);
             let others = if others.is_empty() { of_bag } else { &others };
-            self.left_one_votes.add(std::iter::once(row as u32), others, self.input.params.probabilities);
+            self.left_one_votes.add(std::iter::once(row as u32), others, probabilities);
         }
+    }
+
+    /// The class that all of some rows are of.
+    fn only_class(&self, rows: &[usize]) -> Option<u16> {
+        let class = |row: &usize| self.input.classes[*row];
+        let first = rows.first().map(class)?;
+        rows.iter().all(|row| class(row) == first).then_some(first)
     }
 
     /// The rows among which a row would be if a tree had parted them.
