@@ -142,6 +142,9 @@ class SetBench(Bench):
                 return []
             n_splits = 2 if self.args.quick else self.args.repeats or 10
             self.known[name] = [found for seed in range(n_splits) if (found := self.split(name, seed))]
+        else:
+            # Run for the section before.
+            self.n_results += len(self.known[name])
         return self.known[name]
 
     def tables(self) -> Body | None:
