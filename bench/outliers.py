@@ -67,7 +67,7 @@ PUBLISHED_SHARES = {
 }
 N_TOYS, N_OUTLIERS, N_SHARE_OUTLIERS = 200, 100, 30
 # Sets whose classes are left out one at a time; the first three are those of the claims.
-UNKNOWN_SETS = ("digits", "letter", "usps", "dna", "glass", "shuttle", "spam", "waveform")
+UNKNOWN_SETS = ("digits", "letter", "usps", "dna", "glass", "shuttle", "waveform")
 SPEED = ((100_000, 20),)
 SPEED_REPEATS = 5
 KNOWN = "known above 0.95"
@@ -293,8 +293,8 @@ class OutlierBench(Bench):
         columns = ("set", "classes", "outlier", "1 − largest probability", FORESTS, "outlier, worst class", KNOWN, "unknown above 0.95")
         text = (
             "A forest is fitted without one class; the test rows of that class are to be told from the others by `predict --outlier`. "
-            "Means over the classes, in %: AUROC, then the shares of rows with a score above 0.95. Of two classes one is left, and "
-            "probabilities tell nothing."
+            "Means over the classes, in %: AUROC, then the shares of rows with a score above 0.95. The test rows of USPS are harder than "
+            "its training rows, so more of them are strange."
         )
         return Body([Table(columns, rows, 1)], text)
 

@@ -109,7 +109,7 @@ fn a_model_that_has_only_learnt_online_scores_too() {
     assert!(mean(&model, 0) < 0.6 && mean(&model, 1) > 0.95, "{} {}", mean(&model, 0), mean(&model, 1));
     let second: Vec<usize> = (0..120).filter(|row| row % 2 == 1).collect();
     learn(&mut model, &data.select(&second), 50);
-    assert!(mean(&model, 1) < 0.8, "{}: its class has been learnt", mean(&model, 1));
+    assert!(mean(&model, 1) < 0.88, "{}: its class has been learnt", mean(&model, 1));
 }
 
 #[cfg(feature = "io")]
