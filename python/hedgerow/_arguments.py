@@ -33,6 +33,9 @@ class ForestArguments:
         "replace": "replace",
         "forget": "forget",
         "horizons": "horizons",
+        "confidence": "confidence",
+        "confidence_rows": "confidence_rows",
+        "background_rows": "background_rows",
     }
 
     def __init__(
@@ -59,6 +62,9 @@ class ForestArguments:
         replace: float = 0.6,
         forget: bool = True,
         horizons: bool = True,
+        confidence: bool = False,
+        confidence_rows: int = 0,
+        background_rows: str = "auto",
         max_seconds: float | None = None,
         max_memory: int | str | None = None,
         n_jobs: int | None = -1,
@@ -111,6 +117,12 @@ class ForestArguments:
             Forget rows that a detected concept drift has put out of date.
         horizons : bool, default=True
             While a forest learns online, let small forests of the newest 20, 100, 300 and 1,000 rows predict beside it, weighed by how well each has predicted: for concepts that keep changing.
+        confidence : bool, default=False
+            Grow a confidence forest, which tells how much evidence there is for what it predicts: trees with leaves of many rows, each with background rows of its own that take the places of rows where these are few.
+        confidence_rows : int, default=0
+            With `confidence=true`: fewest rows in a leaf, which is also the most that all labels near a row count together; 0 chooses it by out-of-bag accuracy.
+        background_rows : str, default="auto"
+            With `confidence=true`: background rows, drawn anew for each tree and spread evenly over the space of the rows: a number, or `auto`, which takes as many as out-of-bag accuracy allows.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None
@@ -143,6 +155,9 @@ class ForestArguments:
         self.replace = replace
         self.forget = forget
         self.horizons = horizons
+        self.confidence = confidence
+        self.confidence_rows = confidence_rows
+        self.background_rows = background_rows
         self.max_seconds = max_seconds
         self.max_memory = max_memory
         self.n_jobs = n_jobs

@@ -12,12 +12,12 @@ use super::grow::{Grower, Growth, some_of};
 use crate::bag::Bagging;
 use crate::params::{BackgroundRows, ForestParams};
 
-/// Rows of a leaf that are tried.
-const LEAF_ROWS: [usize; 6] = [2, 3, 4, 5, 7, 10];
+/// Rows of a leaf that are tried: with more of them, leaves would reach from rows to places far beyond all rows.
+const LEAF_ROWS: [usize; 4] = [2, 3, 4, 5];
 /// Rows of a leaf where there is nothing to choose by.
 const USUAL_LEAF_ROWS: usize = 5;
 /// Background rows that are tried, for each row.
-const SHARES: [f64; 6] = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0];
+const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0];
 /// Background rows for each row where there is nothing to choose by.
 const USUAL_SHARE: f64 = 1.0;
 /// Trees of a forest that is tried, and rows it is grown from.
@@ -56,8 +56,8 @@ impl Choice {
     }
 }
 
-/// Chooses what the parameters leave open, by trees that left a row out: the rows of a leaf with the best accuracy, then the most background rows with which
-/// the accuracy is within a standard error of the best.
+/// Chooses what the parameters leave open, by trees that left a row out: the most rows of a leaf, then the most background rows with which the
+/// accuracy is within a standard error of the best.
 pub(super) fn choose(grower: &Grower<'_>, training: &Training<'_>) -> Result<Choice> {
     let (data, params) = (grower.data, grower.params);
     let n_rows = data.n_rows();
@@ -76,13 +76,13 @@ pub(super) fn choose(grower: &Grower<'_>, training: &Training<'_>) -> Result<Cho
         (0, false) => vec![USUAL_LEAF_ROWS],
         (given, _) => vec![given],
     };
-    let leaf_rows = most_within(&leaf_rows, 0.0, |k| accuracy(&grower, *k, 0.0, training))?;
+    let leaf_rows = most_within(&leaf_rows, |k| accuracy(&grower, *k, 0.0, training))?;
     let shares: Vec<f64> = match (given, can_choose) {
         (None, true) => SHARES.to_vec(),
         (None, false) => vec![USUAL_SHARE],
         (Some(given), _) => vec![given],
     };
-    let background_share = most_within(&shares, 1.0, |share| accuracy(&grower, leaf_rows, *share, training))?;
+    let background_share = most_within(&shares, |share| accuracy(&grower, leaf_rows, *share, training))?;
     Ok(Choice { leaf_rows, background_share, n_rows })
 }
 
@@ -91,19 +91,15 @@ fn leaves_out(bagging: Bagging) -> Bagging {
     if bagging == Bagging::All { Bagging::Fraction(0.8) } else { bagging }
 }
 
-/// The last of some settings, in rising order, whose accuracy is within so many standard errors of the best. Of a single one nothing is asked.
-fn most_within<T: Copy>(
-    settings: &[T],
-    errors: f64,
-    accuracy: impl Fn(&T) -> Result<(f64, usize)>,
-) -> Result<T> {
+/// The last of some settings, in rising order, whose accuracy is within a standard error of the best. Of a single one nothing is asked.
+fn most_within<T: Copy>(settings: &[T], accuracy: impl Fn(&T) -> Result<(f64, usize)>) -> Result<T> {
     if let [only] = settings {
         return Ok(*only);
     }
     let found: Vec<(f64, usize)> = settings.iter().map(accuracy).collect::<Result<_>>()?;
     let (best, n) = found.iter().copied().fold((0.0, 1), |most, of| if of.0 > most.0 { of } else { most });
     let error = libm::sqrt(best * (1.0 - best) / n.max(1) as f64);
-    let place = found.iter().rposition(|(accuracy, _)| *accuracy >= best - errors * error).unwrap_or(0);
+    let place = found.iter().rposition(|(accuracy, _)| *accuracy >= best - error).unwrap_or(0);
     Ok(settings[place])
 }
 
@@ -140,14 +136,13 @@ mod tests {
 
     #[test]
     fn the_last_within_a_standard_error_is_taken() {
-        let taken = |errors: f64, accuracies: &'static [f64]| {
+        let taken = |accuracies: &'static [f64]| {
             let settings: Vec<usize> = (0..accuracies.len()).collect();
-            most_within(&settings, errors, |at| Ok((accuracies[*at], 100))).unwrap()
+            most_within(&settings, |at| Ok((accuracies[*at], 100))).unwrap()
         };
         // The standard error of 0.9 by 100 rows is 0.03.
-        assert_eq!(taken(1.0, &[0.8, 0.9, 0.88, 0.86, 0.5]), 2);
-        assert_eq!(taken(0.0, &[0.8, 0.9, 0.88, 0.86, 0.5]), 1);
-        assert_eq!(taken(1.0, &[0.9, 0.5]), 0);
-        assert_eq!(taken(1.0, &[0.9, 0.5, 0.89]), 2);
+        assert_eq!(taken(&[0.8, 0.9, 0.88, 0.86, 0.5]), 2);
+        assert_eq!(taken(&[0.9, 0.5]), 0);
+        assert_eq!(taken(&[0.9, 0.5, 0.89]), 2);
     }
 }
