@@ -97,7 +97,7 @@ impl Task<'_> {
             }
             let gained = loss - next;
             loss = f64::min(next, loss);
-            if !(gained > tolerance) {
+            if gained.is_nan() || gained <= tolerance {
                 break;
             }
         }
