@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hardly_used_is_trained_less_often_and_forgets_nothing_of_it() {
+    fn what_is_hardly_used_is_trained_less_often() {
         let data = blobs(1_200, 3, 3, 1);
         let trained_at = |is_idle: bool| {
             let mut model = new(&data, small());

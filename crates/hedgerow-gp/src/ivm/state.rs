@@ -41,7 +41,8 @@ impl OnlineState {
 
     /// Rows were learnt from: the next time is after a pause.
     pub(super) fn postpone(&mut self, params: &IvmParams) {
-        let (Pause { share, least, most }, times) = (pause(params), if self.is_idle { IDLE_TIMES } else { 1 });
+        let (Pause { share, least, most }, times) =
+            (pause(params), if self.is_idle { IDLE_TIMES } else { 1 });
         self.schedule.postpone(Pause { share: (share / times).max(1), least, most: times * most });
     }
 
