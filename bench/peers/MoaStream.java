@@ -18,11 +18,12 @@ public class MoaStream {
         ArffFileStream stream = new ArffFileStream(args[1], -1);
         double limit = Double.parseDouble(args[3]);
         stream.prepareForUse();
-        learner.setModelContext(stream.getHeader());
         if (learner.isRandomizable()) {
             learner.setRandomSeed(Integer.parseInt(args[2]) + 1);
         }
         learner.prepareForUse();
+        // Not before: some learners forget it when they are made ready.
+        learner.setModelContext(stream.getHeader());
         int classes = stream.getHeader().numClasses();
         long rows = 0, right = 0, repeated = 0, predict = 0, learn = 0;
         int last = -1;

@@ -12,10 +12,12 @@ from __future__ import annotations
 import argparse
 import csv
 import json
+import math
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from metrics import LEAST_PROBABILITY, N_BINS
 from process import peak_memory_bytes
 from river import forest
 
@@ -56,8 +58,10 @@ class Columns:
         self.n_rows = 0
         self.values: dict[int, dict[str, None]] = {i: {} for i in self.features} if nominal and not for_amf else {}
         self.range: dict[int, tuple[float, float]] = {}
+        self.classes: set[str] = set()
         for line in lines(path):
             self.n_rows += 1
+            self.classes.add(line[self.target])
             for i in self.features:
                 if i not in self.values and not self.widen(i, line[i]):
                     self.values[i] = {}
@@ -104,11 +108,17 @@ class Columns:
 class Run:
     """One pass over a stream."""
 
-    def __init__(self, model, limit: float) -> None:
+    def __init__(self, model, limit: float, n_classes: int) -> None:
         self.model = model
         self.limit = limit
+        self.n_classes = n_classes
         self.rows = 0
         self.right = 0
+        self.repeated = 0
+        self.last: str | None = None
+        self.loss = 0.0
+        # The sums of confidence less right predictions, for each bin of the confidence.
+        self.gaps = [0.0] * N_BINS
         self.predict = 0.0
         self.learn = 0.0
 
@@ -123,14 +133,35 @@ class Run:
             if self.done():
                 return
             start = time.perf_counter()
-            prediction = self.model.predict_one(x)
+            proba = self.model.predict_proba_one(x)
             predicted = time.perf_counter()
             self.model.learn_one(x, y)
             learnt = time.perf_counter()
             self.predict += predicted - start
             self.learn += learnt - predicted
-            self.rows += 1
-            self.right += prediction == y
+            self.note(proba, y)
+
+    def note(self, proba: dict[str, float], label: str) -> None:
+        """Takes a prediction into the metrics. Before it knows any class a model gives none a probability."""
+        total = sum(proba.values())
+        prediction = max(proba, key=proba.__getitem__) if total > 0 else None
+        even = 1 / self.n_classes
+        confidence, of_label = (proba[prediction] / total, proba.get(label, 0.0) / total) if prediction is not None else (even, even)
+        self.rows += 1
+        self.right += prediction == label
+        self.repeated += label == self.last
+        self.last = label
+        self.loss -= math.log(max(of_label, LEAST_PROBABILITY))
+        self.gaps[min(int(confidence * N_BINS), N_BINS - 1)] += confidence - (prediction == label)
+
+    def prequential(self) -> dict[str, float]:
+        accuracy, same = self.right / self.rows, self.repeated / self.rows
+        return {
+            "accuracy": accuracy,
+            "kappa_temporal": (accuracy - same) / (1 - same) if same < 1 else 0.0,
+            "log_loss": self.loss / self.rows,
+            "ece": sum(map(abs, self.gaps)) / self.rows,
+        }
 
 
 def test_accuracy(model, columns: Columns, path: Path) -> float:
@@ -154,7 +185,7 @@ def main() -> None:
 
     start = time.perf_counter()
     columns = Columns(args.file, args.target, args.nominal, args.kind == "amf")
-    run = Run(make_model(args.kind, args.seed), args.limit_seconds)
+    run = Run(make_model(args.kind, args.seed), args.limit_seconds, len(columns.classes))
     for chunk in columns.chunks(args.file):
         run.go(chunk)
         if run.done():
@@ -169,7 +200,7 @@ def main() -> None:
         "features": len(columns.features),
         "seconds": {"read": read, "learn": run.learn, "predict": run.predict},
         "rows_per_second": run.rows / run.seconds(),
-        "prequential": {"accuracy": run.right / run.rows},
+        "prequential": run.prequential(),
         "peak_memory_bytes": peak,
         # Whether the time ended before the rows did.
         "stopped": run.rows < columns.n_rows,

@@ -26,8 +26,9 @@ const PRIOR_OF_FIRST: f64 = 3.0;
 /// The share of the weight that always follows the prior, so that a member can come back (fixed share: Herbster & Warmuth, 1998).
 const SHARE_OF_MEMBERS: f64 = 0.01;
 const SHARE_OF_OUTPUTS: f64 = 0.02;
-/// How fast power and contrast move in each output of the first member alone: slow where nothing changes, fast after a change.
-const PACES: [f64; 3] = [0.2, 1.0, 5.0];
+/// How fast power and contrast move in each output of the first member alone: not at all where it is calibrated already, slow where nothing changes,
+/// fast after a change.
+const PACES: [f64; 4] = [0.0, 0.2, 1.0, 5.0];
 /// Steps of the exponents of members in each output that mixes them. With step 0 there are none: the output is the calibrated pool.
 const STEPS: [f64; 3] = [0.0, 0.002, 0.02];
 

@@ -56,6 +56,9 @@ mod tests;
 /// Rows between two rounds of maintenance: at least so many, a sixteenth of the pool, at most so many.
 const BLOCK: std::ops::RangeInclusive<u64> = 128..=1024;
 
+/// Of fewer rows than this threads would cost more than they do.
+const FEW: usize = 8;
+
 /// A forest, its retained rows, and what it knows about its trees.
 ///
 /// Learning a row costs one walk a tree and, every few rows, the growth of a small subtree; maintenance every 128 rows
@@ -210,10 +213,20 @@ impl OnlineForest {
     /// search for better trees, never the learning of rows; the stop flag ends both.
     pub fn learn(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Result<Update> {
         rows.check(schema, self.forest.n_features, self.forest.n_classes)?;
-        Ok(training.par.within(|| self.learn_checked(schema, rows, training)))
+        if rows.labels().len() < FEW {
+            return Ok(self.learn_checked(schema, rows, &training.par.alone(), training));
+        }
+        Ok(training.par.within(|| self.learn_checked(schema, rows, training.par, training)))
     }
 
-    fn learn_checked(&mut self, schema: &Schema, rows: Rows<'_>, training: &Training<'_>) -> Update {
+    /// Learns rows on threads of its own; maintenance takes all.
+    fn learn_checked(
+        &mut self,
+        schema: &Schema,
+        rows: Rows<'_>,
+        par: &Par,
+        training: &Training<'_>,
+    ) -> Update {
         self.start(schema, training.par);
         let n_classes = schema.n_classes();
         let mut update =
@@ -224,10 +237,10 @@ impl OnlineForest {
         let mut n_mixed = 0;
         while update.n_learnt < rows.labels().len() {
             let len = self.block_len(rows, update.n_learnt);
-            self.learn_block(rows, update.n_learnt, len, training.par, &mut update);
+            self.learn_block(rows, update.n_learnt, len, par, &mut update);
             update.n_learnt += len;
             if self.seen >= self.next_maintenance {
-                self.learn_recent(rows, n_mixed..update.n_learnt, training.par, &mut update);
+                self.learn_recent(rows, n_mixed..update.n_learnt, par, &mut update);
                 n_mixed = update.n_learnt;
                 self.maintain(training, &mut update);
                 self.scales = self.pool.scales();
@@ -239,7 +252,7 @@ impl OnlineForest {
                 break;
             }
         }
-        self.learn_recent(rows, n_mixed..update.n_learnt, training.par, &mut update);
+        self.learn_recent(rows, n_mixed..update.n_learnt, par, &mut update);
         self.give_trees();
         update
     }

@@ -285,16 +285,14 @@ fn a_class_may_come_late() {
     let early: Vec<usize> = (0..1200).filter(|&r| data.labels()[r].index() < 3).collect();
     let order: Vec<usize> = early.iter().copied().chain(1200..2400).collect();
     let data = data.select(&order);
-    let mut known = data.clone();
-    known
-        .edit(|known| known.schema.labels = LabelTable::from(data.schema.labels.names()[..3].to_vec()))
-        .unwrap();
-    let mut online = OnlineForest::new(&known.schema, &params(&[])).unwrap();
+    let labels = LabelTable::from(data.schema.labels.names()[..3].to_vec());
+    let known = Schema { labels, ..data.schema.clone() };
+    let mut online = OnlineForest::new(&known, &params(&[])).unwrap();
     let part = |rows: std::ops::Range<usize>, schema: &Schema| {
         let rows: Vec<usize> = rows.collect();
         data.select(&rows).under(schema).unwrap()
     };
-    learn(&mut online, &part(0..early.len(), &known.schema), 0, &[100], 1);
+    learn(&mut online, &part(0..early.len(), &known), 0, &[100], 1);
     assert_eq!(online.forest.n_classes, 3);
     learn(&mut online, &part(early.len()..data.n_rows(), &data.schema), 0, &[100], 1);
     assert_eq!(online.forest.n_classes, 4);

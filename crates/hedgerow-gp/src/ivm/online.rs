@@ -16,7 +16,7 @@ use ndarray::Array2;
 use super::classifier::IvmClassifier;
 use super::learnt::{Learnt, Outcome};
 use super::run::{IvmRun, Known};
-use super::state::{OnlineState, pause};
+use super::state::OnlineState;
 use crate::prepare::Preparation;
 
 impl OnlineModel for IvmClassifier {
@@ -77,11 +77,18 @@ impl OnlineModel for IvmClassifier {
 }
 
 impl IvmClassifier {
+    /// Says whether its predictions are hardly used at present: then it learns from its rows less often.
+    pub fn set_idle(&mut self, is_idle: bool) {
+        if let Some(online) = &mut self.online {
+            online.is_idle = is_idle;
+        }
+    }
+
     /// Trains on the retained rows, and forgets those that are too many.
     fn update(&mut self, online: &mut OnlineState, learning: &mut Learning<'_>) -> Result<()> {
         let Learning { schema, training, update } = learning;
         online.counts = online.rows.targets.view().class_counts();
-        online.schedule.postpone(pause(&self.params));
+        online.postpone(&self.params);
         let mut ratings = online.gains.clone();
         if online.rows.has_two_classes() {
             let data = online.rows.dataset(schema)?;
@@ -199,6 +206,27 @@ mod tests {
             let right = predictions.iter().zip(data.labels()).filter(|(a, b)| a == b).count();
             assert!(right > 540, "{right} of 600");
         }
+    }
+
+    #[test]
+    fn what_is_hardly_used_is_trained_less_often() {
+        let data = blobs(1_200, 3, 3, 1);
+        let trained_at = |is_idle: bool| {
+            let mut model = new(&data, small());
+            model.set_idle(is_idle);
+            let mut rooms = Vec::new();
+            for first in (0..1_200).step_by(100) {
+                let rows: Vec<usize> = (first..first + 100).collect();
+                learn(&mut model, &data.select(&rows), 100, 1);
+                rooms.push(model.online_status().unwrap().room);
+            }
+            let restored = hedgerow_core::testing::saved_copy(&model, &data.schema).unwrap();
+            assert!(restored == model);
+            *rooms.iter().max().unwrap()
+        };
+        // Pauses end at 128 rows, and at four times as many.
+        let [busy, idle] = [false, true].map(trained_at);
+        assert!(busy <= 128 && idle > 256 && idle <= 512, "{busy} {idle}");
     }
 
     #[test]

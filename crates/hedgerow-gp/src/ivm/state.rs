@@ -13,6 +13,9 @@ pub(super) fn pause(params: &IvmParams) -> Pause {
     Pause { share: 8, least: 16, most: (128.0 * times) as u64 }
 }
 
+/// How many times as long pauses are while what is learnt is hardly used.
+const IDLE_TIMES: u64 = 4;
+
 /// A bounded number of rows, those in the active sets and a sample of all rows learnt, and when they are learnt from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct OnlineState {
@@ -24,13 +27,23 @@ pub(super) struct OnlineState {
     /// Rows of each class at the last training.
     #[serde(with = "array")]
     pub(super) counts: Vec<u64>,
+    /// Whether what is learnt is hardly used, so that learning can wait.
+    #[serde(default)]
+    pub(super) is_idle: bool,
 }
 
 impl OnlineState {
     /// After a fit to rows with such gains.
     pub(super) fn new(rows: RetainedRows, gains: Vec<f64>, params: &IvmParams) -> Self {
         let schedule = Schedule::new(rows.len() as u64, pause(params));
-        Self { rows, gains, schedule, counts: Vec::new() }
+        Self { rows, gains, schedule, counts: Vec::new(), is_idle: false }
+    }
+
+    /// Rows were learnt from: the next time is after a pause.
+    pub(super) fn postpone(&mut self, params: &IvmParams) {
+        let (Pause { share, least, most }, times) =
+            (pause(params), if self.is_idle { IDLE_TIMES } else { 1 });
+        self.schedule.postpone(Pause { share: (share / times).max(1), least, most: times * most });
     }
 
     /// Forgets rows until there are no more than the parameters allow, in the order that they prescribe, but the last two of a class only when

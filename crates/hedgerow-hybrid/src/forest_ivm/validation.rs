@@ -13,6 +13,10 @@ const ABOVE_ALL: f64 = 2.0;
 /// Fewest rows by which the blend may be switched off for one class that the forest predicts.
 const LEAST_ROWS: usize = 30;
 
+/// What an IVM must lower the log-loss of a row by, on average, to learn all the time, and rows that must tell.
+const LEAST_GAIN: f64 = 0.005;
+const LEAST_SHOWN: usize = 500;
+
 /// The blend of the forest with one IVM, and where it is used.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(super) struct IvmBlend {
@@ -21,6 +25,9 @@ pub(super) struct IvmBlend {
     pub(super) helps: Vec<bool>,
     /// Whether it lowers the log-loss of all rows together.
     pub(super) is_useful: bool,
+    /// Whether it is known to change little.
+    #[serde(default)]
+    is_idle: bool,
 }
 
 impl IvmBlend {
@@ -44,7 +51,8 @@ impl IvmBlend {
         }
         let total: f64 = leads.iter().map(|(_, sum)| sum).sum();
         let helps = leads.iter().map(|(n, sum)| *n < LEAST_ROWS || *sum > 0.0).collect();
-        Self { exponents, helps, is_useful: total > 0.0 && !pairs.is_empty() }
+        let is_idle = pairs.len() >= LEAST_SHOWN && total < LEAST_GAIN * pairs.len() as f64;
+        Self { exponents, helps, is_useful: total > 0.0 && !pairs.is_empty(), is_idle }
     }
 
     pub(super) fn is_valid(&self, n_classes: usize) -> bool {
@@ -66,8 +74,13 @@ pub(super) fn margin(proba: &[f64]) -> f64 {
 }
 
 impl ForestIvm {
-    /// Fits the blends to out-of-sample predictions.
+    /// Fits the blends to out-of-sample predictions. IVMs that change little learn less often.
     pub(super) fn fit_blends(&mut self, validation: &[Pair]) {
+        self.fit_blends_only(validation);
+        self.ivms.iter_mut().for_each(|assigned| assigned.ivm.set_idle(assigned.blend.is_idle));
+    }
+
+    fn fit_blends_only(&mut self, validation: &[Pair]) {
         let with_ivm = || validation.iter().filter(|row| !row.gp.is_empty());
         let given = [self.params.margin];
         let margins = match self.params.combine {
@@ -107,6 +120,23 @@ mod tests {
     fn margins_by_hand() {
         assert!((margin(&[0.2, 0.5, 0.3]) - 0.2).abs() < 1e-12);
         assert_eq!((margin(&[1.0]), margin(&[0.5, 0.5])), (1.0, 0.0));
+    }
+
+    #[test]
+    fn an_ivm_that_is_known_to_change_little_is_idle() {
+        // Right in four of five rows, and as sure as that.
+        let calibrated = |i: u32| if i % 5 == 0 { 0.2 } else { 0.8 };
+        let pairs = |n: u32, gp: &dyn Fn(u32) -> f64| -> Vec<Pair> {
+            let pair = |i: u32| {
+                let of = |p: f64| if i % 2 == 0 { vec![p, 1.0 - p] } else { vec![1.0 - p, p] };
+                Pair { forest: of(calibrated(i)), gp: of(gp(i)), class: ClassId(i % 2) }
+            };
+            (0..n).map(pair).collect()
+        };
+        let is_idle = |pairs: Vec<Pair>| IvmBlend::new(&pairs.iter().collect::<Vec<_>>(), 2).is_idle;
+        let is_right_where_the_forest_is_wrong = |i: u32| if i % 5 == 0 { 0.9 } else { 0.7 };
+        assert!(!is_idle(pairs(600, &is_right_where_the_forest_is_wrong)));
+        assert_eq!((is_idle(pairs(600, &calibrated)), is_idle(pairs(400, &calibrated))), (true, false));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::traits::largest;
 /// Intervals between the knots.
 const N_INTERVALS: usize = 10;
 /// The share of a row's residual that a knot follows: after so many rows at least, and more while there are few.
-const LEAST_STEP: f64 = 0.005;
+const LEAST_STEP: f64 = 0.002;
 const PRIOR_ROWS: f64 = 20.0;
 /// The most that is left to a class, and the least that the others share.
 const MOST: f64 = 1.0 - 1e-4;
@@ -42,7 +42,7 @@ impl Default for Recalibration {
 }
 
 impl Recalibration {
-    /// Moves the largest probability; the others keep their proportions.
+    /// Moves the largest probability. The others keep their proportions, unless it is to fall below the second: then all move towards each other.
     pub(super) fn apply(&self, proba: &mut [f64]) -> Top {
         let Some(class) = largest(&*proba) else { return Top::default() };
         let before = proba[class];
@@ -55,10 +55,17 @@ impl Recalibration {
         let second = others.map(|(_, p)| *p).fold(0.0, f64::max);
         // Below this another class would be the most probable one.
         let least = second / (rest + second) * (1.0 + 1e-9);
-        let after = (before + shift).min(MOST).max(least);
-        proba.iter_mut().for_each(|p| *p *= (1.0 - after) / rest);
-        proba[class] = after;
-        Top { class, before, after }
+        let (wanted, even) = ((before + shift).min(MOST), 1.0 / proba.len() as f64);
+        let alone = wanted.max(least);
+        proba.iter_mut().for_each(|p| *p *= (1.0 - alone) / rest);
+        proba[class] = alone;
+        let share = (alone - wanted.max(even)) / (alone - even);
+        if share > 0.0 {
+            // Not all the way: one stays the most probable.
+            let share = share.min(MOST);
+            proba.iter_mut().for_each(|p| *p += share * (even - *p));
+        }
+        Top { class, before, after: proba[class] }
     }
 
     /// Learns the label of a row that it has predicted. A row of weight 2 counts like two rows.
@@ -123,12 +130,21 @@ mod tests {
     #[test]
     fn the_predicted_class_and_the_proportions_of_the_others_stay() {
         let mut down = Recalibration::default();
-        down.shifts.fill(-0.9);
-        let mut proba = [0.2, 0.5, 0.3];
-        let top = down.apply(&mut proba);
-        assert_eq!((top.class, largest(&proba)), (1, Some(1)));
-        // Nearly as probable as the second: 0.3 of 0.8.
-        assert!((proba[1] - 0.375).abs() < 1e-6 && (proba[2] / proba[0] - 1.5).abs() < 1e-9, "{proba:?}");
+        let mut moved = |shift: f64| {
+            down.shifts.fill(shift);
+            let mut proba = [0.2, 0.5, 0.3];
+            let top = down.apply(&mut proba);
+            assert_eq!((top.class, largest(&proba), top.after), (1, Some(1), proba[1]));
+            assert!((proba.iter().sum::<f64>() - 1.0).abs() < 1e-12);
+            proba
+        };
+        let proba = moved(-0.1);
+        assert!((proba[1] - 0.4).abs() < 1e-9 && (proba[2] / proba[0] - 1.5).abs() < 1e-9, "{proba:?}");
+        // Below 0.3 of 0.8 it would be less probable than the second: from there on all come closer.
+        let proba = moved(-0.14);
+        assert!((proba[1] - 0.36).abs() < 1e-9 && (proba[2] - 0.36).abs() < 1e-8, "{proba:?}");
+        assert!(proba[0] > 0.25 && proba[0] < 0.36);
+        assert!(moved(-0.9).iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-4));
         let mut up = Recalibration::default();
         up.shifts.fill(0.9);
         let mut proba = [0.2, 0.5, 0.3];

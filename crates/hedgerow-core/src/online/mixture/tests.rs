@@ -75,6 +75,7 @@ fn example() -> Mixture {
         exponents: exponents.to_vec(),
     };
     let outputs = vec![
+        output(0.55, 1.0, 0.0, &[]),
         output(0.5, 1.2, -0.3, &[]),
         output(0.4, 0.8, 0.5, &[]),
         output(0.6, 0.7, 1.5, &[]),
@@ -94,6 +95,7 @@ fn predictions_are_those_of_the_formulae() {
     let normal = |p: [f64; 2]| p.map(|x| x / (p[0] + p[1]));
     let (pow, exp) = (libm::pow, libm::exp);
     let outputs = [
+        p[0],
         [0, 1].map(|c| pow(p[0][c], 1.2) * exp(-0.3 * p[0][c])),
         [0, 1].map(|c| pow(p[0][c], 0.8) * exp(0.5 * p[0][c])),
         [0, 1].map(|c| pow(p[0][c], 0.7) * exp(1.5 * p[0][c])),
@@ -102,18 +104,17 @@ fn predictions_are_those_of_the_formulae() {
         [0, 1].map(|c| pow(pool[c], 0.9) * exp(0.7 * pool[c]) * pow(p[0][c], 0.4)),
     ];
     let outputs = outputs.map(normal);
-    // Three paces of the first member count as one, then come three outputs and the other member.
+    // Four paces of the first member count as one, then come three outputs and the other member.
     let shared = |losses: &[f64], priors: &[f64]| {
         let v: Vec<f64> = losses.iter().zip(priors).map(|(loss, prior)| prior * exp(-0.98 * loss)).collect();
         let (sum, all): (f64, f64) = (v.iter().sum(), priors.iter().sum());
         v.iter().zip(priors).map(|(v, prior)| 0.98 * v / sum + 0.02 * prior / all).collect::<Vec<f64>>()
     };
-    let third = 1.0 / 3.0;
-    let v = shared(&[0.5, 0.4, 0.6, 0.3, 0.2, 0.1, 0.5], &[third, third, third, 1.0, 1.0, 1.0, 1.0]);
+    let v = shared(&[0.55, 0.5, 0.4, 0.6, 0.3, 0.2, 0.1, 0.5], &[0.25, 0.25, 0.25, 0.25, 1.0, 1.0, 1.0, 1.0]);
     let all: Vec<&[f64; 2]> = outputs.iter().chain([&p[1]]).collect();
     let mean = |v: &[f64], c: usize| all.iter().zip(v).map(|(output, v)| v * output[c]).sum::<f64>();
     let expected = [0, 1].map(|c| mean(&v, c));
-    let of_first = shared(&[0.5, 0.4, 0.6], &[1.0; 3]);
+    let of_first = shared(&[0.55, 0.5, 0.4, 0.6], &[1.0; 4]);
     let mixed = example().predict(&p.concat(), 2);
     for (ours, expected) in mixed.proba.iter().zip(expected) {
         assert!((ours - expected).abs() < 1e-12, "{ours} {expected}");
@@ -139,12 +140,12 @@ fn gradients_are_those_of_the_log_loss() {
         let change = *at(&mut after) - *at(&mut before);
         assert!((change + 2.0 * step * slope).abs() < 1e-6, "{output} {change} {slope}");
     };
-    for output in 0..6 {
+    for output in 0..7 {
         let pace = PACES.get(output).copied().unwrap_or(1.0);
         check(output, 0.01 * pace, &|mixture| &mut mixture.outputs[output].power);
         check(output, 0.1 * pace, &|mixture| &mut mixture.outputs[output].contrast);
     }
-    for (output, member) in [(4, 0), (4, 1), (5, 0), (5, 1)] {
+    for (output, member) in [(5, 0), (5, 1), (6, 0), (6, 1)] {
         let step = STEPS[output - PACES.len()];
         check(output, step, &|mixture| &mut mixture.outputs[output].exponents[member]);
     }
