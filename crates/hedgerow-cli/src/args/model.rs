@@ -21,7 +21,7 @@ pub(crate) struct PredictArgs {
     #[arg(long)]
     pub(crate) proba: bool,
     /// Write intervals of this level too, such as 0.9. For a classifier: the ends between which the true probability of each class should lie that often
-    /// (columns lo_CLASS and hi_CLASS). For regression: the bounds that should hold this share of the values
+    /// (columns named lo and hi with the class behind). For regression: the bounds that should hold this share of the values
     #[arg(long, value_name = "SHARE", value_parser = open_share)]
     pub(crate) interval: Option<f64>,
     /// Write how unlike the rows that the model has learnt each row is: from 0 to 1, larger is stranger; one known row in twenty lies above 0.95

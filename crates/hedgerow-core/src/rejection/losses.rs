@@ -48,13 +48,11 @@ impl Losses {
     /// The same with another loss for taking one class for another.
     pub fn with(mut self, truth: ClassId, decided: ClassId, loss: f64) -> Result<Self> {
         let n = self.table.nrows();
-        match self.table.get_mut((truth.index(), decided.index())) {
-            Some(own) => *own = loss,
-            None => {
-                let got = truth.index().max(decided.index()) + 1;
-                return Err(Error::Shape { what: "classes in the table of losses", expected: n, got });
-            }
-        }
+        let Some(own) = self.table.get_mut((truth.index(), decided.index())) else {
+            let got = truth.index().max(decided.index()) + 1;
+            return Err(Error::Shape { what: "classes in the table of losses", expected: n, got });
+        };
+        *own = loss;
         Self::new(self.table)
     }
 

@@ -112,7 +112,7 @@ fn nearest(squares: ArrayView1<'_, f32>) -> Vec<f32> {
 }
 
 /// The number of dimensions by how fast the distances of neighbors grow (Levina and Bickel, 2005, Maximum likelihood estimation of intrinsic dimension, with
-/// the inverse estimates averaged as MacKay and Ghahramani propose), two at least.
+/// the inverse estimates averaged as Mackay and Ghahramani propose), two at least.
 fn dimensions(neighbors: &[Vec<f32>], rows: ArrayView2<'_, f32>) -> f64 {
     let inverse = |of_row: &Vec<f32>| {
         let last = f64::from(*of_row.last()?);

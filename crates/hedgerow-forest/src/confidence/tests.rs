@@ -165,7 +165,7 @@ fn rows_count_in_their_leaves_once_they_were_learnt() {
     let x = ndarray::array![[3.5_f32, -3.5]];
     let before = model.as_confidence().unwrap().predict_evidence(x.view(), &par).unwrap().counts();
     let odd = Array2::from_shape_fn((12, 2), |(row, c)| x[(0, c)] + 0.01 * row as f32);
-    let labels = vec![ClassId(1); 12];
+    let labels = [ClassId(1); 12];
     model.learn(&data.schema, Rows::new(odd.view(), &labels[..], None), &training).unwrap();
     let after = model.as_confidence().unwrap().predict_evidence(x.view(), &par).unwrap().counts();
     assert!(

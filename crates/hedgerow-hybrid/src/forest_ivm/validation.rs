@@ -125,16 +125,16 @@ mod tests {
     #[test]
     fn an_ivm_that_is_known_to_change_little_is_idle() {
         // Right in four of five rows, and as sure as that.
-        let calibrated = |i: u32| if i % 5 == 0 { 0.2 } else { 0.8 };
+        let calibrated = |i: u32| if i.is_multiple_of(5) { 0.2 } else { 0.8 };
         let pairs = |n: u32, gp: &dyn Fn(u32) -> f64| -> Vec<Pair> {
             let pair = |i: u32| {
-                let of = |p: f64| if i % 2 == 0 { vec![p, 1.0 - p] } else { vec![1.0 - p, p] };
+                let of = |p: f64| if i.is_multiple_of(2) { vec![p, 1.0 - p] } else { vec![1.0 - p, p] };
                 Pair { forest: of(calibrated(i)), gp: of(gp(i)), class: ClassId(i % 2) }
             };
             (0..n).map(pair).collect()
         };
         let is_idle = |pairs: Vec<Pair>| IvmBlend::new(&pairs.iter().collect::<Vec<_>>(), 2).is_idle;
-        let is_right_where_the_forest_is_wrong = |i: u32| if i % 5 == 0 { 0.9 } else { 0.7 };
+        let is_right_where_the_forest_is_wrong = |i: u32| if i.is_multiple_of(5) { 0.9 } else { 0.7 };
         assert!(!is_idle(pairs(600, &is_right_where_the_forest_is_wrong)));
         assert_eq!((is_idle(pairs(600, &calibrated)), is_idle(pairs(400, &calibrated))), (true, false));
     }

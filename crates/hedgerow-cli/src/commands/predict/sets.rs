@@ -12,13 +12,13 @@ const BETWEEN: &str = "|";
 pub(super) struct Sets<'a> {
     model: &'a Model,
     thresholds: Thresholds,
-    sets: Option<PredictionSets>,
+    of_batch: Option<PredictionSets>,
 }
 
 impl<'a> Sets<'a> {
     /// Fails if the model has nothing to make sets from.
     pub(super) fn new(model: &'a Model, options: &SetOptions) -> Result<Self> {
-        Ok(Self { model, thresholds: model.set_thresholds(options)?, sets: None })
+        Ok(Self { model, thresholds: model.set_thresholds(options)?, of_batch: None })
     }
 }
 
@@ -28,13 +28,13 @@ impl Columns for Sets<'_> {
     }
 
     fn compute(&mut self, batch: &Batch<'_>) -> anyhow::Result<()> {
-        self.sets = Some(self.thresholds.sets(batch.predictions.view()));
+        self.of_batch = Some(self.thresholds.sets(batch.predictions.view()));
         Ok(())
     }
 
     fn write(&self, row: usize, line: &mut csv::StringRecord) {
         let labels = &self.model.schema().labels;
-        let classes = self.sets.iter().flat_map(|sets| sets.classes(row));
+        let classes = self.of_batch.iter().flat_map(|sets| sets.classes(row));
         line.push_field(&classes.map(|class| labels.name(class)).collect::<Vec<_>>().join(BETWEEN));
     }
 }
