@@ -107,14 +107,15 @@ mod tests {
         let (par, budget) = (Par::shared(), Budget::open());
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         for kind in [Kind::default(), Kind::ALL[Kind::ALL.len() - 1]] {
-            let model = Model::fit(&data, &params(kind), &training).unwrap().model;
+            // Few trees would be too cautious.
+            let model = Model::fit(&data, &ModelParams::new(kind), &training).unwrap().model;
             let report = |level: f64| {
                 let sets = model.predict_set(new.view(), level).unwrap();
                 sets.report(truth.labels(), &SetOptions::new(level)).unwrap()
             };
             for level in [0.7, 0.9] {
                 let found = report(level);
-                assert!((found.coverage - level).abs() < 0.045, "{kind}, {level}: {}", found.coverage);
+                assert!((found.coverage - level).abs() < 0.06, "{kind}, {level}: {}", found.coverage);
             }
             assert!(report(0.9).mean_size > report(0.7).mean_size, "{kind}");
             let again = Model::from_bytes(&model.to_bytes().unwrap()).unwrap();

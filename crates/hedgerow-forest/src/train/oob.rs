@@ -16,6 +16,8 @@ const LEAST_SET_ROWS: usize = 500;
 const MOST_SET_VALUES: usize = 1_000_000;
 /// How far a line is continued at most, in steps from half of the trees to all of them.
 const MOST_LEAD: f64 = 1.0;
+/// Votes a row must have for that, about.
+const LEAST_VOTES: f64 = 12.0;
 
 /// Out-of-bag predictions (Breiman, 2001).
 #[derive(Debug, Clone, PartialEq)]
@@ -155,7 +157,9 @@ impl LeftOne {
             proba
         };
         let labels: Vec<ClassId> = rows.iter().map(|row| labels[row * self.stride]).collect();
-        let lead = if lead.is_finite() { lead.clamp(0.0, MOST_LEAD) } else { 0.0 };
+        // A handful of votes takes few values, which no line continues: there scores stay too cautious.
+        let is_line = lead.is_finite() && all <= 1.0 / LEAST_VOTES;
+        let lead = if is_line { lead.clamp(0.0, MOST_LEAD) } else { 0.0 };
         Conformal::continued([values(&self.all).view(), values(&self.half).view()], &labels, lead)
     }
 }
