@@ -13,9 +13,9 @@ use crate::bag::Bagging;
 use crate::params::{BackgroundRows, ForestParams};
 
 /// Rows of a leaf that are tried: with more of them, leaves would reach from rows to places far beyond all rows.
-const LEAF_ROWS: [usize; 4] = [2, 3, 4, 5];
+const LEAF_ROWS: [usize; 3] = [2, 3, 4];
 /// Rows of a leaf where there is nothing to choose by.
-const USUAL_LEAF_ROWS: usize = 5;
+const USUAL_LEAF_ROWS: usize = 4;
 /// Background rows that are tried, for each row.
 const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0];
 /// Background rows for each row where there is nothing to choose by.
