@@ -10,7 +10,7 @@
 //! use hedgerow_core::{Par, Params as _, testing::blobs};
 //!
 //! let data = blobs(200, 2, 3, 1);
-//! let pool = Pool::new(data.schema, data.features, vec![None; 200])?;
+//! let pool = Pool::new(data.schema.clone(), data.features.clone(), vec![None; 200])?;
 //! let mut querier = Querier::new(QueryParams::default().check()?);
 //! let asked = querier.query(&pool, None, 5, &Par::sequential())?;
 //! assert_eq!(asked.len(), 5);

@@ -36,6 +36,8 @@ pub struct Budget {
     pub deadline: Option<Instant>,
     /// Bytes the work may add to what is in memory when it starts: model and working space together.
     pub bytes: Option<u64>,
+    /// Copies of the model that are held within these bytes beside the one in training, such as published snapshots.
+    pub copies: u64,
     /// Rounds of work: trees or passes, depending on the model.
     pub rounds: Option<usize>,
     /// Ends the work early.

@@ -51,7 +51,7 @@ impl KindInfo {
         learns: true,
         merges: false,
         has_oob: false,
-        second_order: &[About::RelativeEvidence],
+        second_order: &[About::RelativeEvidence, About::TrueProbability],
     };
 }
 

@@ -3,7 +3,7 @@
 use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    About, BoxedRun, Budget, Checked, ClassId, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
+    BoxedRun, Budget, Checked, ClassId, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
     Learning, Mixed, ModelKind, OnlineModel, OnlineStatus, Par, Predictor, RelativeEvidence, Renewed, Result,
     Rows, RunStart, Schema, Summary, Training, WholeRun,
 };
@@ -272,7 +272,6 @@ impl ModelKind for ForestParams {
         renewed: Renewed::TREES,
         merges: true,
         has_oob: true,
-        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -149,14 +149,15 @@ fn weights_count_as_rows_do() {
     let data = blobs(200, 3, 2, 4);
     let mut noisy = data.clone();
     let extra = blobs(100, 3, 2, 5);
-    noisy.edit(|noisy| noisy.features.extend(extra.features.to_array(0..100).view())).unwrap();
     let flipped = extra.labels().iter().map(|c| ClassId(1 - c.0));
+    let labels: Vec<ClassId> = data.labels().iter().copied().chain(flipped).collect();
     noisy
         .edit(|noisy| {
-            noisy.targets = Targets::Classes(noisy.labels().iter().copied().chain(flipped).collect());
+            noisy.features.extend(extra.features.to_array(0..100).view());
+            noisy.targets = Targets::Classes(labels);
+            noisy.weights = Some([vec![1.0; 200], vec![0.0; 100]].concat());
         })
         .unwrap();
-    noisy.edit(|noisy| noisy.weights = Some([vec![1.0; 200], vec![0.0; 100]].concat())).unwrap();
     let fitted = fit(&noisy, &[("bagging", "all")]);
     assert_eq!(accuracy(&fitted.forest, &data), 1.0);
     let heavy = fit(&mixed(300, 4), &[("class_weights", r#"{"gone": 50}"#), ("min_leaf_rows", "20")]);

@@ -79,7 +79,7 @@ impl Model {
 mod tests {
     use hedgerow_core::testing::blobs;
     use hedgerow_core::{Budget, ClassId, Dataset, Silent, Training};
-    use ndarray::Array2;
+    use ndarray::{Array2, Axis};
 
     use super::*;
     use crate::delay::Delay;
@@ -102,8 +102,9 @@ mod tests {
 
     #[test]
     fn sets_of_a_fit_cover_what_was_asked_for() {
-        let (_, data) = noisy(1_500, 1);
-        let (new, truth) = noisy(1_500, 2);
+        let (x, all) = noisy(3_000, 1);
+        let (first, later): (Vec<usize>, Vec<usize>) = (0..3_000).partition(|row| *row < 1_500);
+        let (data, truth, new) = (all.select(&first), all.select(&later), x.select(Axis(0), &later));
         let (par, budget) = (Par::shared(), Budget::open());
         let training = Training { par: &par, budget: &budget, observer: &Silent };
         for kind in [Kind::default(), Kind::ALL[Kind::ALL.len() - 1]] {

@@ -30,13 +30,13 @@ fn a_model_is_described_with_its_schema() {
     2 classes of "Survived": No, Yes
     3 columns: Class (categorical), Sex (categorical), Age (categorical)
     probabilities not calibrated
-    keeps learning: 2,201 rows learnt, 2,201 retained (11.2 kB in the file, the model without them 4.7 kB)
+    keeps learning: 2,201 rows learnt, 2,201 retained (11.2 kB in the file, the model without them 4.8 kB)
     retained by class: No (1,490), Yes (711)
     columns that removed most impurity:
       Sex    70.47 % ██████████████████████████████
       Class  25.81 % ███████████
       Age     3.72 % ██
-    parameters: n_trees=6 splits=random criterion=gini max_features=sqrt n_thresholds=1 sample_rows=128 max_height=4 min_leaf_rows=1 min_split_rows=2 bagging=fraction:0.8 learn_left_out=true class_weights=none probabilities=leaf leaf_power=auto calibrate=true patience=0 pool_rows=100000 keep=all replace=0.6 forget=true horizons=true seed=1
+    parameters: n_trees=6 splits=random criterion=gini max_features=sqrt n_thresholds=1 sample_rows=128 max_height=4 min_leaf_rows=1 min_split_rows=2 bagging=fraction:0.8 learn_left_out=true class_weights=none probabilities=leaf leaf_power=auto calibrate=true patience=0 pool_rows=100000 keep=all replace=0.6 forget=true horizons=true confidence=false confidence_rows=0 background_rows=auto seed=1
     "#);
     let json = program.json("info m.hedgerow");
     assert_eq!(

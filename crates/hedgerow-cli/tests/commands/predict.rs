@@ -90,17 +90,17 @@ fn unknown_categories_and_missing_values_are_predicted() {
 fn a_file_larger_than_the_memory_is_predicted_in_batches() {
     let program = Program::with_ripley();
     let mut text = "xs,ys\n".to_string();
-    for i in 0..340_000_u32 {
+    for i in 0..400_000_u32 {
         let (x, y) = (f64::from(i % 1013) / 700.0 - 0.5, f64::from(i % 997) / 900.0);
         writeln!(text, "{x:.50},{y:.50}").unwrap();
     }
     program.write("many.csv", &text);
     let result = program.json("predict m.hedgerow many.csv --out predictions.csv");
-    assert_eq!(result["rows"], 340_000);
+    assert_eq!(result["rows"], 400_000);
     if let Some(peak) = result["peak_memory_bytes"].as_u64() {
         assert!(peak < text.len() as u64 / 2, "{peak} bytes of memory for a file of {}", text.len());
     }
-    assert_eq!(program.read("predictions.csv").iter().filter(|&&b| b == b'\n').count(), 340_001);
+    assert_eq!(program.read("predictions.csv").iter().filter(|&&b| b == b'\n').count(), 400_001);
 }
 
 #[test]

@@ -32,7 +32,7 @@ const EVALUATED: [&str; 8] =
 
 /// The same for rows of two numbers.
 fn mapped(sections: &[&'static str]) -> Vec<&'static str> {
-    [&sections[..1], &["map"], &sections[1..]].concat()
+    [&sections[..1], &["map", "uncertainty"], &sections[1..]].concat()
 }
 
 /// The same with a learning curve, of a stream with test rows and of one without, which has no rejection.
@@ -65,12 +65,15 @@ fn rows_of_two_numbers_are_mapped() {
     program.ok("evaluate m.hedgerow {data}/ripley_test.csv.gz --report r.html");
     let page = check(&program, "r.html", &mapped(&EVALUATED));
     holds(&page, &["The dots are the evaluated rows", ">xs<", ">ys<", "Size of the sets"]);
-    let sections = of_stream(false, &["map"]);
+    let sections = of_stream(false, &["map", "uncertainty"]);
     let stream = "stream {data}/ripley_train.csv.gz --target yc --set n_trees=10 --report r.html";
     program.ok(stream);
     holds(&check(&program, "r.html", &sections), &["The dots are the newest rows learnt"]);
     program.ok(&format!("{stream} --test {{data}}/ripley_test.csv.gz"));
-    holds(&check(&program, "r.html", &of_stream(true, &["map"])), &["The dots are the test rows"]);
+    holds(
+        &check(&program, "r.html", &of_stream(true, &["map", "uncertainty"])),
+        &["The dots are the test rows"],
+    );
     program.ok("update m.hedgerow {data}/ripley_test.csv.gz --report r.html");
     holds(&check(&program, "r.html", &sections), &["The dots are the newest rows learnt"]);
 }

@@ -178,7 +178,12 @@ fn scores_are_continued_from_half_of_an_ensemble_to_all_of_it() {
     let options = SetOptions { method: SetMethod::Marginal, ..SetOptions::new(0.8) };
     assert!((found.thresholds(&options).unwrap().of_class(0) - expected).abs() < 1e-6);
     let none = Conformal::continued([all.view(), half.view()], &labels, 0.0).unwrap();
-    assert_eq!(none, conformal(&all, &labels));
+    for method in SetMethod::ALL {
+        let options = SetOptions { method, ..SetOptions::new(0.8) };
+        let [found, own] = [&none, &conformal(&all, &labels)]
+            .map(|conformal| conformal.thresholds(&options).unwrap().of_class(0));
+        assert!((found - own).abs() < 1e-6, "{method}: {found} for {own}");
+    }
     let empty = Array2::zeros((0, 2));
     assert!(Conformal::continued([empty.view(), empty.view()], &[], 1.0).is_none());
 }

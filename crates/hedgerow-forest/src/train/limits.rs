@@ -41,6 +41,8 @@ impl Limiter {
         let working = shared + each * threads as u64;
         let leaves_rows_out = params.bagging != Bagging::All;
         let oob = if leaves_rows_out { Tally::bytes(data.n_rows(), n_classes, params) } else { 0 };
+        // A copy of the model is made from a copy of the tables.
+        let oob = oob * (1 + budget.copies.min(1));
         let Some(limit) = budget.bytes else { return Ok(Self { for_trees: None, threads, oob_fits: true }) };
         let left = limit.saturating_sub(working);
         let oob_fits = oob < left / 2 || params.patience > 0;
@@ -52,7 +54,7 @@ impl Limiter {
                 limit: format!("{:.1} MB", limit as f64 / 1e6),
             });
         }
-        Ok(Self { for_trees: Some(left), threads, oob_fits })
+        Ok(Self { for_trees: Some(left / (1 + budget.copies)), threads, oob_fits })
     }
 
     /// Whether bytes must be counted often. (Trees look at the clock themselves.)

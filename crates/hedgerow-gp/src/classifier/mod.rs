@@ -11,9 +11,9 @@ pub(crate) mod search;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    About, BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, NearbyRows,
-    OnlineModel, OutOfSample, Par, Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task,
-    TaskModel, Training, WholeRun,
+    BoxedRun, Candidate, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, NearbyRows, OnlineModel,
+    OutOfSample, Par, Predictor, Progress, Result, RunStart, Schema, StopReason, Summary, Task, TaskModel,
+    Training, WholeRun,
 };
 use ndarray::{Array2, ArrayView2, ArrayViewMut2, Axis};
 use serde::{Deserialize, Serialize};
@@ -318,7 +318,6 @@ impl ModelKind for GpParams {
         params: "GpParams",
         tasks: &[Task::Classification, Task::Regression],
         learns: false,
-        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -2,8 +2,8 @@
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
-    About, BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, Par, Result, RetainedRows,
-    RunStart, Schema, Task, Training,
+    BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, Par, Result, RetainedRows, RunStart,
+    Schema, Task, Training,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
@@ -96,7 +96,6 @@ impl ModelKind for IvmParams {
         noun: "an Informative Vector Machine",
         work: "searching for a kernel",
         params: "IvmParams",
-        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

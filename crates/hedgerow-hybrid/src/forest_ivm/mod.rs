@@ -18,7 +18,7 @@ mod validation;
 use hedgerow_core::blend::Pair;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    About, BlendReport, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Result,
+    BlendReport, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Result,
     RunStart, Schema,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
@@ -162,7 +162,6 @@ impl ModelKind for ForestIvmParams {
         noun: "a forest with Informative Vector Machines",
         work: "growing trees, then a kernel",
         params: "ForestIvmParams",
-        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

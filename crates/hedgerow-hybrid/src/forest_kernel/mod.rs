@@ -25,8 +25,8 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    About, Blend, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Renewed,
-    Result, RunStart, Schema,
+    Blend, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
+    RunStart, Schema,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -129,7 +129,6 @@ impl ModelKind for ForestKernelParams {
         work: "growing trees, then a Gaussian process",
         params: "ForestKernelParams",
         renewed: Renewed::TREES,
-        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -29,8 +29,8 @@ mod validation;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    About, Blend, BlendReport, BoxedRun, Calibration, Checked, ClassId, Features, KindInfo, ModelKind,
-    Renewed, Result, RunStart, Schema,
+    Blend, BlendReport, BoxedRun, Calibration, Checked, ClassId, Features, KindInfo, ModelKind, Renewed,
+    Result, RunStart, Schema,
 };
 use hedgerow_gp::prepare::Preparation;
 use ndarray::{ArcArray2, Axis};
@@ -154,7 +154,6 @@ impl ModelKind for LeafGpParams {
             words: ["leaf GPs trained", "leaves split"],
             title: "Leaves split",
         },
-        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

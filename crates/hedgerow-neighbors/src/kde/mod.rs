@@ -12,7 +12,7 @@ pub use params::{DensityKernel, KdeParams};
 use settings::KdeSettings;
 
 use hedgerow_core::saved::require;
-use hedgerow_core::{About, KindInfo, Renewed, Result, Summary};
+use hedgerow_core::{KindInfo, Renewed, Result, Summary};
 
 use crate::exponential::exp_not_above_zero;
 use crate::leave_one_out::{LeaveOneOut, best};
@@ -37,7 +37,6 @@ impl Method for KdeParams {
         work: "choosing a bandwidth",
         params: "KdeParams",
         renewed: Renewed::SETTINGS,
-        second_order: &[About::RelativeEvidence, About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -16,7 +16,7 @@ use settings::KnnSettings;
 
 use hedgerow_core::saved::require;
 use hedgerow_core::text::significant;
-use hedgerow_core::{About, KindInfo, Renewed, Result, Summary};
+use hedgerow_core::{KindInfo, Renewed, Result, Summary};
 
 use crate::leave_one_out::LeaveOneOut;
 use crate::method::{Common, Method, Near};
@@ -38,7 +38,6 @@ impl Method for KnnParams {
         work: "choosing neighbours",
         params: "KnnParams",
         renewed: Renewed::SETTINGS,
-        second_order: &[About::RelativeEvidence, About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

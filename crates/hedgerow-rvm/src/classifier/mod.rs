@@ -9,8 +9,8 @@ mod tests;
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
-    About, BoxedRun, Checked, Classifier, KindInfo, ModelKind, Par, Result, RunStart, Schema, Task,
-    TaskModel, Training, WholeRun,
+    BoxedRun, Checked, Classifier, KindInfo, ModelKind, Par, Result, RunStart, Schema, Task, TaskModel,
+    Training, WholeRun,
 };
 use ndarray::{ArrayView2, ArrayViewMut2};
 
@@ -63,7 +63,6 @@ impl ModelKind for RvmParams {
         work: "searching for a kernel",
         params: "RvmParams",
         tasks: &[Task::Classification, Task::Regression],
-        second_order: &[About::TrueProbability],
         ..KindInfo::LEARNER
     };
 

@@ -50,6 +50,9 @@ use host::EngineHost;
 pub use observe::Observed;
 pub use snapshot::Snapshot;
 
+/// Snapshots that are held at a time: the published one, and the one that is being made or saved.
+const SNAPSHOTS: u64 = 2;
+
 /// How an engine runs its jobs: threads, policy, lanes, budget.
 pub type EngineOptions = Options;
 
@@ -118,7 +121,7 @@ impl Engine {
             return Err(DataProblem::WrongTask { expected, got }.into());
         }
         let stop = options.budget.stop.child();
-        let budget = Budget { stop: stop.clone(), rounds: None, ..options.budget.clone() };
+        let budget = Budget { stop: stop.clone(), rounds: None, copies: SNAPSHOTS, ..options.budget.clone() };
         let host = EngineHost::new(schema, params, options.lanes, budget, first);
         let published = Arc::clone(&host.published);
         Ok(Self {
