@@ -19,6 +19,8 @@ pub struct TreeBuilder {
     codes: Codes,
     by_class: Vec<u32>,
     classes: Vec<u16>,
+    /// Prediction sets are made from every so many rows; 0 if they are not.
+    pub(super) set_stride: usize,
 }
 
 impl TreeBuilder {
@@ -55,6 +57,7 @@ impl TreeBuilder {
             codes: Codes::new(data, !is_tight, par),
             by_class,
             classes: data.labels().iter().map(|c| c.0 as u16).collect(),
+            set_stride: Tally::set_stride(n_rows, data.schema.n_classes()),
             class_weights,
             params: params.clone(),
             data: data.clone(),
@@ -113,11 +116,7 @@ impl TreeBuilder {
             budget,
             max_bytes,
             votes_for_left_out: votes,
-            set_stride: if votes {
-                Tally::set_stride(self.data.n_rows(), self.data.schema.n_classes())
-            } else {
-                0
-            },
+            set_stride: if votes { self.set_stride } else { 0 },
             learn,
             tell_leaves: false,
             noise: 0.0,

@@ -16,6 +16,8 @@ pub(super) struct Limiter {
     threads: usize,
     /// Whether out-of-bag tables fit.
     pub(super) oob_fits: bool,
+    /// Whether what prediction sets are made from fits beside them.
+    pub(super) sets_fit: bool,
 }
 
 impl Limiter {
@@ -42,11 +44,16 @@ impl Limiter {
         let leaves_rows_out = params.bagging != Bagging::All;
         let oob = if leaves_rows_out { Tally::bytes(data.n_rows(), n_classes, params) } else { 0 };
         // A copy of the model is made from a copy of the tables.
-        let oob = oob * (1 + budget.copies.min(1));
-        let Some(limit) = budget.bytes else { return Ok(Self { for_trees: None, threads, oob_fits: true }) };
+        let times = 1 + budget.copies.min(1);
+        let (oob, sets) = (times * oob, times * Tally::set_bytes(data.n_rows(), n_classes, params));
+        let Some(limit) = budget.bytes else {
+            return Ok(Self { for_trees: None, threads, oob_fits: true, sets_fit: true });
+        };
         let left = limit.saturating_sub(working);
         let oob_fits = oob < left / 2 || params.patience > 0;
         let left = left.saturating_sub(if oob_fits { oob } else { 0 });
+        let sets_fit = leaves_rows_out && oob_fits && sets < left / 4;
+        let left = left.saturating_sub(if sets_fit { sets } else { 0 });
         if left < 64 << 10 {
             return Err(Error::BudgetTooSmall {
                 what: "growing a tree".into(),
@@ -54,7 +61,7 @@ impl Limiter {
                 limit: format!("{:.1} MB", limit as f64 / 1e6),
             });
         }
-        Ok(Self { for_trees: Some(left / (1 + budget.copies)), threads, oob_fits })
+        Ok(Self { for_trees: Some(left / (1 + budget.copies)), threads, oob_fits, sets_fit })
     }
 
     /// Whether bytes must be counted often. (Trees look at the clock themselves.)

@@ -45,17 +45,18 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(n_rows: usize, n_classes: usize, params: &ForestParams) -> Self {
+    /// Of `set_stride` 0 nothing is kept for prediction sets.
+    pub(super) fn new(n_rows: usize, n_classes: usize, params: &ForestParams, set_stride: usize) -> Self {
         let leaf_weights = LeafWeight::candidates(params);
         let tables = |n: usize, n_rows: usize| vec![OutOfBag::empty(n_rows, n_classes); n];
         let stride = n_rows.div_ceil(MOST_DECIDING).max(1);
-        let set_stride = Self::set_stride(n_rows, n_classes);
         let n_halves = if leaf_weights.len() > 1 { leaf_weights.len() } else { 0 };
         Self {
             tables: tables(leaf_weights.len(), n_rows),
             halves: tables(n_halves, n_rows.div_ceil(stride)),
             stride,
             left_one: (0..leaf_weights.len())
+                .filter(|_| set_stride > 0)
                 .map(|_| [(); 2].map(|()| OutOfBag::empty(n_rows.div_ceil(set_stride), n_classes)))
                 .collect(),
             set_stride,
@@ -74,9 +75,13 @@ impl Tally {
     pub(super) fn bytes(n_rows: usize, n_classes: usize, params: &ForestParams) -> u64 {
         let table = 4 * n_classes as u64 + 4;
         let n_powers = LeafWeight::powers(params).len() as u64;
-        let n_set_rows = n_rows.div_ceil(Self::set_stride(n_rows, n_classes)) as u64;
         (n_rows as u64) * (n_powers * table + 8 * n_classes as u64 + 48)
-            + n_set_rows * (2 * n_powers + 4) * table
+    }
+
+    /// Bytes of what prediction sets are made from.
+    pub(super) fn set_bytes(n_rows: usize, n_classes: usize, params: &ForestParams) -> u64 {
+        let (table, n_powers) = (4 * n_classes as u64 + 4, LeafWeight::powers(params).len() as u64);
+        n_rows.div_ceil(Self::set_stride(n_rows, n_classes)) as u64 * (2 * n_powers + 4) * table
     }
 
     /// Adds the votes of one tree for the rows it left out. Trees must come in order: sums of floats depend on it.
@@ -105,7 +110,7 @@ impl Tally {
         labels: &[ClassId],
         weight: impl Fn(usize) -> f64,
         par: &Par,
-    ) -> (LeafWeight, OutOfBag, LeftOne) {
+    ) -> (LeafWeight, OutOfBag, Option<LeftOne>) {
         let mut chosen = 0;
         if self.leaf_weights.len() > 1 {
             let left_one = self.left_one.iter_mut().flatten();
@@ -121,8 +126,9 @@ impl Tally {
             };
             chosen = calibration::choose(predictions, 0, None, par).0;
         }
-        let [all, half] = self.left_one.swap_remove(chosen);
-        let left_one = LeftOne { all, half, stride: self.set_stride, n_trees: self.n_trees };
+        let (stride, n_trees) = (self.set_stride, self.n_trees);
+        let left_one = self.left_one.into_iter().nth(chosen);
+        let left_one = left_one.map(|[all, half]| LeftOne { all, half, stride, n_trees });
         (self.leaf_weights.swap_remove(chosen), self.tables.swap_remove(chosen), left_one)
     }
 }

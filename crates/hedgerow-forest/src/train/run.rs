@@ -65,7 +65,11 @@ impl ForestRun {
         params.get().check_plain()?;
         let (params, budget, lanes) = (params.get(), training.budget, lanes.max(1));
         let limiter = Limiter::new(budget, data, params, lanes)?;
-        let builder = TreeBuilder::with_layout(data, params, limiter.is_tight(), training.par)?;
+        let mut builder = TreeBuilder::with_layout(data, params, limiter.is_tight(), training.par)?;
+        if !limiter.sets_fit {
+            builder.set_stride = 0;
+        }
+        let (n_classes, set_stride) = (data.schema.n_classes(), builder.set_stride);
         let has_oob = params.bagging != Bagging::All && limiter.oob_fits;
         Ok(Self {
             builder: Arc::new(builder),
@@ -81,7 +85,7 @@ impl ForestRun {
             waiting: BTreeMap::new(),
             trees: Vec::new(),
             gains: vec![0.0; data.schema.n_features()],
-            oob: has_oob.then(|| Arc::new(Tally::new(data.n_rows(), data.schema.n_classes(), params))),
+            oob: has_oob.then(|| Arc::new(Tally::new(data.n_rows(), n_classes, params, set_stride))),
             limiter,
             accuracy: None,
             best: (-1.0, 0),
@@ -276,7 +280,7 @@ fn assemble(
     let row_weight = |row: usize| builder.weights(row)[0];
     let chosen = tally.map(|tally| tally.finish(data.labels(), |row| builder.weights(row)[1], par));
     let (leaf_weight, oob, left_one) = match chosen {
-        Some((leaf_weight, oob, left_one)) => (Some(leaf_weight), Some(oob), Some(left_one)),
+        Some((leaf_weight, oob, left_one)) => (Some(leaf_weight), Some(oob), left_one),
         None => (None, None, None),
     };
     let leaf_weight = leaf_weight.unwrap_or_else(|| LeafWeight::new(LeafWeight::powers(params)[0]));
