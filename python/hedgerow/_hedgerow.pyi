@@ -7,12 +7,65 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Evidence", "Fitted", "Lesson", "Model", "command_line", "default_settings", "from_bytes", "load"]
+__all__ = ["VERSION", "Detector", "Early", "Evidence", "Fitted", "FittedDetector", "Model", "Update", "command_line", "default_outlier_settings", "default_settings", "from_bytes", "load"]
 
 VERSION: Final[str]
 """
 The version of the engine.
 """
+
+@final
+class Detector:
+    """
+    A detector and the columns it was fitted to.
+    """
+    def attributions(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
+        """
+        The share of each column in what makes each row strange.
+        """
+    @property
+    def columns(self, /) -> str | None:
+        """
+        The columns in JSON, where they are more than numbers without names.
+        """
+    @staticmethod
+    def fit(settings: SupportsGetItem[int, tuple[str, str]], x: Any, *, columns: str | None = None, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, watch: Any | None = None) -> FittedDetector:
+        """
+        Fits a detector to rows. `columns` describes them in JSON where they are more than numbers without names.
+        """
+    @staticmethod
+    def from_bytes(bytes: bytes, *, columns: str | None = None) -> Detector:
+        """
+        A detector from its bytes, with the columns it was fitted to.
+        """
+    def score(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
+        """
+        Scores rows: from 0 to 1, larger is stranger.
+        """
+    @property
+    def threshold(self, /) -> float:
+        """
+        The score above which a row is taken for an outlier.
+        """
+    def to_bytes(self, /) -> bytes:
+        """
+        The detector as bytes.
+        """
+    def training_scores(self, /) -> Incomplete:
+        """
+        The scores of the rows it was fitted to, by what was not made from the row itself.
+        """
+
+@final
+class Early:
+    """
+    What was predicted of a row when it came. It is given back with the label, for calibration to learn from.
+    """
+    def __new__(cls, /, text: str) -> Early: ...
+    def text(self, /) -> str:
+        """
+        The same in JSON.
+        """
 
 @final
 class Evidence:
@@ -90,26 +143,12 @@ class Fitted:
         """
 
 @final
-class Lesson:
+class FittedDetector:
     """
-    What came of learning some rows.
+    A detector, and what stopped its fit where something was raised while it ran: it is made of what there was time for.
     """
     @property
-    def answers(self, /) -> Incomplete:
-        """
-        What the model predicted before it learnt each row: probabilities, or mean and variance.
-        """
-    @property
-    def drifts(self, /) -> list[int]:
-        """
-        The rows at which drift was noticed, counted from the first ever learnt.
-        """
-    @property
-    def n_forgotten(self, /) -> int: ...
-    @property
-    def n_learnt(self, /) -> int: ...
-    @property
-    def n_replaced(self, /) -> int: ...
+    def detector(self, /) -> Detector: ...
     @property
     def raised(self, /) -> Any | None: ...
 
@@ -125,7 +164,7 @@ class Model:
     @property
     def active_rows(self, /) -> Incomplete | None:
         """
-        The rows that answers are computed from, where the model has such rows.
+        The rows that predictions are computed from, where the model has such rows.
         """
     @property
     def can_learn(self, /) -> bool:
@@ -135,7 +174,7 @@ class Model:
     @property
     def classes(self, /) -> list[str]:
         """
-        The names of the classes, in the order of the columns of its answers.
+        The names of the classes, in the order of the columns of its predictions.
         """
     @property
     def columns(self, /) -> str | None:
@@ -173,10 +212,10 @@ class Model:
         """
         The kind of model.
         """
-    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, delay: SupportsIndex = 0, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Lesson:
+    def learn(self, /, x: Any, targets: Incomplete, *, new_classes: SupportsGetItem[int, str] = ..., new_categories: SupportsGetItem[int, tuple[SupportsIndex, SupportsGetItem[int, str]]] = ..., weights: Incomplete | None = None, earlier: SupportsGetItem[int, Early] | None = None, delay: SupportsIndex = 0, threads: SupportsIndex = 0, seconds: SupportsFloat | SupportsIndex | None = None, memory: SupportsIndex | None = None, watch: Any | None = None) -> Update:
         """
         Learns rows in order, each when `delay` more rows have come. `new_classes` and `new_categories` (by column) are those that have not been seen
-        before.
+        before, `earlier` is what was predicted of each row when it came, if its label came later.
         """
     @property
     def n_bytes(self, /) -> int:
@@ -206,6 +245,10 @@ class Model:
     def outlier_score(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
         """
         How unlike the rows that the model has learnt each row is.
+        """
+    def predict_early(self, /, x: Any) -> tuple[Incomplete, list[Early]]:
+        """
+        A probability for every class of every row, with what is given back when the labels come.
         """
     def predict_proba(self, /, x: Any, *, threads: SupportsIndex = 0) -> Incomplete:
         """
@@ -250,9 +293,38 @@ class Model:
         The rows that wait for their labels, in JSON; none if there are none.
         """
 
+@final
+class Update:
+    """
+    What came of learning some rows.
+    """
+    @property
+    def drifts(self, /) -> list[int]:
+        """
+        The rows at which drift was noticed, counted from the first ever learnt.
+        """
+    @property
+    def n_forgotten(self, /) -> int: ...
+    @property
+    def n_learnt(self, /) -> int: ...
+    @property
+    def n_replaced(self, /) -> int: ...
+    @property
+    def predictions(self, /) -> Incomplete:
+        """
+        What the model predicted before it learnt each row: probabilities, or mean and variance.
+        """
+    @property
+    def raised(self, /) -> Any | None: ...
+
 def command_line(args: SupportsGetItem[int, str]) -> int:
     """
     Runs the command line and returns its exit code.
+    """
+
+def default_outlier_settings() -> str:
+    """
+    The parameters of an outlier detector as they are when nothing is said: an object in JSON.
     """
 
 def default_settings(kind: str) -> str:
