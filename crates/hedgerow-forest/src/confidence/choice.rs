@@ -16,8 +16,8 @@ use crate::params::{BackgroundRows, ForestParams};
 const LEAF_ROWS: [usize; 3] = [2, 3, 4];
 /// Rows of a leaf where there is nothing to choose by.
 const USUAL_LEAF_ROWS: usize = 4;
-/// Background rows that are tried, for each row.
-const SHARES: [f64; 6] = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0];
+/// Background rows that are tried, for each row. Never none: evidence would not end where rows do.
+const SHARES: [f64; 5] = [0.25, 0.5, 1.0, 2.0, 4.0];
 /// Background rows for each row where there is nothing to choose by.
 const USUAL_SHARE: f64 = 1.0;
 /// Trees of a forest that is tried, and rows it is grown from.
