@@ -126,11 +126,11 @@ impl Default for SetOptions {
 
 /// What is known about how well rows conform to their predictions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Conformal(Kept);
+pub struct Conformal(Scored);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kept {
+enum Scored {
     /// Those of a fit.
     Fitted(Sample),
     /// Those of the newest rows learnt.
@@ -141,19 +141,19 @@ impl Conformal {
     /// From out-of-sample probabilities; none if there are none.
     pub fn of(scored: &OutOfSample) -> Option<Self> {
         let sample = Sample::of(scored.values.rows().into_iter().zip(scored.labels.iter().copied()));
-        (sample.n_rows() > 0).then_some(Self(Kept::Fitted(sample)))
+        (sample.n_rows() > 0).then_some(Self(Scored::Fitted(sample)))
     }
 
     /// From predictions of an ensemble by some of its members, and by half of these: scores are continued by `lead` steps of the same length, along which
     /// predictions by half of the members have become those by all. None if there are no rows.
     pub fn continued([all, half]: [ArrayView2<'_, f64>; 2], labels: &[ClassId], lead: f64) -> Option<Self> {
         let sample = Sample::continued([all, half], labels, lead);
-        (sample.n_rows() > 0).then_some(Self(Kept::Fitted(sample)))
+        (sample.n_rows() > 0).then_some(Self(Scored::Fitted(sample)))
     }
 
     /// For a model that learns its first rows.
     pub fn new() -> Self {
-        Self(Kept::Online(Online::default()))
+        Self(Scored::Online(Online::default()))
     }
 
     /// How many rows the scores are of; of a model that learns online the newest ones that count.
@@ -163,8 +163,8 @@ impl Conformal {
 
     fn sample(&self) -> &Sample {
         match &self.0 {
-            Kept::Fitted(sample) => sample,
-            Kept::Online(online) => online.sample(),
+            Scored::Fitted(sample) => sample,
+            Scored::Online(online) => online.sample(),
         }
     }
 
@@ -177,8 +177,8 @@ impl Conformal {
     /// The same for options that were checked.
     fn thresholds_at(&self, options: &SetOptions) -> Thresholds {
         let level = match &self.0 {
-            Kept::Fitted(_) => options.level,
-            Kept::Online(online) => online.level(options.method, options.level),
+            Scored::Fitted(_) => options.level,
+            Scored::Online(online) => online.level(options.method, options.level),
         };
         Thresholds::new(self.sample(), level, options)
     }
@@ -191,11 +191,11 @@ impl Conformal {
     /// Learns how well the class of a row conforms to what was predicted for it.
     pub fn learn(&mut self, proba: &[f64], class: usize) {
         let online = match &mut self.0 {
-            Kept::Fitted(sample) => {
-                self.0 = Kept::Online(Online::after(sample));
+            Scored::Fitted(sample) => {
+                self.0 = Scored::Online(Online::after(sample));
                 return self.learn(proba, class);
             }
-            Kept::Online(online) => online,
+            Scored::Online(online) => online,
         };
         online.learn(proba, class);
     }
@@ -203,8 +203,8 @@ impl Conformal {
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
         match &self.0 {
-            Kept::Fitted(sample) => sample.bytes(),
-            Kept::Online(online) => online.bytes(),
+            Scored::Fitted(sample) => sample.bytes(),
+            Scored::Online(online) => online.bytes(),
         }
     }
 }
@@ -212,8 +212,8 @@ impl Conformal {
 impl Saved for Conformal {
     fn complete(&mut self, schema: &Schema) -> Result<()> {
         let fits = match &mut self.0 {
-            Kept::Fitted(sample) => sample.is_valid(schema.n_classes()),
-            Kept::Online(online) => online.complete(schema.n_classes()),
+            Scored::Fitted(sample) => sample.is_valid(schema.n_classes()),
+            Scored::Online(online) => online.complete(schema.n_classes()),
         };
         require(fits, || "the scores of its prediction sets are impossible")
     }

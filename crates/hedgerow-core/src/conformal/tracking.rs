@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::score::Scores;
 use super::thresholds::{covers, size_of_balanced};
-use super::{Conformal, Kept, SetMethod};
+use super::{Conformal, Scored, SetMethod};
 
 /// How the set of a row came out that was predicted before it was learnt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,8 +23,8 @@ impl Conformal {
     pub fn outcome(&self, proba: &[f64], class: usize) -> SetOutcome {
         let method = SetMethod::Balanced;
         let level = match &self.0 {
-            Kept::Fitted(_) => TRACKED_LEVEL,
-            Kept::Online(online) => online.level(method, TRACKED_LEVEL),
+            Scored::Fitted(_) => TRACKED_LEVEL,
+            Scored::Online(online) => online.level(method, TRACKED_LEVEL),
         };
         let is_covered =
             class < proba.len() && covers(self.sample(), method, level, Scores::new(proba, class));

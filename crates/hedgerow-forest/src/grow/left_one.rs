@@ -8,7 +8,7 @@
 
 use hedgerow_core::rng::{Purpose, Rng};
 
-use super::task::Task;
+use super::open_node::OpenNode;
 use super::{Grower, Numbers};
 use crate::codes::Code;
 
@@ -19,29 +19,29 @@ const MOST_ROWS: usize = 64;
 
 impl<C: Code> Grower<'_, C> {
     /// Votes for some of the rows left out of a leaf, whose bag has these class weights.
-    pub(super) fn vote_without_one(&mut self, task: &Task, of_bag: &[(usize, f64)]) {
+    pub(super) fn vote_without_one(&mut self, node: &OpenNode, of_bag: &[(usize, f64)]) {
         let stride = self.input.set_stride;
         if stride == 0 {
             return;
         }
-        let numbers = Numbers::new(&self.nearby, task.is_nearby);
+        let numbers = Numbers::new(&self.nearby, node.is_nearby);
         let all: Vec<usize> =
-            self.leaf_rows.rows[task.all_rows()].iter().map(|&row| numbers.of(row)).collect();
+            self.leaf_rows.rows[node.all_rows()].iter().map(|&row| numbers.of(row)).collect();
         let voted = |row: &usize| row.is_multiple_of(stride);
         let probabilities = self.input.params.probabilities;
         if !self.input.learn {
-            let rows = all[task.len..].iter().copied().filter(voted).map(|row| row as u32);
+            let rows = all[node.len..].iter().copied().filter(voted).map(|row| row as u32);
             return self.left_one_votes.add(rows, of_bag, probabilities);
         }
         // Where all others are of one class, as they mostly are, there is nothing to be parted.
-        let pure = if self.input.row_weights.is_none() { self.only_class(&all[..task.len]) } else { None };
+        let pure = if self.input.row_weights.is_none() { self.only_class(&all[..node.len]) } else { None };
         let is_off = |row: &usize| pure != Some(self.input.classes[*row]);
-        let n_off = all[task.len..].iter().filter(|row| is_off(row)).count();
+        let n_off = all[node.len..].iter().filter(|row| is_off(row)).count();
         let is_plain = |row: &usize| pure.is_some() && n_off == usize::from(is_off(row));
         if let Some(class) = pure {
             let class = usize::from(class);
             let weight = (all.len() - 1) as f64 * self.input.class_weights[class];
-            let plain: Vec<u32> = all[task.len..]
+            let plain: Vec<u32> = all[node.len..]
                 .iter()
                 .filter(|row| voted(row) && is_plain(row))
                 .map(|row| *row as u32)
@@ -53,14 +53,14 @@ impl<C: Code> Grower<'_, C> {
             }
         }
         let seed = self.rng.clone().next_u64();
-        for (place, &row) in all.iter().enumerate().skip(task.len) {
+        for (place, &row) in all.iter().enumerate().skip(node.len) {
             if !voted(&row) || is_plain(&row) {
                 continue;
             }
             let rest = all[..place].iter().chain(&all[place + 1..]);
             let step = all.len().div_ceil(MOST_ROWS);
             let others = rest.copied().step_by(step).collect();
-            let left = self.side_of(row, others, task.depth, &mut Rng::new(seed, Purpose::Leaf, row as u64));
+            let left = self.side_of(row, others, node.depth, &mut Rng::new(seed, Purpose::Leaf, row as u64));
             let others = self.class_weights(&left, step as f64);
             let others = if others.is_empty() { of_bag } else { &others };
             self.left_one_votes.add(std::iter::once(row as u32), others, probabilities);
@@ -75,19 +75,16 @@ impl<C: Code> Grower<'_, C> {
     }
 
     /// The rows among which a row would be if a tree had parted them.
-    fn side_of(&self, row: usize, mut others: Vec<usize>, depth: usize, rng: &mut Rng) -> Vec<usize> {
+    fn side_of(&self, row: usize, others: Vec<usize>, depth: usize, rng: &mut Rng) -> Vec<usize> {
         let n_columns = self.input.columns.len();
         let code = |row: usize, column: usize| self.matrix.by_row[row * n_columns + column];
         let params = self.input.params;
         let least = (2 * params.min_leaf_rows).max(params.min_split_rows).max(2);
         let most = if params.max_height > 0 { params.max_height.saturating_sub(depth) } else { usize::MAX };
+        let mut others = numbered(others, self.input.classes);
         for _ in 0..MOST_CUTS.min(most) {
-            let class = |row: &usize| self.input.classes[*row];
             // Where the tree ends, this does.
-            if others.len() < least {
-                break;
-            }
-            if others.iter().all(|other| class(other) == class(&others[0])) {
+            if others.len() < least || others.iter().all(|other| other.1 == others[0].1) {
                 break;
             }
             let mut best: Option<(f64, usize, C)> = None;
@@ -96,35 +93,23 @@ impl<C: Code> Grower<'_, C> {
             while n_found < self.search.max_features && n_tried < 4 * n_columns {
                 n_tried += 1;
                 let column = rng.index(n_columns);
-                let codes = others.iter().map(|&other| code(other, column));
+                let codes = others.iter().map(|other| code(other.0, column));
                 let (Some(low), Some(high)) = (codes.clone().min(), codes.max()) else { break };
                 if low == high {
                     continue;
                 }
                 n_found += 1;
                 let cut = C::between(low, high, rng);
-                let impurity = self.impurity(&others, |other| code(other, column) <= cut);
+                let impurity = impurity(&others, |other| code(other, column) <= cut);
                 if best.is_none_or(|(least, ..)| impurity < least) {
                     best = Some((impurity, column, cut));
                 }
             }
             let Some((_, column, cut)) = best else { break };
             let goes_left = code(row, column) <= cut;
-            others.retain(|&other| (code(other, column) <= cut) == goes_left);
+            others.retain(|other| (code(other.0, column) <= cut) == goes_left);
         }
-        others
-    }
-
-    /// The Gini impurity of both sides of a cut, times their rows.
-    fn impurity(&self, rows: &[usize], goes_left: impl Fn(usize) -> bool) -> f64 {
-        let (mut sides, mut lens) = ([Vec::new(), Vec::new()], [0.0; 2]);
-        for &row in rows {
-            let side = usize::from(!goes_left(row));
-            add(&mut sides[side], usize::from(self.input.classes[row]), 1.0);
-            lens[side] += 1.0;
-        }
-        let squares = |side: &[(usize, f64)]| side.iter().map(|own| own.1 * own.1).sum::<f64>();
-        (0..2).map(|side| lens[side] - squares(&sides[side]) / f64::max(lens[side], 1.0)).sum()
+        others.into_iter().map(|other| other.0).collect()
     }
 
     /// The class weights of rows, each of which stands for so many.
@@ -139,6 +124,37 @@ impl<C: Code> Grower<'_, C> {
         weights.sort_unstable_by_key(|own| own.0);
         weights
     }
+}
+
+/// At most [`MOST_ROWS`] rows, each with the place of its class among theirs.
+fn numbered(rows: Vec<usize>, classes: &[u16]) -> Vec<(usize, usize)> {
+    let mut known: Vec<u16> = Vec::new();
+    let place = |row: usize| {
+        let class = classes[row];
+        let found = known.iter().position(|other| *other == class);
+        (
+            row,
+            found.unwrap_or_else(|| {
+                known.push(class);
+                known.len() - 1
+            }),
+        )
+    };
+    rows.into_iter().map(place).collect()
+}
+
+/// The Gini impurity of both sides of a cut, times their rows.
+fn impurity(rows: &[(usize, usize)], goes_left: impl Fn(usize) -> bool) -> f64 {
+    let (mut sides, mut lens) = ([[0_u32; MOST_ROWS]; 2], [0_u32; 2]);
+    for &(row, class) in rows {
+        let side = usize::from(!goes_left(row));
+        sides[side][class] += 1;
+        lens[side] += 1;
+    }
+    let squares = |side: &[u32; MOST_ROWS]| side.iter().map(|own| own * own).sum::<u32>();
+    (0..2)
+        .map(|side| f64::from(lens[side]) - f64::from(squares(&sides[side])) / f64::from(lens[side].max(1)))
+        .sum()
 }
 
 /// Adds weight to a class.

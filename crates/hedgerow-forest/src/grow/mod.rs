@@ -16,9 +16,9 @@ mod columns;
 mod left_one;
 mod left_out_votes;
 mod nearby;
+mod open_node;
 mod score;
 mod search;
-mod task;
 
 use std::ops::Range;
 
@@ -31,8 +31,8 @@ use crate::tree::{Above, Link, Split, Tree};
 use candidate::{Candidate, Question};
 use columns::{ColumnOrder, Known};
 use nearby::{Nearby, Numbers};
-use search::Search;
-use task::{Group, Task};
+use open_node::{Group, OpenNode};
+use search::SplitSearch;
 
 pub(crate) use left_out_votes::LeftOutVotes;
 pub(crate) use nearby::MOST_BYTES as NEARBY_BYTES;
@@ -162,10 +162,10 @@ pub(crate) struct Grower<'a, C> {
     columns: ColumnOrder,
     /// The same for nodes that have taken in the rows left out: what was constant in the bag may not be so any more.
     columns_of_all: ColumnOrder,
-    search: Search<C>,
+    search: SplitSearch<C>,
     nearby: Nearby<C>,
     most_nearby: usize,
-    stack: Vec<Task>,
+    stack: Vec<OpenNode>,
     /// The groups of all waiting nodes, in the order of the stack.
     waiting: Vec<Group>,
     /// The groups of the node at hand, and how many rows of each go left.
@@ -196,7 +196,7 @@ impl<'a, C: Code> Grower<'a, C> {
             aside: Vec::new(),
             columns: ColumnOrder::new(n_features, input.constant),
             columns_of_all: ColumnOrder::new(n_features, input.constant),
-            search: Search::new(input),
+            search: SplitSearch::new(input),
             nearby: Nearby::default(),
             most_nearby,
             stack: Vec::new(),
@@ -254,7 +254,7 @@ impl<'a, C: Code> Grower<'a, C> {
     fn begin_root(&mut self, len: usize, depth: usize, knows_all: bool) {
         let classes = self.input.classes;
         group(&self.leaf_rows.rows[..len], |row| classes[row as usize], &mut self.waiting);
-        self.stack.push(Task {
+        self.stack.push(OpenNode {
             start: 0,
             len,
             n_held: self.leaf_rows.rows.len() - len,
@@ -315,13 +315,13 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// Whether noise may explain all rows of a node outside its most frequent class.
-    fn is_noise(&self, task: &Task, groups: &[Group]) -> bool {
+    fn is_noise(&self, task: &OpenNode, groups: &[Group]) -> bool {
         let most = groups.iter().map(|group| group.len).max().unwrap_or(0) as f64;
         !self.input.is_worth_splitting(task.len as f64 - most, task.len as f64)
     }
 
     /// Notes which rows a leaf has, by their numbers in the data.
-    fn note_leaf(&mut self, task: &Task) {
+    fn note_leaf(&mut self, task: &OpenNode) {
         if task.is_nearby {
             let numbers = Numbers::new(&self.nearby, true);
             let rows = &mut self.leaf_rows.rows[task.rows()];
@@ -331,7 +331,7 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// Splits a node; none if it must be a leaf. A sample may promise sides that turn out too small: then it is drawn anew.
-    fn try_split(&mut self, task: Task, groups: &[Group]) -> Option<Link> {
+    fn try_split(&mut self, task: OpenNode, groups: &[Group]) -> Option<Link> {
         const TIMES: usize = 4;
         for _ in 0..TIMES {
             let (candidate, n_constant) = self.find_split(&task, groups)?;
@@ -344,7 +344,7 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// Makes the rows left out rows of the node like the others, all grouped by class again.
-    fn take_in(&mut self, task: &mut Task, groups: &mut Vec<Group>) {
+    fn take_in(&mut self, task: &mut OpenNode, groups: &mut Vec<Group>) {
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
         let class_of = |row: u32| self.input.classes[numbers.of(row)];
         let rows = &mut self.leaf_rows.rows[task.all_rows()];
@@ -360,7 +360,7 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// The best split of a node, and how many columns are now known to be constant in it; none if it must be a leaf.
-    fn find_split(&mut self, task: &Task, groups: &[Group]) -> Option<(Candidate<C>, usize)> {
+    fn find_split(&mut self, task: &OpenNode, groups: &[Group]) -> Option<(Candidate<C>, usize)> {
         let params = self.input.params;
         let done = groups.len() < 2
             || task.len < (2 * params.min_leaf_rows).max(params.min_split_rows)
@@ -395,7 +395,7 @@ impl<'a, C: Code> Grower<'a, C> {
     /// Splits a node; none if the split turns out to leave too few rows on a side.
     fn split(
         &mut self,
-        task: Task,
+        task: OpenNode,
         groups: &[Group],
         candidate: &Candidate<C>,
         n_constant: usize,
@@ -421,7 +421,7 @@ impl<'a, C: Code> Grower<'a, C> {
         let share = self.search.weight_of(task.len) / self.total_weight;
         self.gains[candidate.column] += on_grid(candidate.gain * share);
 
-        let child = |start, len, n_held, right| Task {
+        let child = |start, len, n_held, right| OpenNode {
             start,
             len,
             n_held,
@@ -443,14 +443,14 @@ impl<'a, C: Code> Grower<'a, C> {
                 let len = if side == 0 { left } else { group.len - left };
                 (len > 0).then_some(Group { class: group.class, len })
             }));
-            self.stack.push(Task { n_groups: self.waiting.len() - before, ..children[side] });
+            self.stack.push(OpenNode { n_groups: self.waiting.len() - before, ..children[side] });
         }
         Some(Link::to_split(index))
     }
 
     /// Moves the rows that go left to the front, keeping the order on both sides, and counts them group by group. Rows left
     /// out end up behind the rows of their side. Returns how many of both went left.
-    fn partition(&mut self, task: &Task, groups: &[Group], candidate: &Candidate<C>) -> (usize, usize) {
+    fn partition(&mut self, task: &OpenNode, groups: &[Group], candidate: &Candidate<C>) -> (usize, usize) {
         let missing = self.input.columns[candidate.column].has_missing.then_some(candidate.missing_left);
         let column = candidate.column;
         match (&candidate.question, missing) {
@@ -472,7 +472,7 @@ impl<'a, C: Code> Grower<'a, C> {
     #[inline]
     fn partition_by(
         &mut self,
-        task: &Task,
+        task: &OpenNode,
         groups: &[Group],
         column: usize,
         goes_left: impl Fn(C) -> bool,
@@ -513,7 +513,7 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// Puts the rows of a node back into groups after a partition that was not wanted.
-    fn regroup(&mut self, task: &Task) {
+    fn regroup(&mut self, task: &OpenNode) {
         // Rare: only where a sample promised sides that the whole node does not have. With rows left out, both runs were
         // mixed; which row belongs to which run is told by their number in the bag.
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
@@ -525,7 +525,7 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// The classes of a node with their weights, classes rising.
-    fn weights(&self, task: &Task, groups: &[Group]) -> Vec<(usize, f64)> {
+    fn weights(&self, task: &OpenNode, groups: &[Group]) -> Vec<(usize, f64)> {
         let mut at = task.start;
         let numbers = Numbers::new(&self.nearby, task.is_nearby);
         groups
@@ -544,7 +544,7 @@ impl<'a, C: Code> Grower<'a, C> {
     }
 
     /// Every hundred thousand rows, sees whether a limit has been reached; then what is left becomes leaves.
-    fn look_at_the_clock(&mut self, task: &Task) {
+    fn look_at_the_clock(&mut self, task: &OpenNode) {
         const ROWS: usize = 100_000;
         self.rows_since_look += task.len + 16;
         if self.rows_since_look > ROWS {

@@ -5,8 +5,8 @@ use hedgerow_core::rng::Rng;
 use super::GrowthInput;
 use super::candidate::{Candidate, Question};
 use super::nearby::Numbers;
+use super::open_node::Group;
 use super::score::Scorer;
-use super::task::Group;
 use crate::codes::{Code, Meaning};
 use crate::params::{Criterion, SplitRule};
 use crate::tree::CategorySet;
@@ -16,7 +16,7 @@ const TINY: usize = 16;
 
 /// Working space of the search, reused from node to node.
 #[derive(Default)]
-pub(super) struct Search<C> {
+pub(super) struct SplitSearch<C> {
     pub(super) max_features: usize,
     scorer: Scorer,
     /// The rows looked at, grouped by class, and where they start in the matrix.
@@ -46,7 +46,7 @@ pub(super) struct Search<C> {
     pub(super) best: Option<Candidate<C>>,
 }
 
-impl<C: Code> Search<C> {
+impl<C: Code> SplitSearch<C> {
     pub(super) fn new(input: &GrowthInput<'_>) -> Self {
         let most = match input.params.sample_rows {
             0 => input.by_class.len(),

@@ -6,7 +6,7 @@ use crate::tree::Above;
 
 /// A node that waits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Task {
+pub(super) struct OpenNode {
     /// Its first row in the index array.
     pub(super) start: usize,
     /// How many rows of the bag it has.
@@ -29,7 +29,7 @@ pub(super) struct Task {
     pub(super) look_at_all: bool,
 }
 
-impl Task {
+impl OpenNode {
     /// Where its rows of the bag are in the index array.
     pub(super) fn rows(&self) -> Range<usize> {
         self.start..self.start + self.len
