@@ -45,13 +45,13 @@ impl Limiter {
         let oob = if leaves_rows_out { Tally::bytes(data.n_rows(), n_classes, params) } else { 0 };
         // A copy of the model is made from a copy of the tables.
         let times = 1 + budget.copies.min(1);
-        let (oob, sets) = (times * oob, times * Tally::set_bytes(data.n_rows(), n_classes, params));
+        let sets = times * Tally::set_bytes(data.n_rows(), n_classes, params);
         let Some(limit) = budget.bytes else {
             return Ok(Self { for_trees: None, threads, oob_fits: true, sets_fit: true });
         };
         let left = limit.saturating_sub(working);
         let oob_fits = oob < left / 2 || params.patience > 0;
-        let left = left.saturating_sub(if oob_fits { oob } else { 0 });
+        let left = left.saturating_sub(if oob_fits { times * oob } else { 0 });
         let sets_fit = leaves_rows_out && oob_fits && sets < left / 4;
         let left = left.saturating_sub(if sets_fit { sets } else { 0 });
         if left < 64 << 10 {
