@@ -4,7 +4,7 @@
 //! and to the sum 1. Without the power the probabilities would be under-confident: a class that is likely makes the others unlikely, which curves of
 //! their own do not know. Odds that share one curve are a softmax with a temperature. Whichever has the least loss is used.
 
-pub(crate) mod newton;
+mod newton;
 mod platt;
 
 use ndarray::{Array2, ArrayView1, Axis};
@@ -15,6 +15,7 @@ use crate::folds::Folds;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 
+pub use newton::{Slopes, minimize};
 pub use platt::Platt;
 
 /// Probabilities below this are raised to it.

@@ -55,7 +55,7 @@ pub(crate) fn choose(
     }
     let evaluate = |table: &OutOfBag, start: Option<Calibration>| {
         let votes = Votes::new(table, predictions.labels, |row| predictions.weights[row], &rows);
-        let found = votes.search(start.map_or([0.0; 2], Calibration::logs), 0.05, par);
+        let found = votes.search(start.map_or([0.0; 2], Calibration::logs), 1e-4, par);
         (votes, found)
     };
     let whole = evaluate(&predictions.whole[now], start);

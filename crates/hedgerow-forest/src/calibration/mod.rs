@@ -12,7 +12,6 @@
 //! found by minimizing the log-loss of out-of-bag rows, and are used only if that is lower than without them.
 
 mod choice;
-mod descent;
 pub(crate) mod prior_shift;
 mod votes;
 
@@ -72,10 +71,10 @@ impl Calibration {
         let near = earlier.unwrap_or_else(|| {
             // A few rows find the neighborhood, all of them the place.
             let few = Votes::new(oob, labels, &weight, &rows[..rows.len().min(FEW_ROWS)]);
-            few.search([0.0; 2], 0.1, par)
+            few.search([0.0; 2], 1e-4, par)
         });
         let votes = Votes::new(oob, labels, &weight, &rows);
-        let found = votes.search(near.logs(), 0.02, par);
+        let found = votes.search(near.logs(), 1e-5, par);
         let (best, plain) = (votes.loss(Some(found), par), votes.loss(None, par));
         (best < plain).then(|| votes.most_cautious(found, best, plain, par))
     }
