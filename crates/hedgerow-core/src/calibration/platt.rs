@@ -17,7 +17,7 @@ pub struct Platt {
 impl Platt {
     /// The curve that makes the labels of rows most likely. A row too many of either class is imagined, so that rows which can
     /// be told apart perfectly do not make the curve a step.
-    pub fn fit(scores: &[f64], is_positive: &[bool]) -> Self {
+    pub(crate) fn fit(scores: &[f64], is_positive: &[bool]) -> Self {
         let n_positive = is_positive.iter().filter(|p| **p).count() as f64;
         let n_negative = scores.len() as f64 - n_positive;
         let targets = [1.0 / (n_negative + 2.0), (n_positive + 1.0) / (n_positive + 2.0)];
