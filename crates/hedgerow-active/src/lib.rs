@@ -12,8 +12,8 @@
 //! let data = blobs(200, 2, 3, 1);
 //! let pool = Pool::new(data.schema.clone(), data.features.clone(), vec![None; 200])?;
 //! let mut querier = Querier::new(QueryParams::default().check()?);
-//! let asked = querier.query(&pool, None, 5, &Par::sequential())?;
-//! assert_eq!(asked.len(), 5);
+//! let rows = querier.query(&pool, None, 5, &Par::sequential())?;
+//! assert_eq!(rows.len(), 5);
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
@@ -31,7 +31,7 @@ pub mod strategy;
 pub use model::{Latent, OfModel, QueryModel, Trainer};
 pub use params::QueryParams;
 pub use pool::Pool;
-pub use querier::{Asked, Querier};
+pub use querier::{QueriedRow, Querier};
 pub use situation::Situation;
 pub use space::{RankSpace, Targets};
 pub use strategy::{Strategy, StrategyName};

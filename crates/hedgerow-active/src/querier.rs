@@ -15,7 +15,7 @@ use crate::strategy::Strategy;
 
 /// A row that should be labelled.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Asked {
+pub struct QueriedRow {
     /// Its place in the pool.
     pub row: usize,
     /// What its label is worth, by the strategy; it compares rows of one query and has no unit.
@@ -60,7 +60,7 @@ impl Querier {
         model: Option<&dyn QueryModel>,
         n: usize,
         par: &Par,
-    ) -> Result<Vec<Asked>> {
+    ) -> Result<Vec<QueriedRow>> {
         let most = if self.params.n_candidates > 0 {
             self.params.n_candidates
         } else {
@@ -79,7 +79,7 @@ impl Querier {
         candidates: Vec<usize>,
         n: usize,
         par: &Par,
-    ) -> Result<Vec<Asked>> {
+    ) -> Result<Vec<QueriedRow>> {
         if candidates.is_empty() || n == 0 {
             return Ok(Vec::new());
         }
@@ -87,11 +87,11 @@ impl Querier {
         let situation = Situation::new(pool, model, candidates, &self.targets, self.params.seed, par)?;
         let utilities = self.strategy.utilities(&situation)?;
         let chosen = choose(&situation, utilities, n, self.params.diversity);
-        let asked = |(place, utility)| {
+        let queried = |(place, utility)| {
             let (row, reason) = (situation.candidates()[place], self.strategy.reason(&situation, place));
-            Asked { row, utility, reason }
+            QueriedRow { row, utility, reason }
         };
-        Ok(chosen.into_iter().map(asked).collect())
+        Ok(chosen.into_iter().map(queried).collect())
     }
 
     /// The utility of each of some candidates.
