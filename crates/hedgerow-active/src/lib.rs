@@ -18,15 +18,18 @@
 //! ```
 
 mod choice;
+mod kernel;
 mod model;
 mod params;
 mod pool;
 mod querier;
+pub mod simulation;
 mod situation;
 mod space;
 pub mod statistics;
 pub mod stopping;
 pub mod strategy;
+mod trainer;
 
 pub use model::{Latent, OfModel, QueryModel, Trainer};
 pub use params::QueryParams;
@@ -35,3 +38,4 @@ pub use querier::{QueriedRow, Querier};
 pub use situation::Situation;
 pub use space::{RankSpace, Targets};
 pub use strategy::{Strategy, StrategyName};
+pub use trainer::{KindTrainer, Trained};
