@@ -1,7 +1,7 @@
 //! Compares query strategies over tables and generators:
 //! `strategies [--labels N] [--start N] [--seeds N] [--trees N] [--pool N] [--threads N] STRATEGY,STRATEGY,... TABLE:TARGET ... synth:PROBLEM[/COLUMNS] ...`.
 //!
-//! A strategy is one of `hedgerow query`, or `coverage=LEARN/FADE[/COMPARED]` with numbers of labels. The model is a forest. It prints areas under learning
+//! A strategy is one of `hedgerow query`, or `coverage=LEARN/FADE/NOVELTY[/COMPARED]`. The model is a forest. It prints areas under learning
 //! curves in percent with the standard error of differences to the first strategy, then ranks and tests over all tables.
 
 use std::sync::Arc;
@@ -105,11 +105,11 @@ fn contestant(name: &str) -> Result<Contestant> {
         return Ok(name.parse::<StrategyName>()?.into());
     };
     let numbers: Vec<f64> = numbers.split('/').filter_map(|text| text.parse().ok()).collect();
-    let [learn_after, fade_after, ref rest @ ..] = numbers[..] else {
-        return Err(Error::param("strategy", "coverage=LEARN/FADE", name));
+    let [learn_after, fade_after, novelty, ref rest @ ..] = numbers[..] else {
+        return Err(Error::param("strategy", "coverage=LEARN/FADE/NOVELTY", name));
     };
     let n_compared = rest.first().map_or(200, |n| *n as usize);
-    let mut coverage = Coverage::new(learn_after, fade_after);
+    let mut coverage = Coverage::new(learn_after, fade_after, novelty);
     coverage.n_compared = n_compared;
     Ok(Contestant::new(name, move || Box::new(coverage.clone())))
 }

@@ -18,8 +18,9 @@ const BLOCK: usize = 64;
 /// The exponent below which coverage does not count any more.
 const LEAST_EXPONENT: f64 = 0.05;
 
-/// u(x) [Σⱼ u(j) max(K(j, x) − m(j), 0)]^γ over the targets j, with the uncertainty u = 1 − (p₁ − p₂), the [kernel](crate::RankSpace) K on ranks of columns, and
-/// m(j) the largest K of j to a labelled row. Without a model u is constant, and rows are chosen by coverage alone.
+/// v(x) [Σⱼ v(j) max(K(j, x) − m(j), 0)]^γ over the targets j, with the [kernel](crate::RankSpace) K on ranks of columns, m(j) the largest K of j to a labelled
+/// row, and the doubt v = u + νγ(1 − m)(1 − u) with the uncertainty u = 1 − (p₁ − p₂): a model that is sure where no labels are may be wrong. Without a model the doubt
+/// is 1, and rows are chosen by coverage alone.
 ///
 /// Only some candidates are compared with all targets, half of them the most uncertain ones; the others are worth nothing.
 #[derive(Debug, Clone)]
@@ -28,6 +29,8 @@ pub struct Coverage {
     pub learn_after: f64,
     /// Labels at which the exponent γ, which is 1 at first, is a half; infinite if it stays 1.
     pub fade_after: f64,
+    /// How much the model's certainty is doubted where no label is near, ν, from 0 to 1.
+    pub novelty: f64,
     /// Candidates that are compared with all targets.
     pub n_compared: usize,
     /// The share of the targets that each candidate of the last query would cover better, by its place.
@@ -36,14 +39,14 @@ pub struct Coverage {
 
 impl Default for Coverage {
     fn default() -> Self {
-        Self::new(f64::INFINITY, f64::INFINITY)
+        Self::new(f64::INFINITY, f64::INFINITY, 0.0)
     }
 }
 
 impl Coverage {
-    /// With numbers of labels: see [`Self::learn_after`] and [`Self::fade_after`].
-    pub fn new(learn_after: f64, fade_after: f64) -> Self {
-        Self { learn_after, fade_after, n_compared: 200, shares: Vec::new() }
+    /// With numbers of labels, and doubt: see [`Self::learn_after`], [`Self::fade_after`] and [`Self::novelty`].
+    pub fn new(learn_after: f64, fade_after: f64, novelty: f64) -> Self {
+        Self { learn_after, fade_after, novelty, n_compared: 200, shares: Vec::new() }
     }
 }
 
@@ -57,12 +60,13 @@ impl Strategy for Coverage {
             return Ok(doubts);
         }
         let compared = compared(&doubts, self.n_compared);
-        let gains = Cover::new(situation, &self.column_weights(situation))?.gains(&compared);
-        let most = gains.iter().map(|gain| gain.doubt).fold(f64::MIN_POSITIVE, f64::max);
+        let weights = self.column_weights(situation);
+        let gains = Cover::new(situation, &weights, self.novelty * exponent)?.gains(&compared, &doubts);
+        let most = gains.iter().map(|gain| gain.covers).fold(f64::MIN_POSITIVE, f64::max);
         let mut utilities = vec![0.0; doubts.len()];
         self.shares.resize(doubts.len(), 0.0);
         for (&place, gain) in compared.iter().zip(&gains) {
-            utilities[place] = doubts[place] * libm::pow(gain.doubt / most, exponent);
+            utilities[place] = gain.own * libm::pow(gain.covers / most, exponent);
             self.shares[place] = gain.share;
         }
         Ok(utilities)
@@ -118,28 +122,29 @@ struct Cover<'a> {
     situation: &'a Situation<'a>,
     weights: &'a [f32],
     kernel: RankKernel,
+    /// How much certainty is doubted where no label is near.
+    novelty: f64,
     targets: &'a Targets,
-    /// Of each target, its uncertainty, and how like it is to the labelled row that is most like it.
+    labelled: Targets,
+    /// Of each target, its doubt, and how like it is to the labelled row that is most like it.
     doubts: Vec<f64>,
     covered: Vec<f32>,
 }
 
 /// What a label would cover.
 struct Gain {
-    /// Weighted by uncertainty.
-    doubt: f64,
+    /// The row's own doubt.
+    own: f64,
+    /// The doubt of what it would cover.
+    covers: f64,
     /// As a share of all targets.
     share: f64,
 }
 
 impl<'a> Cover<'a> {
-    fn new(situation: &'a Situation<'a>, weights: &'a [f32]) -> Result<Self> {
+    fn new(situation: &'a Situation<'a>, weights: &'a [f32], novelty: f64) -> Result<Self> {
         let targets = situation.placed_targets();
         let kernel = RankKernel::of_neighbors(targets, weights);
-        let doubts = match situation.target_proba()? {
-            Some(proba) => proba.rows().into_iter().map(|proba| doubt(situation, proba)).collect(),
-            None => vec![1.0; targets.len()],
-        };
         let labelled = situation.placed_labelled();
         let blocks = situation.par().map(labelled.len().div_ceil(BLOCK), |block| {
             let mut nearest = vec![f32::INFINITY; targets.len()];
@@ -150,23 +155,41 @@ impl<'a> Cover<'a> {
             nearest
         });
         let nearest = |target: usize| blocks.iter().map(|block| block[target]).fold(f32::INFINITY, f32::min);
-        let covered = (0..targets.len()).map(|target| kernel.at(nearest(target))).collect();
-        Ok(Self { situation, weights, kernel, targets, doubts, covered })
+        let covered: Vec<f32> = (0..targets.len()).map(|target| kernel.at(nearest(target))).collect();
+        let doubts = match situation.target_proba()? {
+            Some(proba) => proba
+                .rows()
+                .into_iter()
+                .zip(&covered)
+                .map(|(proba, covered)| doubted(doubt(situation, proba), *covered, novelty))
+                .collect(),
+            None => vec![1.0; targets.len()],
+        };
+        Ok(Self { situation, weights, kernel, novelty, targets, labelled, doubts, covered })
     }
 
-    /// Of the candidates at these places.
-    fn gains(&self, places: &[usize]) -> Vec<Gain> {
+    /// Of the candidates at these places, with the doubts of all candidates.
+    fn gains(&self, places: &[usize], doubts: &[f64]) -> Vec<Gain> {
         let candidates = self.situation.placed_candidates();
         self.situation.par().map(places.len(), |i| {
-            let squares = self.targets.squared_distances(&candidates.row(places[i]), self.weights);
-            let mut gain = Gain { doubt: 0.0, share: 0.0 };
+            let from = candidates.row(places[i]);
+            let near = self.labelled.squared_distances(&from, self.weights);
+            let covered = self.kernel.at(near.into_iter().fold(f32::INFINITY, f32::min));
+            let own = doubted(doubts[places[i]], covered, self.novelty);
+            let mut gain = Gain { own, covers: 0.0, share: 0.0 };
+            let squares = self.targets.squared_distances(&from, self.weights);
             for ((square, covered), doubt) in squares.iter().zip(&self.covered).zip(&self.doubts) {
                 let better = f64::from((self.kernel.at(*square) - covered).max(0.0));
-                gain.doubt += doubt * better;
+                gain.covers += doubt * better;
                 gain.share += better;
             }
             gain.share /= self.targets.len().max(1) as f64;
             gain
         })
     }
+}
+
+/// A model's uncertainty, and more where no label is near.
+fn doubted(doubt: f64, covered: f32, novelty: f64) -> f64 {
+    doubt + novelty * f64::from(1.0 - covered) * (1.0 - doubt).max(0.0)
 }

@@ -16,12 +16,43 @@ const MOST_NUMBERS: usize = 1 << 26;
 /// What is known of a pool beside its labels, and the labels counted.
 #[derive(Debug)]
 pub(super) struct Field {
-    preparation: Preparation,
+    columns: Columns,
     kernel: DensityKernel,
     n_rows: usize,
     /// The targets, prepared: they stand for the density of the pool.
     targets: Array2<f32>,
     kept: Option<Kept>,
+}
+
+/// How the columns of a table become numbers that distances can be taken of.
+#[derive(Debug)]
+enum Columns {
+    Prepared(Preparation),
+    /// They are such numbers: so many.
+    AsTheyAre(usize),
+}
+
+impl Columns {
+    fn n_features(&self) -> usize {
+        match self {
+            Self::Prepared(preparation) => preparation.n_features(),
+            Self::AsTheyAre(n) => *n,
+        }
+    }
+
+    fn width(&self) -> usize {
+        match self {
+            Self::Prepared(preparation) => preparation.width(),
+            Self::AsTheyAre(n) => *n,
+        }
+    }
+
+    fn map(&self, x: Array2<f32>) -> Array2<f32> {
+        match self {
+            Self::Prepared(preparation) => preparation.map_narrow(x.view()),
+            Self::AsTheyAre(_) => x.mapv_into(|v| if v.is_nan() { 0.0 } else { v }),
+        }
+    }
 }
 
 /// Of small pools.
@@ -34,24 +65,27 @@ struct Kept {
 }
 
 impl Field {
-    pub(super) fn new(situation: &Situation<'_>) -> Self {
+    pub(super) fn new(situation: &Situation<'_>, is_scaled: bool) -> Self {
         let pool = situation.pool();
         let (n_rows, features) = (pool.n_rows(), pool.features());
-        let preparation = Preparation::of(pool.schema(), features);
-        let targets = preparation.map_narrow(pool.rows(situation.targets()).view());
+        let columns = match is_scaled {
+            true => Columns::AsTheyAre(features.n_features()),
+            false => Columns::Prepared(Preparation::of(pool.schema(), features)),
+        };
+        let targets = columns.map(pool.rows(situation.targets()));
         let kernel = normal_reference(targets.view(), n_rows);
-        let is_small = n_rows <= MOST_KEPT && n_rows * preparation.width() <= MOST_NUMBERS;
+        let is_small = n_rows <= MOST_KEPT && n_rows * columns.width() <= MOST_NUMBERS;
         let kept = is_small.then(|| Kept {
-            x: preparation.map_all_narrow(features, situation.par()),
+            x: columns.map(features.to_array(0..n_rows)),
             densities: vec![f64::NAN; n_rows],
             counts: LabelCounts::new(n_rows, pool.schema().n_classes()),
         });
-        Self { preparation, kernel, n_rows, targets, kept }
+        Self { columns, kernel, n_rows, targets, kept }
     }
 
     /// Whether it may be of this pool.
     pub(super) fn fits(&self, pool: &Pool) -> bool {
-        self.n_rows == pool.n_rows() && self.preparation.n_features() == pool.space().n_features()
+        self.n_rows == pool.n_rows() && self.columns.n_features() == pool.space().n_features()
     }
 
     /// The density at each candidate, and the concentrations of its classes: at least two, as a class may come that is not known yet.
@@ -77,10 +111,10 @@ impl Field {
             new.iter().zip(found).for_each(|(&row, density)| kept.densities[row] = density);
             return (candidates.iter().map(|&row| kept.densities[row]).collect(), concentrations);
         }
-        let x = self.preparation.map_narrow(situation.x());
+        let x = self.columns.map(situation.x().to_owned());
         if n_known > 0 {
             let mut counts = LabelCounts::new(x.nrows(), n_known);
-            let labelled = self.preparation.map_narrow(pool.rows(pool.labelled()).view());
+            let labelled = self.columns.map(pool.rows(pool.labelled()));
             for (labelled, &row) in labelled.rows().into_iter().zip(pool.labelled()) {
                 if let Some(class) = pool.label(row) {
                     counts.learn(x.view(), labelled, class, kernel, par);

@@ -25,7 +25,16 @@ const DRAWS: usize = 100;
 /// Every label changes the counts of all rows by one term each.
 #[derive(Debug, Default)]
 pub struct Deal {
+    /// Whether columns are numbers on one scale already, such as principal components: then distances are taken on them as they are, missing values as 0.
+    pub is_scaled: bool,
     field: Option<Field>,
+}
+
+impl Deal {
+    /// For columns that are on one scale already, or are to be brought to one.
+    pub fn new(is_scaled: bool) -> Self {
+        Self { is_scaled, field: None }
+    }
 }
 
 impl Strategy for Deal {
@@ -33,7 +42,7 @@ impl Strategy for Deal {
         let is_of_pool = |field: &Field| field.fits(situation.pool());
         let field = match self.field.take().filter(is_of_pool) {
             Some(field) => self.field.insert(field),
-            None => self.field.insert(Field::new(situation)),
+            None => self.field.insert(Field::new(situation, self.is_scaled)),
         };
         let (densities, concentrations) = field.at(situation);
         let losses = situation.losses(concentrations.ncols());
