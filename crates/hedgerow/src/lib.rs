@@ -13,6 +13,8 @@ mod merge;
 mod model;
 mod outlier;
 mod prequential;
+#[cfg(feature = "active")]
+mod query;
 #[cfg(feature = "report")]
 pub mod report;
 mod run;

@@ -17,6 +17,7 @@ mod page;
 pub(crate) mod predict;
 mod renewed;
 mod rows;
+pub(crate) mod simulate;
 pub(crate) mod store;
 pub(crate) mod stream;
 pub(crate) mod train;

@@ -19,6 +19,7 @@ mod outliers;
 mod predict;
 mod report;
 mod rvm;
+mod simulate;
 mod stream;
 mod tables;
 mod update;

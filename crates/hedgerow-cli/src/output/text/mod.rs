@@ -7,6 +7,7 @@ mod learning;
 mod made;
 mod metrics;
 mod outliers;
+mod simulate;
 mod store;
 mod train;
 
