@@ -27,6 +27,7 @@ mod space;
 pub mod statistics;
 pub mod stopping;
 pub mod strategy;
+pub mod stream;
 
 pub use model::{Latent, OfModel, QueryModel, Trainer};
 pub use params::QueryParams;

@@ -7,6 +7,7 @@ mod learning;
 mod made;
 mod metrics;
 mod outliers;
+mod query;
 mod store;
 mod train;
 
