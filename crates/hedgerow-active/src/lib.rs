@@ -12,26 +12,31 @@
 //! let data = blobs(200, 2, 3, 1);
 //! let pool = Pool::new(data.schema.clone(), data.features.clone(), vec![None; 200])?;
 //! let mut querier = Querier::new(QueryParams::default().check()?);
-//! let asked = querier.query(&pool, None, 5, &Par::sequential())?;
-//! assert_eq!(asked.len(), 5);
+//! let rows = querier.query(&pool, None, 5, &Par::sequential())?;
+//! assert_eq!(rows.len(), 5);
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
 mod choice;
+mod kernel;
 mod model;
 mod params;
 mod pool;
 mod querier;
+pub mod simulation;
 mod situation;
 mod space;
 pub mod statistics;
 pub mod stopping;
 pub mod strategy;
+pub mod stream;
+mod trainer;
 
 pub use model::{Latent, OfModel, QueryModel, Trainer};
 pub use params::QueryParams;
 pub use pool::Pool;
-pub use querier::{Asked, Querier};
+pub use querier::{QueriedRow, Querier};
 pub use situation::Situation;
 pub use space::{RankSpace, Targets};
 pub use strategy::{Strategy, StrategyName};
+pub use trainer::{KindTrainer, Trained};

@@ -10,8 +10,10 @@ mod kind;
 mod learn;
 mod model;
 mod outliers;
+mod query;
 mod run;
 mod setting;
+mod simulate;
 mod store;
 mod train;
 
@@ -26,7 +28,9 @@ pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
 pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
 pub(crate) use outliers::OutlierArgs;
+pub(crate) use query::{QueryArgs, QueryModel};
 pub(crate) use run::{LimitArgs, RunArgs};
+pub(crate) use simulate::SimulateArgs;
 pub(crate) use store::{StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
 pub(crate) use train::TrainArgs;
 
@@ -57,11 +61,15 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Predict, then learn, row after row, with prequential figures
     Stream(StreamArgs),
+    /// Choose the rows whose labels would help a model most
+    Query(QueryArgs),
     /// Show a store of rows and labels, set labels, or export the rows
     #[command(subcommand)]
     Store(StoreCommand),
     /// Find the strange rows of a table without labels
     Outliers(OutlierArgs),
+    /// Compare query strategies on a table whose labels are known
+    Simulate(SimulateArgs),
     /// Show what a data file or a model file holds
     Info(InfoArgs),
     /// Merge models that were fitted separately into one

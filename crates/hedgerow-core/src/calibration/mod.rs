@@ -6,7 +6,7 @@
 //! Every kind of model is calibrated by [`OutOfSample::calibration`](crate::OutOfSample::calibration); only forests do it before votes are
 //! probabilities, as what they are unsure of is how many votes there are.
 
-pub(crate) mod newton;
+mod newton;
 mod platt;
 
 use ndarray::{Array2, ArrayView1, Axis};
@@ -17,6 +17,7 @@ use crate::folds::Folds;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 
+pub use newton::{Slopes, minimize};
 pub use platt::Platt;
 
 /// Probabilities below this are raised to it.

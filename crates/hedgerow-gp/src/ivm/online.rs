@@ -9,8 +9,8 @@ use hedgerow_core::online::work_on;
 use hedgerow_core::summary::length_and_variance;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Classifier as _, Dataset, Learning, OnlineModel, Predictor, Result, RetainedRows, Rows, Schedule,
-    Summary, Training, drive,
+    Classifier as _, Dataset, LatentProcess, Learning, OnlineModel, Predictor, Result, RetainedRows, Rows,
+    Schedule, Summary, Training, drive,
 };
 use ndarray::Array2;
 
@@ -23,6 +23,10 @@ use crate::prepare::Preparation;
 impl OnlineModel for IvmClassifier {
     fn predictor(&self) -> Predictor<'_> {
         Predictor::Classifier(self)
+    }
+
+    fn latent_process(&self) -> Option<&dyn LatentProcess> {
+        self.learnt.is_some().then_some(self)
     }
 
     fn retained(&self) -> Option<(&Schedule, &RetainedRows)> {
