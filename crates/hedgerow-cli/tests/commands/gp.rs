@@ -82,7 +82,19 @@ fn numbers_are_predicted_with_intervals_that_hold() {
     assert!(metric(&result, "nlpd") < 0.95 && result["log_evidence"].is_number(), "{result}");
     assert!((result["noise_deviation"].as_f64().unwrap() - 0.5).abs() < 0.1, "{result}");
     assert!(result["kernel"]["noise_variance"].is_number(), "{result}");
-    holds(&program.ok(line), &["gp of 250 rows from 250 rows, 2 features, regression of \"y\"", "coverage"]);
+    holds(
+        &program.ok(line),
+        &[
+            "gp of 250 rows from 250 rows, 2 features, regression of \"y\"",
+            "coverage",
+            "validation (leave-one-out), 250 rows: R² 0.9",
+        ],
+    );
+    // Leave-one-out predictions tell what the test rows tell.
+    let own = |name: &str| result["validation"][name].as_f64().unwrap();
+    assert_eq!((&result["validation_from"], own("rows")), (&"leave_one_out".into(), 250.0));
+    assert!((own("rmse") - metric(&result, "rmse")).abs() < 0.08, "{result}");
+    assert!((own("nlpd") - metric(&result, "nlpd")).abs() < 0.15 && own("r2") > 0.9, "{result}");
     // The file gives the same model back.
     let evaluated = program.json("evaluate m.hedgerow test.csv --report e.html");
     assert_eq!((&evaluated["metrics"], &evaluated["task"]), (&result["metrics"], &result["task"]));

@@ -132,7 +132,12 @@ fn a_regression_is_trained_in_the_background() {
     let trained = program.json(&format!("train sinc.csv {settings} --out m.hedgerow --curve c.csv"));
     assert_eq!((&trained["task"], &trained["metrics"]), (&fitted["task"], &fitted["metrics"]));
     let curve = String::from_utf8(program.read("c.csv")).unwrap();
-    assert!(curve.starts_with("seconds,steps,test_rmse,test_nlpd\n") && curve.lines().count() > 1, "{curve}");
+    let header = "seconds,steps,validation_nlpd,validation_rmse,validation_r2,test_rmse,test_nlpd\n";
+    assert!(curve.starts_with(header) && curve.lines().count() > 1, "{curve}");
+    assert_eq!(trained["validation"], fitted["validation"]);
+    assert!(trained["validation"]["r2"].as_f64().unwrap() > 0.7, "{trained}");
+    let text = program.ok(&format!("train sinc.csv {settings}"));
+    holds(&text, &["validation, 300 rows: R² 0.", "RMSE 0.", "NLPD "]);
     assert_eq!(program.json("update m.hedgerow sinc.csv")["rows_learnt"], 600);
     // As for a fit, a target that looks continuous is one of numbers.
     assert_eq!(
