@@ -1,14 +1,11 @@
 //! Batches: rows with large utilities that are not alike.
 
+use crate::kernel::RankKernel;
 use crate::situation::Situation;
-
-/// The neighbor at whose distance rows count as alike.
-const NEIGHBOR: usize = 10;
-/// Rows whose neighbors tell that distance.
-const MOST_ROWS: usize = 100;
+use crate::space::Targets;
 
 /// Chooses rows one by one, each the one of the largest utility; what is like a row chosen before counts less: the utility times 1 − `diversity` · K, with
-/// K = exp(−d²/2h²) on the ranks of columns, h the median distance to the tenth neighbor. Returns places among the candidates, each with what its utility was then.
+/// the [kernel](RankKernel) K on the ranks of columns. Returns places among the candidates, each with what its utility was then.
 pub(crate) fn choose(
     situation: &Situation<'_>,
     utilities: Vec<f64>,
@@ -44,34 +41,23 @@ fn best_of(values: &[f64]) -> Option<usize> {
 }
 
 /// How alike candidates are.
-struct Alike {
-    rows: crate::space::Targets,
+struct Alike<'a> {
+    rows: &'a Targets,
     weights: Vec<f32>,
-    factor: f32,
+    kernel: RankKernel,
 }
 
-impl Alike {
-    fn new(situation: &Situation<'_>) -> Self {
-        let pool = situation.pool();
-        let rows = pool.space().place(pool.features(), situation.candidates(), situation.par());
-        let weights = vec![1.0; pool.space().n_features()];
-        let mut nearest: Vec<f32> = (0..rows.len().min(MOST_ROWS))
-            .map(|place| tenth(rows.squared_distances(&rows.row(place), &weights)))
-            .collect();
-        nearest.sort_by(f32::total_cmp);
-        let square = nearest.get(nearest.len() / 2).copied().unwrap_or(1.0).max(1e-6);
-        Self { rows, weights, factor: -0.5 / square }
+impl<'a> Alike<'a> {
+    fn new(situation: &'a Situation<'_>) -> Self {
+        let rows = situation.placed_candidates();
+        let weights = vec![1.0; situation.pool().space().n_features()];
+        let kernel = RankKernel::of_neighbors(rows, &weights);
+        Self { rows, weights, kernel }
     }
 
     fn to(&self, place: usize) -> Vec<f32> {
         let mut squares = self.rows.squared_distances(&self.rows.row(place), &self.weights);
-        squares.iter_mut().for_each(|square| *square = (self.factor * *square).exp());
+        squares.iter_mut().for_each(|square| *square = self.kernel.at(*square));
         squares
     }
-}
-
-/// The distance to the tenth neighbor, or to the last one where there are fewer; the row itself is among the distances.
-fn tenth(mut squares: Vec<f32>) -> f32 {
-    let at = NEIGHBOR.min(squares.len().saturating_sub(1));
-    if squares.is_empty() { 1.0 } else { *squares.select_nth_unstable_by(at, f32::total_cmp).1 }
 }

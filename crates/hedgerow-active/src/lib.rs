@@ -18,16 +18,19 @@
 //! ```
 
 mod choice;
+mod kernel;
 mod model;
 mod params;
 mod pool;
 mod querier;
+pub mod simulation;
 mod situation;
 mod space;
 pub mod statistics;
 pub mod stopping;
 pub mod strategy;
 pub mod stream;
+mod trainer;
 
 pub use model::{Latent, OfModel, QueryModel, Trainer};
 pub use params::QueryParams;
@@ -36,3 +39,4 @@ pub use querier::{QueriedRow, Querier};
 pub use situation::Situation;
 pub use space::{RankSpace, Targets};
 pub use strategy::{Strategy, StrategyName};
+pub use trainer::{KindTrainer, Trained};

@@ -1,16 +1,8 @@
 //! What a strategy may ask of a model, whatever model it is.
 
+pub use hedgerow_core::Latent;
 use hedgerow_core::{Dataset, OnlineModel, Par, Predictor, Result, SecondOrder};
 use ndarray::{Array2, Array3, ArrayView2};
-
-/// A Gaussian process's latent values: a row each, a column for each latent function (one for each class, or one for two classes).
-#[derive(Debug, Clone, PartialEq)]
-pub struct Latent {
-    /// Their means, with what is added to them before the likelihood.
-    pub mean: Array2<f64>,
-    /// Their variances, without noise.
-    pub variance: Array2<f64>,
-}
 
 /// A classifier that a query strategy asks. Only class probabilities are needed; what a model cannot tell is none.
 pub trait QueryModel: Send + Sync {
@@ -92,6 +84,10 @@ impl QueryModel for OfModel<'_> {
 
     fn second_order(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Option<SecondOrder>> {
         self.0.relative_evidence().map(|model| model.predict_evidence(x, par)).transpose()
+    }
+
+    fn latent(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Option<Latent>> {
+        self.0.latent_process().map(|model| model.predict_latent(x, par)).transpose()
     }
 
     fn importances(&self) -> Option<Vec<f64>> {

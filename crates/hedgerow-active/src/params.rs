@@ -1,7 +1,7 @@
 //! The parameters of a query.
 
 use hedgerow_core::params::{at_least, within};
-use hedgerow_core::{Params, Result};
+use hedgerow_core::{Error, Params, Result};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -19,19 +19,32 @@ pub struct QueryParams {
     pub n_targets: usize,
     /// How much less a row counts that is like one chosen before it for the same batch, from 0 (not at all) to 1 (a copy counts nothing).
     pub diversity: f64,
+    /// What it costs to take a row of each class for another one, in the order of the classes: rows whose decision costs most are asked for. Empty for 1 each.
+    pub losses: Vec<f64>,
     /// Seed of all random choices: same seed, same rows, same labels, same query.
     pub seed: u64,
 }
 
 impl Default for QueryParams {
     fn default() -> Self {
-        Self { strategy: StrategyName::Auto, n_candidates: 0, n_targets: 2_000, diversity: 1.0, seed: 0 }
+        Self {
+            strategy: StrategyName::Auto,
+            n_candidates: 0,
+            n_targets: 2_000,
+            diversity: 1.0,
+            losses: Vec::new(),
+            seed: 0,
+        }
     }
 }
 
 impl Params for QueryParams {
     fn rules(&self) -> Result<()> {
         at_least("n_targets", self.n_targets, 10)?;
-        within("diversity", self.diversity, 0.0..=1.0)
+        within("diversity", self.diversity, 0.0..=1.0)?;
+        match self.losses.iter().find(|loss| !(loss.is_finite() && **loss > 0.0)) {
+            Some(loss) => Err(Error::param("losses", "finite numbers above 0", loss)),
+            None => Ok(()),
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! Asks a strategy which rows to label.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, OnceLock};
 
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::{Checked, Par, Result};
@@ -11,6 +12,7 @@ use crate::model::QueryModel;
 use crate::params::QueryParams;
 use crate::pool::Pool;
 use crate::situation::Situation;
+use crate::space::Targets;
 use crate::strategy::Strategy;
 
 /// A row that should be labelled.
@@ -32,6 +34,8 @@ pub struct Querier {
     params: QueryParams,
     strategy: Box<dyn Strategy>,
     targets: Vec<usize>,
+    /// The targets by the ranks of their columns, once a strategy needs that.
+    placed_targets: Arc<OnceLock<Targets>>,
     /// Rows of the pool that the targets were drawn from.
     n_rows: usize,
 }
@@ -45,7 +49,8 @@ impl Querier {
 
     /// With a strategy of one's own.
     pub fn with_strategy(params: Checked<QueryParams>, strategy: Box<dyn Strategy>) -> Self {
-        Self { params: params.get().clone(), strategy, targets: Vec::new(), n_rows: 0 }
+        let params = params.get().clone();
+        Self { params, strategy, targets: Vec::new(), placed_targets: Arc::default(), n_rows: 0 }
     }
 
     /// The parameters.
@@ -84,7 +89,9 @@ impl Querier {
             return Ok(Vec::new());
         }
         self.draw_targets(pool);
-        let situation = Situation::new(pool, model, candidates, &self.targets, self.params.seed, par)?;
+        let situation = Situation::new(pool, model, candidates, &self.targets, self.params.seed, par)?
+            .with_placed_targets(self.placed_targets.clone())
+            .with_losses(self.params.losses.clone());
         let utilities = self.strategy.utilities(&situation)?;
         let chosen = choose(&situation, utilities, n, self.params.diversity);
         let queried = |(place, utility)| {
@@ -103,14 +110,10 @@ impl Querier {
         par: &Par,
     ) -> Result<Vec<f64>> {
         self.draw_targets(pool);
-        self.strategy.utilities(&Situation::new(
-            pool,
-            model,
-            candidates,
-            &self.targets,
-            self.params.seed,
-            par,
-        )?)
+        let situation = Situation::new(pool, model, candidates, &self.targets, self.params.seed, par)?
+            .with_placed_targets(self.placed_targets.clone())
+            .with_losses(self.params.losses.clone());
+        self.strategy.utilities(&situation)
     }
 
     fn draw_targets(&mut self, pool: &Pool) {
@@ -120,6 +123,7 @@ impl Querier {
             let drawn = distinct(n, self.params.n_targets, |_| true, &mut rng);
             self.targets = drawn.unwrap_or_else(|| (0..n).collect());
             self.targets.sort_unstable();
+            self.placed_targets = Arc::default();
             self.n_rows = n;
         }
     }

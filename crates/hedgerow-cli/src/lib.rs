@@ -37,6 +37,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Query(args) => commands::query::run(&args),
         Command::Store(command) => commands::store::run(&command),
         Command::Outliers(args) => commands::outliers::run(&args),
+        Command::Simulate(args) => commands::simulate::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Merge(args) => commands::merge::run(&args),
         Command::Generate(args) => commands::generate::run(&args),

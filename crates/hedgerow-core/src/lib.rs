@@ -21,6 +21,7 @@ pub mod drift;
 pub mod error;
 pub mod folds;
 pub mod kind;
+mod latent;
 pub mod learn;
 pub mod metrics;
 pub mod online;
@@ -57,6 +58,7 @@ pub use data::{
 pub use error::{DataError, DataProblem, Error, ModelProblem, Result, StoreProblem};
 pub use folds::Folds;
 pub use kind::{BoxedRun, Fitted, KindInfo, ModelKind, Renewed, RunStart, fit};
+pub use latent::{Latent, LatentProcess};
 pub use learn::{Drift, Learning, Rows, Training, Update};
 pub use online::{
     CalibrationGain, Mixed, Mixture, OnlineModel, OnlineStatus, Pause, Predictor, Prequential, RetainedRows,

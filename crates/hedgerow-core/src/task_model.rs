@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::committee::Committee;
 use crate::data::{Dataset, Schema};
 use crate::error::Result;
+use crate::latent::LatentProcess;
 use crate::learn::{Learning, Rows};
 use crate::online::{OnlineModel, OnlineStatus, Predictor};
 use crate::par::Par;
@@ -90,6 +91,10 @@ impl<C: OnlineModel, R: OnlineModel> OnlineModel for TaskModel<C, R> {
 
     fn committee(&self) -> Option<&dyn Committee> {
         either!(self, model => model.committee())
+    }
+
+    fn latent_process(&self) -> Option<&dyn LatentProcess> {
+        either!(self, model => model.latent_process())
     }
 
     fn active_rows(&self) -> Option<Array2<f32>> {

@@ -6,13 +6,14 @@ use ndarray::ArrayView1;
 use super::Strategy;
 use crate::situation::Situation;
 
-/// Rows whose two most probable classes are nearly equal: 1 − (p₁ − p₂).
+/// Rows whose two most probable classes are nearly equal: 1 − (p₁ − p₂). Where classes have losses, those whose two best decisions cost nearly the same: for two
+/// classes, rows nearest to the threshold.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Margin;
 
 impl Strategy for Margin {
     fn utilities(&mut self, situation: &Situation<'_>) -> Result<Vec<f64>> {
-        Ok(situation.by_probabilities(|proba| 1.0 - margin(proba)))
+        Ok(situation.by_probabilities(|proba| 1.0 - situation.margin(proba)))
     }
 }
 

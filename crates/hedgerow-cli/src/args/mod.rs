@@ -13,6 +13,7 @@ mod outliers;
 mod query;
 mod run;
 mod setting;
+mod simulate;
 mod store;
 mod train;
 
@@ -29,6 +30,7 @@ pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
 pub(crate) use outliers::OutlierArgs;
 pub(crate) use query::{QueryArgs, QueryModel};
 pub(crate) use run::{LimitArgs, RunArgs};
+pub(crate) use simulate::SimulateArgs;
 pub(crate) use store::{StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
 pub(crate) use train::TrainArgs;
 
@@ -66,6 +68,8 @@ pub(crate) enum Command {
     Store(StoreCommand),
     /// Find the strange rows of a table without labels
     Outliers(OutlierArgs),
+    /// Compare query strategies on a table whose labels are known
+    Simulate(SimulateArgs),
     /// Show what a data file or a model file holds
     Info(InfoArgs),
     /// Merge models that were fitted separately into one

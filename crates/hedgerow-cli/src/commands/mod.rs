@@ -18,6 +18,7 @@ pub(crate) mod predict;
 pub(crate) mod query;
 mod renewed;
 mod rows;
+pub(crate) mod simulate;
 pub(crate) mod store;
 pub(crate) mod stream;
 mod table;

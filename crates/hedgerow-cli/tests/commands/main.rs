@@ -20,6 +20,7 @@ mod predict;
 mod query;
 mod report;
 mod rvm;
+mod simulate;
 mod stream;
 mod tables;
 mod update;

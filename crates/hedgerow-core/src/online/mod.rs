@@ -19,6 +19,7 @@ pub use schedule::{Pause, Schedule};
 use crate::committee::Committee;
 use crate::data::{ClassId, Dataset, Schema, Task};
 use crate::error::{Error, Result};
+use crate::latent::LatentProcess;
 use crate::learn::{Learning, Rows, Training, Update};
 use crate::par::Par;
 use crate::second_order::{NearbyRows, RelativeEvidence};
@@ -233,6 +234,11 @@ pub trait OnlineModel: Any + Send + Sync {
 
     /// As a committee of members that each predict alone, where it is one.
     fn committee(&self) -> Option<&dyn Committee> {
+        None
+    }
+
+    /// As a classifier that predicts from latent values of a Gaussian process, where it is one and can tell them.
+    fn latent_process(&self) -> Option<&dyn LatentProcess> {
         None
     }
 

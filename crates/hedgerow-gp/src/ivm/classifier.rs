@@ -2,10 +2,10 @@
 
 use hedgerow_core::online::predict_frequencies;
 use hedgerow_core::{
-    BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, ModelKind, Par, Result, RetainedRows, RunStart,
-    Schema, Task, Training,
+    BoxedRun, Checked, Classifier, Dataset, Error, KindInfo, Latent, LatentProcess, ModelKind, Par, Result,
+    RetainedRows, RunStart, Schema, Task, Training,
 };
-use ndarray::{ArrayView2, ArrayViewMut2};
+use ndarray::{Array2, ArrayView2, ArrayViewMut2};
 use serde::{Deserialize, Serialize};
 
 use super::IvmParams;
@@ -87,6 +87,19 @@ impl Classifier for IvmClassifier {
     }
 }
 
+/// By the posteriors of the classes that have rows, also where probabilities come from the regression.
+impl LatentProcess for IvmClassifier {
+    fn predict_latent_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Result<Latent> {
+        let Some(learnt) = &self.learnt else {
+            return Ok(Latent {
+                mean: Array2::zeros((x.nrows(), 0)),
+                variance: Array2::zeros((x.nrows(), 0)),
+            });
+        };
+        learnt.latent(self.preparation.map(x).view(), self.params.noise_variance, par)
+    }
+}
+
 impl ModelKind for IvmParams {
     type Model = IvmClassifier;
 
@@ -127,11 +140,9 @@ impl ModelKind for IvmParams {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use hedgerow_core::testing::{blobs, check_distributions, check_shapes};
     use hedgerow_core::{Budget, Params as _, Silent};
-    use ndarray::Array2;
-
-    use super::*;
 
     fn fit(data: &Dataset, params: IvmParams, threads: usize) -> IvmClassifier {
         let par = Par::new(threads).unwrap();
@@ -165,6 +176,28 @@ mod tests {
         assert!(!has_posterior(0) && has_posterior(1));
         assert!(model.n_active() <= 20);
         check_distributions(&model, data.features.to_array(0..200).view());
+    }
+
+    #[test]
+    fn latent_values_are_of_the_posteriors() {
+        let data = blobs(120, 2, 2, 3);
+        let x = data.features.to_array(0..120);
+        let par = Par::sequential();
+        for (refit, classes) in [(false, 2), (true, 2), (true, 3)] {
+            let data = blobs(120, 2, classes, 3);
+            let model = fit(&data, IvmParams { n_active: 20, refit, ..Default::default() }, 1);
+            let latent = model.predict_latent(x.view(), &par).unwrap();
+            assert_eq!(latent.mean.dim(), (120, if classes == 2 { 1 } else { 3 }));
+            assert!(latent.variance.iter().all(|v| *v > 0.0 && v.is_finite()));
+            if classes == 2 {
+                let right = latent.mean.iter().zip(data.labels()).filter(|(m, y)| (**m > 0.0) == (y.0 == 1));
+                assert!(right.count() > 110);
+            }
+            // Far from all rows the variance is that of the prior.
+            let far = model.predict_latent(ndarray::array![[1e4, -1e4]].view(), &par).unwrap();
+            let most = latent.variance.iter().copied().fold(0.0, f64::max);
+            assert!(far.variance.iter().all(|v| *v >= 0.999 * most));
+        }
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What a classifier has learnt from its rows, and how it predicts with it.
 
 use hedgerow_core::saved::{array, require};
-use hedgerow_core::{Calibration, OutOfSample, Par, Result, Training};
+use hedgerow_core::{Calibration, Latent, OutOfSample, Par, Result, Training};
 use ndarray::{Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +11,7 @@ use super::rows::{TrainingRows, union};
 use crate::kernel::Kernel;
 use crate::prepare::Preparation;
 use crate::refit::{Refit, Refitted};
+use crate::regression::Normal;
 
 /// One class against the rest: its active rows, as numbers of the training rows or of the union, and their sites.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -152,6 +153,30 @@ impl Learnt {
         let kernel = Kernel::rbf(length).scaled(variance) + Kernel::white(noise);
         let rows = self.rows.select(Axis(0), &sites.active).mapv(f64::from);
         Ivm::new(kernel, sites, rows, par).map(Some)
+    }
+
+    /// Means, with the bias, and variances of the latent values of prepared rows: a column for each class that has a posterior.
+    pub(super) fn latent(&self, x: ArrayView2<'_, f64>, noise: f64, par: &Par) -> Result<Latent> {
+        let (mut means, mut variances) = (Vec::new(), Vec::new());
+        for class in 0..self.sites.len() {
+            let built = self.posteriors.get(class).and_then(Option::as_ref);
+            let found = match built {
+                Some(ivm) => Some((ivm.latent(x, par)?, ivm.bias())),
+                None => match self.posterior(class, noise, par)? {
+                    Some(ivm) => Some((ivm.latent(x, par)?, ivm.bias())),
+                    None => None,
+                },
+            };
+            if let Some((Normal { mean, variance }, bias)) = found {
+                means.extend(mean.iter().map(|m| m + bias));
+                variances.extend(variance);
+            }
+        }
+        let n_columns = means.len() / x.nrows().max(1);
+        let table = |values: Vec<f64>| {
+            Array2::from_shape_fn((x.nrows(), n_columns), |(row, column)| values[column * x.nrows() + row])
+        };
+        Ok(Latent { mean: table(means), variance: table(variances) })
     }
 
     pub(super) fn bytes(&self) -> usize {

@@ -8,8 +8,8 @@
 use hedgerow_core::summary::length_and_variance;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Classifier as _, Dataset, Error, Learning, OnlineModel, OnlineStatus, Predictor, Result, Rows, Schema,
-    Summary, Training, drive,
+    Classifier as _, Dataset, Error, LatentProcess, Learning, OnlineModel, OnlineStatus, Predictor, Result,
+    Rows, Schema, Summary, Training, drive,
 };
 use ndarray::Array2;
 
@@ -22,6 +22,10 @@ use crate::prepare::Preparation;
 impl OnlineModel for IvmClassifier {
     fn predictor(&self) -> Predictor<'_> {
         Predictor::Classifier(self)
+    }
+
+    fn latent_process(&self) -> Option<&dyn LatentProcess> {
+        self.learnt.is_some().then_some(self)
     }
 
     fn online_status(&self) -> Option<OnlineStatus> {

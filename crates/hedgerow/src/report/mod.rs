@@ -44,6 +44,7 @@ mod reliability;
 mod scores;
 mod section;
 mod sets;
+mod strategies;
 #[cfg(test)]
 mod tests;
 mod uncertain;
@@ -64,6 +65,7 @@ pub use predictions::Predictions;
 pub use reliability::Reliability;
 pub use scores::Scores;
 pub use sets::Sets;
+pub use strategies::{QueryMap, RankDiagram, StrategyCurves, StrategyPoint};
 pub use uncertain::{LeastSure, Look, UncertainRow};
 pub use uncertainty_map::{UncertaintyMaps, UncertaintyPart};
 pub use value_curve::ValueCurve;

@@ -17,6 +17,7 @@ use super::reliability::Reliability;
 use super::scores::Scores;
 use super::section::{self, Section};
 use super::sets::Sets;
+use super::strategies::{self, QueryMap, RankDiagram, StrategyCurves};
 use super::uncertain::{self, UncertainRow};
 use super::uncertainty_map::UncertaintyMaps;
 use super::value_curve::ValueCurve;
@@ -58,6 +59,12 @@ pub struct Page {
     pub uncertain: Vec<UncertainRow>,
     /// Experiments that end in a count for each class.
     pub class_bars: Vec<ClassBars>,
+    /// Learning curves of query strategies, one entry for each model.
+    pub strategies: Vec<StrategyCurves>,
+    /// Mean ranks of query strategies.
+    pub ranks: Option<RankDiagram>,
+    /// Where labels were asked for.
+    pub queries: Vec<QueryMap>,
     /// Paragraphs at the end.
     pub notes: Vec<String>,
 }
@@ -102,6 +109,9 @@ impl Page {
     /// What there is to show, in the order of the page.
     fn sections(&self) -> Vec<Section> {
         let mut sections = Vec::new();
+        sections.extend((!self.strategies.is_empty()).then(|| strategies::curves(&self.strategies)));
+        sections.extend(self.ranks.as_ref().map(RankDiagram::section));
+        sections.extend(self.queries.iter().enumerate().map(|(i, map)| map.section(i + 1)));
         sections.extend(self.scores.as_ref().map(Scores::section));
         sections.extend(self.curve.as_ref().map(LearningCurve::section));
         sections.extend(self.values.as_ref().map(ValueCurve::section));

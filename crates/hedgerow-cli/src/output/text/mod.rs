@@ -8,6 +8,7 @@ mod made;
 mod metrics;
 mod outliers;
 mod query;
+mod simulate;
 mod store;
 mod train;
 
