@@ -127,9 +127,7 @@ class BuildsBench(Bench):
 
     def one(self, label: str, program: Path, verb: str, kind: str, files: Command, seed: int) -> Run | None:
         command = [program, verb, "--model", kind, *files, "--seed", seed, "--threads", self.args.threads, "--frozen", "--json"]
-        found = self.attempt(label, partial(self.execute, command, self.args.builds_seconds))
-        self.done = self.done and found is not None
-        return found
+        return self.needed(label, partial(self.execute, command, self.args.builds_seconds))
 
     def fewer_rows(self, name: str) -> Command | None:
         """The first training rows of a set as a file of their own; none where the set is not a table."""

@@ -145,6 +145,12 @@ class Bench:
         log(f"{label}: {found.brief()} ({time.monotonic() - start:.0f} s in all)")
         return found
 
+    def needed(self, label: str, measure: Callable[[], dict], read: Callable[[dict], T] = Run.from_json) -> T | None:
+        """Runs something without which the page is not whole."""
+        found = self.attempt(label, measure, read)
+        self.done = self.done and found is not None
+        return found
+
     def ours(
         self, label: str, verb: str, model: str, files: Command, settings: Settings, seed: int = 0, frozen: bool = False
     ) -> Run | None:
@@ -152,9 +158,7 @@ class Bench:
         sets = [part for name, value in settings.items() for part in ("--set", f"{name}={value}")]
         running = ["--seed", seed, "--threads", self.args.threads, *(["--frozen"] if frozen else []), "--json"]
         command = [self.args.hedgerow, verb, "--model", model, *files, *sets, *running]
-        found = self.attempt(f"{label} {OURS} {verb} {model}", lambda: self.execute(command))
-        self.done = self.done and found is not None
-        return found
+        return self.needed(f"{label} {OURS} {verb} {model}", lambda: self.execute(command))
 
     def peer(
         self, label: str, script: str, *options: object, threads: int | None = None, limit: float | None = None

@@ -59,9 +59,7 @@ class EvidenceBench(Bench):
         return str(self.args.target / "release" / "examples" / name)
 
     def run_example(self, label: str, *words: object) -> Measured | None:
-        found = self.attempt(label, lambda: self.execute([self.example("evidence"), *words]), Measured.from_json)
-        self.done = self.done and found is not None
-        return found
+        return self.needed(label, lambda: self.execute([self.example("evidence"), *words]), Measured.from_json)
 
     def truth(self) -> Body | None:
         rows = []

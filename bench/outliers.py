@@ -119,9 +119,7 @@ class OutlierBench(Bench):
         other = ["--score", files[1]] if len(files) > 1 else []
         command = [self.args.hedgerow, "outliers", files[0], *other, *words, "--top", 0, "--seed", seed, "--threads",
                    self.args.threads, "--json"]  # fmt: skip
-        found = self.attempt(f"{label} {' '.join(words)}".strip(), lambda: self.execute(command), Scored.from_json)
-        self.done = self.done and found is not None
-        return found
+        return self.needed(f"{label} {' '.join(words)}".strip(), lambda: self.execute(command), Scored.from_json)
 
     def forests(self, label: str, files: list[Path], n: int = 5) -> Scored | None:
         command = [sys.executable, HERE / "peers" / "sklearn_isolation.py", *files, "--forests", n, "--threads",
@@ -310,9 +308,7 @@ class OutlierBench(Bench):
             self.execute(predict)
             return self.execute(measure)
 
-        found = self.attempt(label, run, Rejected.from_json)
-        self.done = self.done and found is not None
-        return found
+        return self.needed(label, run, Rejected.from_json)
 
     def remove(self, files: list[Path]) -> None:
         for file in files:

@@ -104,9 +104,7 @@ class RvmBench(Bench):
         command = [self.args.hedgerow, "fit", train, "--test", test, "--target", target, "--model", "rvm", *task, *sets,
                    "--frozen", "--threads", self.args.threads, "--json"]  # fmt: skip
         label = f"{train.name} {' '.join(settings)}".strip()
-        found = self.attempt(label, lambda: self.execute(command, LIMIT_SECONDS), Fit.from_json)
-        self.done = self.done and found is not None
-        return found
+        return self.needed(label, lambda: self.execute(command, LIMIT_SECONDS), Fit.from_json)
 
     def has_data(self) -> bool:
         return self.args.data is not None and self.args.data.is_dir()

@@ -109,8 +109,7 @@ class SetBench(Bench):
             self.execute([ours, "fit", FOLDER / "train.csv", *target, "--out", models[0], *usual, "--json"])
             return self.execute([ours, "evaluate", models[0], FOLDER / "test.csv", *target, "--json"])
 
-        found = self.attempt(f"{name}, split {seed}", measure, Evaluated.from_json)
-        self.done = self.done and found is not None
+        found = self.needed(f"{name}, split {seed}", measure, Evaluated.from_json)
         if found is None:
             return None
         n_rows = {}
@@ -186,8 +185,7 @@ class SetBench(Bench):
                     subprocess.run([str(word) for word in made], check=True, stdout=out)
             command = [self.args.hedgerow, "stream", stream.file(), "--target", stream.target, "--batch-rows", WINDOW,
                        "--threads", self.args.threads, "--json"]  # fmt: skip
-            found = self.attempt(name, lambda command=command: self.execute(command), Streamed.from_json)
-            self.done = self.done and found is not None
+            found = self.needed(name, lambda command=command: self.execute(command), Streamed.from_json)
             if found:
                 rows.append([name, stream.drift, str(len(found.windows)), show(100 * found.coverage, ".2f"), show(100 * min(found.windows), ".1f"),
                              show(100 * max(found.windows), ".1f"), show(found.size, ".3f"), show(100 * found.accuracy, ".2f")])  # fmt: skip

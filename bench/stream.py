@@ -123,8 +123,7 @@ class StreamBench(Bench):
         results: dict[str, list[Passes]] = {system: [] for system in (OURS, *self.peers)}
         for repeat in range(repeats):
             label = f"{stream.name} {repeat + 1}/{repeats}"
-            ours = self.attempt(f"{label} {OURS}", partial(self.measure_ours, stream, repeat), Pass.from_json)
-            self.done = self.done and ours is not None
+            ours = self.needed(f"{label} {OURS}", partial(self.measure_ours, stream, repeat), Pass.from_json)
             results[OURS].append(Passes(ours, ours))
             for peer in self.peers:
                 measure = partial(self.measure_peer, stream, peer, repeat)

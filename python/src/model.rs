@@ -549,10 +549,7 @@ pub(crate) fn new_schema(
             .map_err(|wrong| Error::param("columns", "columns in JSON", wrong))?;
         (schema.columns, schema.named) = (columns, true);
     }
-    match classes {
-        Some(classes) => schema.labels = LabelTable::from(classes),
-        None => schema.task = Task::Regression,
-    }
+    schema.labels = classes.map_or_else(LabelTable::of_numbers, LabelTable::from);
     Ok(schema)
 }
 

@@ -5,8 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::calibration::newton::minimize;
 use crate::calibration::softmax;
+use crate::calibration::{Slopes, minimize};
 use crate::data::ClassId;
 
 /// Probabilities below this are raised to it.
@@ -99,8 +99,8 @@ impl Blend {
     /// Finds the exponents that are free.
     fn climb(rows: &[LogPair], start: Self, is_free: [bool; 2]) -> Self {
         let blend = |[forest, gp]: [f64; 2]| Self { forest, gp };
-        let loss = |at| rows.iter().map(|row| blend(at).loss_of(row)).sum::<f64>() + blend(at).penalty();
-        let derivatives = |at: [f64; 2]| {
+        let loss = |at: [f64; 2]| {
+            let value = rows.iter().map(|row| blend(at).loss_of(row)).sum::<f64>() + blend(at).penalty();
             let (mut g, mut h) = (at.map(|exponent| exponent - 0.5), [1.0, 0.0, 1.0]);
             for LogPair { logs, own } in rows {
                 let mut p = vec![0.0; logs.len()];
@@ -119,9 +119,9 @@ impl Blend {
             for (slope, _) in g.iter_mut().zip(is_free).filter(|(_, is_free)| !is_free) {
                 (*slope, h[1]) = (0.0, 0.0);
             }
-            (g, h)
+            Slopes { value, gradient: g, curvature: h }
         };
-        blend(minimize([start.forest, start.gp], 1e-9, loss, derivatives))
+        blend(minimize([start.forest, start.gp], 1e-9, loss))
     }
 
     /// The negative log prior.

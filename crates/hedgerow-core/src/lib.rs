@@ -2,7 +2,7 @@
 //!
 //! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
-//! predict; [`scores`] holds out-of-sample predictions, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
+//! predict; [`scores`] holds out-of-sample predictions, [`quality`] says how good they are, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
 //! [`metrics`] evaluates predictions. [`second_order`] holds distributions over class probabilities, on [`special`] functions; [`outlier`] says how
 //! unlike its training rows a row is; [`committee`] members that predict alone, [`conformal`] sets of classes that cover a chosen share of rows,
 //! [`rejection`] decisions by losses and rows that are left undecided. [`drift`] detects
@@ -29,6 +29,7 @@ pub mod outlier;
 pub mod par;
 pub mod params;
 pub mod prepare;
+pub mod quality;
 pub mod rejection;
 pub mod rng;
 pub mod run;
@@ -67,8 +68,9 @@ pub use online::{
 pub use outlier::{OutlierScore, OutlierScorer, ReferenceRows};
 pub use par::Par;
 pub use params::{Checked, ParamInfo, Params, describe};
+pub use quality::{ClassQuality, Quality, ValueQuality};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};
-pub use scores::{OutOfSample, OutOfSampleParts, Quality, Source};
+pub use scores::{OutOfSample, OutOfSampleParts, Source};
 pub use second_order::{About, NearbyRows, RelativeEvidence, SecondOrder, Supported, TrueProbability};
 pub use summary::{Comparison, Summary};
 pub use task_model::TaskModel;

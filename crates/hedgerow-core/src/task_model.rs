@@ -36,7 +36,9 @@ macro_rules! either {
 impl<C: Saved + OnlineModel, R: Saved + OnlineModel> Saved for TaskModel<C, R> {
     fn complete(&mut self, schema: &Schema) -> Result<()> {
         let task = self.predictor().task();
-        require(task == schema.task, || format!("the schema is for {}, the model for {task}", schema.task))?;
+        require(task == schema.task(), || {
+            format!("the schema is for {}, the model for {task}", schema.task())
+        })?;
         either!(self, model => model.complete(schema))
     }
 }

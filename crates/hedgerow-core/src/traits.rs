@@ -61,6 +61,12 @@ impl Normals {
         let column = |place| table.column(place).to_vec();
         Self { mean: column(0), variance: column(1) }
     }
+
+    /// A table with a column of means and one of variances.
+    pub fn to_table(&self) -> Array2<f64> {
+        let n = self.mean.len().min(self.variance.len());
+        Array2::from_shape_fn((n, 2), |(row, column)| [self.mean[row], self.variance[row]][column])
+    }
 }
 
 /// A model that predicts a number with its variance.

@@ -89,6 +89,14 @@ impl GpRegression {
         Ok(Normal { mean: mean + self.mean, variance })
     }
 
+    /// What would be predicted of each training row, its noise included, without its own value: with `K⁻¹` of the covariances with noise and `α = K⁻¹ (y − m)`, the
+    /// mean `y_i − α_i/(K⁻¹)_ii` and the variance `1/(K⁻¹)_ii` (Rasmussen & Williams, 2006, equations 5.10 to 5.12).
+    pub fn without_each(&self, par: &Par) -> Normal {
+        let diagonal = self.factor.inverse_diagonal(par);
+        let mean = &self.rest - &(&self.alpha / &diagonal) + self.mean;
+        Normal { mean, variance: diagonal.mapv(|v| 1.0 / v) }
+    }
+
     fn known(&self) -> Known<'_> {
         let Self { kernel, x, alpha, factor, .. } = self;
         Known { kernel, x: x.view(), alpha, root: None, factor }
@@ -222,6 +230,36 @@ pub(crate) mod tests {
             };
             assert!(((at(1e-5) - at(-1e-5)) / 2e-5 - derivative).abs() < 1e-7);
         }
+    }
+
+    #[test]
+    fn predictions_without_a_row_are_those_of_a_fit_without_it() {
+        let (par, mut rng) = (Par::new(2).unwrap(), Rng::new(4, hedgerow_core::rng::Purpose::Data, 0));
+        let x = Array2::from_shape_fn((70, 2), |_| 4.0 * rng.unit());
+        let (kernel, noise) = (kernel(0.9, 1.3, 0.05), 0.05);
+        let y = drawn(&kernel, x.view(), &mut rng);
+        let without =
+            GpRegression::fit(kernel.clone(), 0.3, x.view(), y.view(), &par).unwrap().without_each(&par);
+        let mut density = 0.0;
+        for left in 0..70 {
+            let others: Vec<usize> = (0..70).filter(|row| *row != left).collect();
+            let (rest, of_rest) = (x.select(Axis(0), &others), y.select(Axis(0), &others));
+            let naive = GpRegression::fit(kernel.clone(), 0.3, rest.view(), of_rest.view(), &par).unwrap();
+            let at = naive.predict(x.select(Axis(0), &[left]).view(), &par).unwrap();
+            let variance = at.variance[0] + noise;
+            assert!((at.mean[0] - without.mean[left]).abs() < 1e-9, "{left}");
+            assert!((variance - without.variance[left]).abs() < 1e-9, "{left}");
+            let rest = y[left] - at.mean[0];
+            density -= 0.5 * ((2.0 * std::f64::consts::PI * variance).ln() + rest * rest / variance);
+        }
+        // The sum of equation 5.11.
+        let rests = &y - &without.mean;
+        let sum: f64 = rests
+            .iter()
+            .zip(&without.variance)
+            .map(|(r, v)| (2.0 * std::f64::consts::PI * v).ln() + r * r / v)
+            .sum();
+        assert!((density + 0.5 * sum).abs() < 1e-8);
     }
 
     #[test]

@@ -171,7 +171,7 @@ impl Encoder {
             (_, Some(labels)) => labels.cell(row),
             (_, None) => Cell::Missing,
         };
-        let is_missing = match self.schema.task {
+        let is_missing = match self.schema.task() {
             Task::Classification => {
                 let n = block.first_row + row as u64 + 1;
                 let class = self.labels.class(&mut self.schema.labels, cell, n)?;

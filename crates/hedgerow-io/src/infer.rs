@@ -36,10 +36,9 @@ pub(crate) fn infer_schema(
     };
     let mut schema = Schema {
         named: source.is_named,
-        task: options.task,
         target: target.map(String::from),
         image: source.image.filter(|_| plan.is_identity()),
-        ..Schema::default()
+        ..Schema::default().for_task(options.task)
     };
     for (i, column) in columns.iter().enumerate() {
         if !matches!(plan.roles[i], Role::Feature(_)) {

@@ -91,7 +91,7 @@ impl<P: Method> NeighborClassifier<P> {
         };
         let is_whole = rows.len() == data.n_rows();
         let kept = if is_whole { data.clone() } else { data.select(&rows) };
-        let retained = RetainedRows { weights: kept.weights.clone(), ..RetainedRows::unweighted(&kept) };
+        let retained = RetainedRows::of(&kept);
         let mut online = OnlineState::new(retained, data.n_rows(), common.max_rows);
         model.learn_retained(&mut online, &kept.schema, training);
         let Choice { mut scores, .. } = model.choose(training, 0);
@@ -130,15 +130,15 @@ impl<P: Method> NeighborClassifier<P> {
         training: &Training<'_>,
     ) {
         let rows = &online.rows;
-        self.preparation = Preparation::until(&training.budget.stop, schema, &rows.features);
+        self.preparation = Preparation::until(&training.budget.stop, schema, rows.features());
         self.prepare_points(rows, training.par);
     }
 
     /// Prepares retained rows as the columns are prepared now.
     pub(crate) fn prepare_points(&mut self, rows: &RetainedRows, par: &Par) {
-        let prepared = self.preparation.map_all_narrow(&rows.features, par);
+        let prepared = self.preparation.map_all_narrow(rows.features(), par);
         self.points = Points::new(self.preparation.width());
-        self.points.extend(prepared.view(), rows.targets.view().labels(), rows.weights.as_deref());
+        self.points.extend(prepared.view(), rows.labels(), rows.weights());
     }
 
     /// Chooses settings by leave-one-out predictions, and calibrates by them. `place` says by how many.
@@ -149,7 +149,7 @@ impl<P: Method> NeighborClassifier<P> {
         let left_out = LeaveOneOut::new(&self.points, self.n_classes, most, common, par);
         let (settings, n_tried) = self.params.choose(&left_out.some(of_them));
         let scores = left_out.scores(&self.params, &settings);
-        let fit = |scores: &OutOfSample| rising(Calibration::fit(&scores.values, &scores.labels, par));
+        let fit = |scores: &OutOfSample| rising(scores.calibration(par));
         self.calibration = if scores.has_two_classes() { fit(&scores) } else { None };
         let n_replaced = usize::from(self.settings.as_ref().is_some_and(|before| *before != settings));
         self.settings = Some(settings);
@@ -213,7 +213,7 @@ pub(crate) fn prequential_of(scores: &OutOfSample) -> hedgerow_core::Prequential
     let of = |(row, class): (ndarray::ArrayView1<'_, f64>, &hedgerow_core::ClassId)| {
         hedgerow_core::blend::Pair { forest: Vec::new(), gp: row.to_vec(), class: *class }
     };
-    hedgerow_core::Prequential::after(scores.values.rows().into_iter().zip(&scores.labels).map(of).collect())
+    hedgerow_core::Prequential::after(scores.values.rows().into_iter().zip(scores.labels()).map(of).collect())
 }
 
 /// Rows of so many bytes that a limit on memory has room for, of so many; fails if there are too few.

@@ -5,7 +5,6 @@
 //! retained rows are others.
 
 use hedgerow_core::blend::Pair;
-use hedgerow_core::calibration::Calibration;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::second_order::log_odds;
 use hedgerow_core::text::count;
@@ -77,8 +76,7 @@ impl<P: Method> OnlineModel for NeighborClassifier<P> {
             learning.update.n_replaced += n_replaced;
             online.prequential = prequential_of(&scores);
         } else if let Some(scores) = online.prequential.scores(self.n_classes, LATE) {
-            self.calibration =
-                rising(Calibration::fit(&scores.values, &scores.labels, learning.training.par));
+            self.calibration = rising(scores.calibration(learning.training.par));
         }
         self.online = Some(online);
         Ok(())
@@ -86,7 +84,7 @@ impl<P: Method> OnlineModel for NeighborClassifier<P> {
 
     fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, _par: &Par) -> bool {
         let Some(online) = &mut self.online else { return false };
-        let (features, labels) = (&online.rows.features, online.rows.targets.view().labels());
+        let (features, labels) = (online.rows.features(), online.rows.labels());
         let is_same = |a: f32, b: f32| a == b || (a.is_nan() && b.is_nan());
         let is_it = |place: &usize| {
             labels[*place] == class

@@ -28,8 +28,9 @@ impl OnlineState {
     /// After a fit to `n_seen` rows, of which these are retained.
     pub(crate) fn new(rows: RetainedRows, n_seen: usize, max_rows: usize) -> Self {
         let schedule = Schedule::new(n_seen as u64, pause(max_rows));
-        let weights = rows.weights.iter().flatten().map(|w| f64::from(*w));
-        let mean = if rows.weights.is_some() { weights.sum::<f64>() / rows.len().max(1) as f64 } else { 1.0 };
+        let weights = rows.weights().into_iter().flatten().map(|w| f64::from(*w));
+        let mean =
+            if rows.weights().is_some() { weights.sum::<f64>() / rows.len().max(1) as f64 } else { 1.0 };
         let weight_seen = mean * n_seen as f64;
         Self { rows, schedule, weight_seen, prequential: Prequential::default() }
     }

@@ -26,7 +26,7 @@ impl OnlineState {
     /// After a fit to rows of which those at these places are relevant.
     pub(crate) fn new(rows: RetainedRows, relevant: &[usize]) -> Self {
         let schedule = Schedule::new(rows.len() as u64, PAUSE);
-        let (is_relevant, counts) = (vec![false; rows.len()], rows.targets.view().class_counts());
+        let (is_relevant, counts) = (vec![false; rows.len()], rows.targets().class_counts());
         let mut state = Self { rows, is_relevant, n_new: 0, schedule, counts };
         state.set_relevant(relevant);
         state
@@ -59,7 +59,7 @@ impl OnlineState {
     /// Forgets rows until there are no more than `most`; returns how many went. They are drawn at random from the rows that are
     /// neither relevant nor new, where there are classes from the largest one; relevant rows go only if nothing else is left.
     pub(crate) fn forget(&mut self, most: usize, seed: u64) -> usize {
-        let (n, labels) = (self.rows.len(), self.rows.targets.view().labels());
+        let (n, labels) = (self.rows.len(), self.rows.targets().labels());
         let excess = n.saturating_sub(most);
         if excess == 0 {
             return 0;
@@ -106,7 +106,7 @@ impl OnlineState {
         let n = self.rows.len();
         let fits = self.is_relevant.len() == n
             && self.n_new <= n
-            && self.rows.targets.view().values().iter().all(|v| v.abs() < 1e150)
+            && self.rows.targets().values().iter().all(|v| v.abs() < 1e150)
             && self.schedule.is_valid(n)
             && self.counts.len() <= schema.n_classes()
             && self.counts.iter().all(|count| *count <= self.schedule.n_seen());
@@ -134,7 +134,7 @@ mod tests {
         retained.add(Rows::new(Array2::from_elem((5, 1), 99.0).view(), &[ClassId(0); 5][..], None));
         assert_eq!((retained.forget(20, 1), retained.rows.len(), retained.n_new), (35, 20, 5));
         assert_eq!(retained.relevant().len(), 2);
-        assert_eq!(retained.rows.features.value(retained.relevant()[0], 0), 3.0);
+        assert_eq!(retained.rows.features().value(retained.relevant()[0], 0), 3.0);
         assert_eq!(retained.forget(4, 1), 16);
         assert_eq!(retained.relevant().len(), 2, "new rows go before relevant ones");
         assert_eq!(retained.forget(100, 1), 0);

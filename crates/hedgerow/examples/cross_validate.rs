@@ -14,7 +14,7 @@ use std::time::Instant;
 
 use hedgerow::core::metrics::Report;
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, ClassId, Dataset, Folds, Par, Quality, Silent, Training};
+use hedgerow::core::{Budget, ClassId, ClassQuality, Dataset, Folds, Par, Silent, Training};
 use hedgerow::io::{ColumnRef, ReadOptions, read_dataset};
 use hedgerow::{Kind, Model, ModelParams};
 use ndarray::{Array2, Axis, concatenate};
@@ -84,7 +84,7 @@ fn out_of_fold(data: &Dataset, params: &ModelParams) -> Result<[f64; 4], Box<dyn
         concatenate(Axis(0), &views)
     };
     let (proba, means) = (whole(&proba)?, whole(&means)?);
-    let [quality, of_evidence] = [&proba, &means].map(|proba| Quality::new(proba, &labels));
+    let [quality, of_evidence] = [&proba, &means].map(|proba| ClassQuality::new(proba, &labels));
     let ece = Report::new(proba.view(), &labels, None)?.ece;
     Ok([100.0 * quality.accuracy, quality.log_loss, ece, of_evidence.log_loss])
 }

@@ -38,7 +38,7 @@ pub fn fit<L: Display + Eq>(x: ArrayView2<'_, f32>, labels: &[L]) -> Result<Mode
 /// # let (x, y) = (data.features.to_array(0..200), data.labels());
 ///
 /// let fitted = Fit::new(IvmParams { n_active: 30, ..Default::default() }).threads(2).max_seconds(60.0).fit(x.view(), y)?;
-/// println!("out-of-fold log-loss {:.3}", fitted.validation.unwrap().quality().log_loss);
+/// println!("out-of-fold log-loss {:.3}", fitted.validation.unwrap().quality().log_loss());
 /// # Ok::<(), hedgerow::core::Error>(())
 /// ```
 #[derive(Clone)]

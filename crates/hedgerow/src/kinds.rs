@@ -328,7 +328,7 @@ impl ModelParams {
         if !self.kind().learns() {
             return Err(self.kind().unable("learn row by row", Kind::learns));
         }
-        self.kind().check_task(schema.task)?;
+        self.kind().check_task(schema.task())?;
         with_params!(self, params => new_model(&**params, schema))
     }
 

@@ -73,8 +73,8 @@ impl Model {
     /// A model of parts; fails unless they are of the same columns and classes.
     pub fn from_parts(schema: Schema, learner: Learner) -> Result<Self> {
         let of_learner = learner.get().predictor();
-        if of_learner.task() != schema.task {
-            return Err(DataProblem::WrongTask { expected: schema.task, got: of_learner.task() }.into());
+        if of_learner.task() != schema.task() {
+            return Err(DataProblem::WrongTask { expected: schema.task(), got: of_learner.task() }.into());
         }
         check_shapes([
             ("feature columns", schema.n_features(), of_learner.n_features()),
@@ -101,7 +101,7 @@ impl Model {
 
     /// Whether it predicts classes or numbers.
     pub fn task(&self) -> Task {
-        self.schema.task
+        self.schema.task()
     }
 
     /// Columns a row must have.
@@ -204,7 +204,7 @@ impl Model {
     }
 
     fn note_learnt(&mut self, rows: Rows<'_>, drifts: &[Drift]) {
-        if self.schema.task != Task::Classification || rows.labels().is_empty() {
+        if self.schema.task() != Task::Classification || rows.labels().is_empty() {
             return;
         }
         let n_before = self.n_seen().unwrap_or(0).saturating_sub(rows.labels().len() as u64);

@@ -86,7 +86,7 @@ impl Model {
             self.reference = Some(Box::new(new));
         }
         let Some(reference) = &mut self.reference else { return };
-        let is_classifier = self.schema.task == Task::Classification;
+        let is_classifier = self.schema.task() == Task::Classification;
         for (number, target) in rows.targets.iter().enumerate() {
             if rows.weights.is_some_and(|weights| weights[number] == 0.0) {
                 continue;

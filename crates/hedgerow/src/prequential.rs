@@ -61,7 +61,7 @@ impl Model {
 
     /// Calibrates the predictions of rows that were just learnt, one after the other, each by those before it. The model knew `n_classes`.
     pub(crate) fn calibrate_learnt(&mut self, rows: Rows<'_>, mut n_classes: usize, update: &mut Update) {
-        if self.schema.task != Task::Classification || self.learner.get().is_calibrated_online() {
+        if self.schema.task() != Task::Classification || self.learner.get().is_calibrated_online() {
             return;
         }
         let mixture = self.prequential.get_or_insert_with(|| Mixture::new(1));

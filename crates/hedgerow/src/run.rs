@@ -68,8 +68,8 @@ impl<M: 'static> TrainingRun for OfKind<M> {
         let make = self.run.model()?;
         Some(ModelTask::new(move |training: &Training<'_>| {
             let made = make.run(training)?;
-            let scored = made.validation.as_ref().filter(|_| data.schema.task == Task::Classification);
-            let conformal = made.conformal.clone().or_else(|| scored.and_then(Conformal::of)).map(Box::new);
+            let scored = || made.validation.as_ref().and_then(Conformal::of);
+            let conformal = made.conformal.clone().or_else(scored).map(Box::new);
             let reference =
                 ReferenceRows::of_fit(&data, made.validation.as_ref(), seed, training.budget.bytes);
             let reference = Some(Box::new(reference));

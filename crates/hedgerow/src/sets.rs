@@ -59,7 +59,7 @@ impl Model {
     /// Learns how well rows that were just learnt conform to their predictions, one after the other, each after its own set is noted. The model knew
     /// `n_classes`.
     pub(crate) fn conform(&mut self, rows: Rows<'_>, mut n_classes: usize, update: &mut Update) {
-        if self.schema.task != Task::Classification {
+        if self.schema.task() != Task::Classification {
             return;
         }
         let conformal = self.conformal.get_or_insert_default();

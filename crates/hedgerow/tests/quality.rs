@@ -5,7 +5,7 @@ mod models;
 
 use std::path::PathBuf;
 
-use hedgerow::core::{Budget, Dataset, Par, Quality, Silent, Training};
+use hedgerow::core::{Budget, ClassQuality, Dataset, Par, Silent, Training};
 use hedgerow::io::{ColumnRef, Format, ReadOptions, read_dataset};
 use hedgerow::{Kind, Model, ModelParams};
 use models::{digits, shipped};
@@ -23,7 +23,7 @@ fn check(name: &str, train: &Dataset, test: &Dataset, pinned: &[Pinned]) {
         let params = ModelParams::new(kind).with_settings(settings.iter().copied()).unwrap();
         let model = Model::fit(train, &params, &training).unwrap().model;
         let proba = model.predict_proba_par(x.view(), &par).unwrap();
-        let found = Quality::new(&proba, test.labels());
+        let found = ClassQuality::new(&proba, test.labels());
         let found_accuracy = 100.0 * found.accuracy;
         println!("{name} {kind}: {found_accuracy:.2} %, log-loss {:.4}", found.log_loss);
         if found_accuracy < accuracy - 0.5 || found.log_loss > 1.03 * log_loss {

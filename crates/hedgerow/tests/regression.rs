@@ -4,8 +4,10 @@
 mod models;
 
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::testing::check_regressor;
-use hedgerow::core::{Budget, ClassId, Dataset, Error, Features, Par, Rows, Schema, Silent, Task, Training};
+use hedgerow::core::testing::{blobs, check_regressor};
+use hedgerow::core::{
+    Budget, ClassId, Dataset, Error, Features, Par, Quality, Rows, Schema, Silent, Source, Task, Training,
+};
 use hedgerow::engine::EngineOptions;
 use hedgerow::forest::ForestParams;
 use hedgerow::gp::{GpParams, GpRegressor};
@@ -130,7 +132,8 @@ fn an_engine_trains_a_regression() {
     let (data, params) = (data(), rvm(Variance::Plain));
     let x = data.features.to_array(0..120);
     let engine = Engine::start(data.schema.clone(), &params, &EngineOptions::default()).unwrap();
-    assert_eq!(engine.snapshot().model.predict_values(x.view()).unwrap().mean, [0.0; 120]);
+    assert_eq!(engine.predict_values(x.view()).unwrap().mean, [0.0; 120]);
+    assert!(engine.snapshot().validation.is_none(), "nothing is known yet");
     engine.append_data(data.select(&(0..100).collect::<Vec<_>>())).unwrap();
     engine.wait();
     assert_eq!(engine.snapshot().model.n_seen(), Some(100));
@@ -138,9 +141,29 @@ fn an_engine_trains_a_regression() {
     engine.append(&data.schema, rows).unwrap();
     engine.wait();
     assert!(engine.relabel(&data.schema, &[(0, ClassId(0))]).is_err());
+    let of_engine = engine.predict_values(x.view()).unwrap();
+    let message = engine.predict_proba(x.view()).unwrap_err().to_string();
+    assert!(message.contains("is a regression model") && message.contains("classification"), "{message}");
     let finished = engine.finish().unwrap();
     let of = |model: &Model| model.predict_values(x.view()).unwrap();
     assert_eq!((finished.n_rows, of(&finished.model)), (120, of(&fitted(&params))));
+    assert_eq!(of_engine, of(&finished.model));
+    let quality = finished.validation.unwrap();
+    let Quality::Values(values) = &quality else { panic!("{quality:?}") };
+    assert!(values.rows == 120 && values.r2.unwrap() > 0.9, "{quality:?}");
+    let par = Par::sequential();
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let own = Model::fit(&data, &params, &training).unwrap().validation.unwrap();
+    assert_eq!((own.source, own.quality()), (Source::LeaveOneOut, quality));
+    // A classifier has no numbers to predict.
+    let classes = Engine::start(
+        blobs(20, 1, 2, 1).schema.clone(),
+        &ForestParams::default().into(),
+        &EngineOptions::default(),
+    )
+    .unwrap();
+    let message = classes.predict_values(x.view()).unwrap_err().to_string();
+    assert!(message.contains("predicts classes") && message.contains("regression"), "{message}");
 }
 
 /// A row whose number comes later is predicted by a model that has not learnt it yet.

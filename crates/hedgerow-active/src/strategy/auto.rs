@@ -6,10 +6,10 @@ use super::{Coverage, Strategy};
 use crate::situation::Situation;
 
 /// Labels at which half of a column's weight comes from its importance, and at which coverage counts by its root.
-const LEARN_AFTER: f64 = 50.0;
-const FADE_AFTER: f64 = 200.0;
+const LEARN_AFTER: f64 = 25.0;
+const FADE_AFTER: f64 = 50.0;
 /// How much the model's certainty is doubted where no label is near.
-const NOVELTY: f64 = 0.2;
+const NOVELTY: f64 = 0.5;
 
 /// [`Coverage`] whose distances learn which columns matter, and which hands over to [`Margin`](super::Margin) as labels come.
 #[derive(Debug, Clone)]

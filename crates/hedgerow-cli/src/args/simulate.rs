@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use hedgerow::Kind;
 use hedgerow::active::StrategyName;
 
@@ -23,7 +23,7 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "KIND,...", value_delimiter = ',', default_value = "forest", value_parser = kind())]
     pub(crate) models: Vec<Kind>,
     /// Labels at the end of a run, those at its start among them
-    #[arg(long, value_name = "N", default_value_t = 100)]
+    #[arg(id = "n_labels", long = "labels", value_name = "N", default_value_t = 100)]
     pub(crate) labels: usize,
     /// Labels of rows drawn at random that a run starts with
     #[arg(long, value_name = "N", default_value_t = 0)]
@@ -53,16 +53,46 @@ pub(crate) struct SimulateArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
-    pub(crate) data_args: DataArgs,
+    pub(crate) data_args: TableArgs,
     #[command(flatten)]
     pub(crate) run: RunArgs,
 }
 
 /// The strategies by name.
-fn strategy() -> impl TypedValueParser<Value = StrategyName> {
+pub(super) fn strategy() -> impl TypedValueParser<Value = StrategyName> {
     let names = StrategyName::ALL.iter().map(|strategy| {
         let (name, about) = strategy.words();
         PossibleValue::new(name).help(about)
     });
     PossibleValuesParser::new(names).try_map(|name| name.parse::<StrategyName>())
+}
+
+/// How the table is read: `--labels` counts labels here, so that a file of labels has another name.
+#[derive(Debug, Clone)]
+pub(crate) struct TableArgs(pub(crate) DataArgs);
+
+impl TableArgs {
+    fn renamed(command: Command) -> Command {
+        command.mut_arg("labels", |arg| arg.long("label-file"))
+    }
+}
+
+impl Args for TableArgs {
+    fn augment_args(command: Command) -> Command {
+        Self::renamed(DataArgs::augment_args(command))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::renamed(DataArgs::augment_args_for_update(command))
+    }
+}
+
+impl FromArgMatches for TableArgs {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        DataArgs::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
 }

@@ -5,7 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use hedgerow::core::rng::{Purpose, Rng};
-use hedgerow::core::{Budget, DataProblem, Dataset, Error, OutOfSample, Par, Source, Task, Training};
+use hedgerow::core::{
+    Budget, DataProblem, Dataset, Error, OutOfSample, Par, Quality, Source, Task, Training,
+};
 use hedgerow::io::{ReadOptions, read_dataset, read_labelled};
 use hedgerow::report::Page;
 use hedgerow::{Fitted, Kind, Model, ModelParams};
@@ -31,6 +33,12 @@ pub(crate) struct FitResult {
     /// Out-of-bag accuracy; none for other models than forests.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) oob_accuracy: Option<f64>,
+    /// How good the out-of-sample predictions of training rows were; none where they are what the metrics are about, and for kinds that make none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) validation: Option<Quality>,
+    /// Where these predictions come from.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) validation_from: Option<Source>,
     /// The logarithm of the probability of the targets, where the model can tell.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_evidence: Option<f64>,
@@ -79,7 +87,11 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         let text = "The dots are the training rows.";
         page::draw(&mut page, &model, (x.view(), data.targets.view()), text, &par)?;
     }
-    let oob = validation.filter(|oob| oob.source == Source::OutOfBag);
+    let (oob, validation) = match validation {
+        Some(oob) if oob.source == Source::OutOfBag => (Some(oob), None),
+        others => (None, others.filter(|others| !others.is_empty())),
+    };
+    let (validation_from, validation) = validation.map(|of| (of.source, of.quality())).unzip();
     let known_oob = oob.as_ref().filter(|oob| !oob.is_empty());
     let oob_accuracy = known_oob.map(|oob| oob.accuracy(data.weights.as_deref()));
     let is_tested = held_out.is_some() || args.common.test.is_some();
@@ -117,6 +129,8 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         metrics: evaluation.as_ref().map(Evaluation::metrics).transpose()?,
         metrics_rows: evaluation.as_ref().map(Evaluation::n_rows),
         oob_accuracy,
+        validation,
+        validation_from,
         log_evidence,
         left_out: evaluation.map(|evaluation| evaluation.left_out).unwrap_or_default(),
         rows_without_label,
@@ -188,11 +202,11 @@ fn measured_on(from: &str, n_rows: usize) -> String {
 
 /// The out-of-bag predictions with their rows.
 fn evaluate_oob(oob: &OutOfSample, data: &Dataset, for_report: bool) -> Evaluation {
-    let mut evaluation = Evaluation::new(oob.values.clone(), oob.labels.clone().into());
+    let mut evaluation = Evaluation::new(oob.values.clone(), oob.targets.clone());
     if for_report {
         for (i, &row) in oob.rows.iter().enumerate() {
             let (number, values) = (row as u64 + 1, data.features.to_array(row..row + 1));
-            evaluation.least_sure.add(number, oob.values.row(i), Some(oob.labels[i]), values.row(0));
+            evaluation.least_sure.add(number, oob.values.row(i), Some(oob.labels()[i]), values.row(0));
         }
     }
     evaluation

@@ -22,7 +22,7 @@ impl NumberedRows {
     /// All rows of a feed.
     pub(crate) fn read(feed: &mut Feed<'_>) -> Result<Self> {
         let n_features = feed.schema().n_features();
-        let (mut features, mut targets) = (Features::new(n_features), Targets::empty(feed.schema().task));
+        let (mut features, mut targets) = (Features::new(n_features), Targets::empty(feed.schema().task()));
         let (mut weights, mut numbers): (Option<Vec<f32>>, _) = (None, Vec::new());
         while let Some(chunk) = feed.next(batch_rows(n_features))? {
             features.extend(chunk.x.view());

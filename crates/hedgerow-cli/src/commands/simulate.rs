@@ -45,7 +45,7 @@ pub(crate) fn run(args: &SimulateArgs) -> anyhow::Result<Outcome> {
     }
     let simulation = simulation(args)?;
     let (par, budget) = (args.run.par()?, listen(Budget::open())?);
-    let options = args.data_args.options();
+    let options = args.data_args.0.options();
     let data = read_dataset(&args.data, &options, None)?;
     note_dates(&data.schema, &options);
     let start = Instant::now();

@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 use std::time::{Duration, Instant};
 
-use hedgerow::core::JobState;
+use hedgerow::core::{JobState, Quality};
 use indicatif::{ProgressBar, ProgressStyle};
 
 use super::{note, percent, seconds};
@@ -62,7 +62,10 @@ pub(crate) fn title(status: &LiveStatus) -> String {
     let left = status.left_seconds.map_or_else(String::new, |left| format!(", {} left", seconds(left)));
     let good = status.validation.as_ref().map_or_else(
         || "no model yet".to_string(),
-        |quality| format!("validation accuracy {}", percent(quality.accuracy)),
+        |quality| match quality {
+            Quality::Classes(quality) => format!("validation accuracy {}", percent(quality.accuracy)),
+            Quality::Values(quality) => format!("validation RMSE {:.5}", quality.rmse),
+        },
     );
     format!("{elapsed}{left}: {good}")
 }

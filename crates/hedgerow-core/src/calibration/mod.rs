@@ -3,8 +3,10 @@
 //! Each class has a curve from scores to probabilities ([`Platt`]); their values, or the odds that they stand for, are brought to a power
 //! and to the sum 1. Without the power the probabilities would be under-confident: a class that is likely makes the others unlikely, which curves of
 //! their own do not know. Odds that share one curve are a softmax with a temperature. Whichever has the least loss is used.
+//! Every kind of model is calibrated by [`OutOfSample::calibration`](crate::OutOfSample::calibration); only forests do it before votes are
+//! probabilities, as what they are unsure of is how many votes there are.
 
-pub(crate) mod newton;
+mod newton;
 mod platt;
 
 use ndarray::{Array2, ArrayView1, Axis};
@@ -15,6 +17,7 @@ use crate::folds::Folds;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 
+pub use newton::{Slopes, minimize};
 pub use platt::Platt;
 
 /// Probabilities below this are raised to it.
@@ -43,17 +46,9 @@ pub struct Calibration {
 
 impl Calibration {
     /// Fits to scores of rows that the scores were not made from. A class without scores (not finite) is not known yet.
-    pub fn fit(scores: &Array2<f64>, labels: &[ClassId], par: &Par) -> Self {
+    pub(crate) fn fit(scores: &Array2<f64>, labels: &[ClassId], par: &Par) -> Self {
         let n_classes = scores.ncols();
-        let curves = par.map(n_classes, |class| {
-            let is_own: Vec<bool> = labels.iter().map(|label| label.index() == class).collect();
-            let of_class: Vec<f64> = scores
-                .column(class)
-                .iter()
-                .map(|score| if score.is_finite() { *score } else { 0.0 })
-                .collect();
-            Platt::fit(&of_class, &is_own)
-        });
+        let curves = par.map(n_classes, |class| curve(scores, labels, class));
         let unknown = 1.0 / (labels.len() as f64 + 2.0);
         let plain = Self { curves, sharpness: 1.0, of_odds: false, unknown };
         if n_classes < 3 || labels.is_empty() {
@@ -186,6 +181,14 @@ impl Calibration {
         let middle = 0.5 * (low + high);
         (libm::exp(middle), loss(middle))
     }
+}
+
+/// The curve of one class.
+pub(crate) fn curve(scores: &Array2<f64>, labels: &[ClassId], class: usize) -> Platt {
+    let is_own: Vec<bool> = labels.iter().map(|label| label.index() == class).collect();
+    let finite = |score: &f64| if score.is_finite() { *score } else { 0.0 };
+    let of_class: Vec<f64> = scores.column(class).iter().map(finite).collect();
+    Platt::fit(&of_class, &is_own)
 }
 
 /// Logarithms of weights become probabilities: `exp(sharpness · v)`, at least `least` times the largest, brought to the sum 1.

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::newton::minimize;
+use super::newton::{Slopes, minimize};
 
 /// p = 1/(1 + exp(−(slope · score + offset))).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -17,32 +17,30 @@ pub struct Platt {
 impl Platt {
     /// The curve that makes the labels of rows most likely. A row too many of either class is imagined, so that rows which can
     /// be told apart perfectly do not make the curve a step.
-    pub fn fit(scores: &[f64], is_positive: &[bool]) -> Self {
+    pub(crate) fn fit(scores: &[f64], is_positive: &[bool]) -> Self {
         let n_positive = is_positive.iter().filter(|p| **p).count() as f64;
         let n_negative = scores.len() as f64 - n_positive;
         let targets = [1.0 / (n_negative + 2.0), (n_positive + 1.0) / (n_positive + 2.0)];
         let rows = || scores.iter().zip(is_positive.iter().map(|is| targets[usize::from(*is)]));
         let curve = |[slope, offset]: [f64; 2]| Self { slope, offset };
         let loss = |at: [f64; 2]| {
-            let terms = rows().map(|(&score, target)| {
-                let z = curve(at).log_odds(score);
-                // log(1 + e^z) − t z, without overflow.
-                z.max(0.0) + libm::log1p(libm::exp(-z.abs())) - target * z
-            });
-            terms.sum::<f64>()
-        };
-        let derivatives = |at: [f64; 2]| {
-            let (mut g, mut h) = ([0.0; 2], [1e-12, 0.0, 1e-12]);
+            let mut sum = Slopes { curvature: [1e-12, 0.0, 1e-12], ..Slopes::default() };
             for (&score, target) in rows() {
+                let z = curve(at).log_odds(score);
                 let p = curve(at).probability(score);
                 let (error, weight) = (p - target, p * (1.0 - p));
-                g = [g[0] + error * score, g[1] + error];
-                h = [h[0] + weight * score * score, h[1] + weight * score, h[2] + weight];
+                let row = Slopes {
+                    // log(1 + e^z) − t z, without overflow.
+                    value: z.max(0.0) + libm::log1p(libm::exp(-z.abs())) - target * z,
+                    gradient: [error * score, error],
+                    curvature: [weight * score * score, weight * score, weight],
+                };
+                sum = sum.plus(&row, 1.0);
             }
-            (g, h)
+            sum
         };
         let start = [0.0, libm::log((n_positive + 1.0) / (n_negative + 1.0))];
-        curve(minimize(start, 1e-10, loss, derivatives))
+        curve(minimize(start, 1e-10, loss))
     }
 
     /// The probability for a score.

@@ -138,9 +138,9 @@ enum Scored {
 }
 
 impl Conformal {
-    /// From out-of-sample probabilities; none if there are none.
+    /// From out-of-sample probabilities; none if there are none, as of numbers.
     pub fn of(scored: &OutOfSample) -> Option<Self> {
-        let sample = Sample::of(scored.values.rows().into_iter().zip(scored.labels.iter().copied()));
+        let sample = Sample::of(scored.values.rows().into_iter().zip(scored.labels().iter().copied()));
         (sample.n_rows() > 0).then_some(Self(Scored::Fitted(sample)))
     }
 

@@ -4,8 +4,9 @@ use std::ops::Deref;
 
 use ndarray::{ArrayView1, ArrayView2};
 
+use super::schema::classes_of_a_regression;
 use super::{ClassId, ColumnKind, Features, Schema, TargetSlice, Targets, Task};
-use crate::error::{DataError, DataProblem, Error, Result};
+use crate::error::{DataError, DataProblem, Result};
 
 /// Rows with their targets and schema: what a model is fitted to. Its [parts](DatasetParts) are read as fields (`data.schema`); they always fit
 /// each other, so they are changed by [`Self::edit`] only.
@@ -52,7 +53,13 @@ impl DatasetParts {
     /// Makes the task that of the targets, and checks that all fits.
     fn check(mut self) -> Result<Dataset> {
         let Self { schema, features, targets, weights } = &mut self;
-        schema.task = targets.view().task();
+        let task = targets.view().task();
+        if schema.task() != task {
+            if schema.n_classes() > 0 {
+                return Err(classes_of_a_regression(schema.n_classes()));
+            }
+            *schema = std::mem::take(schema).for_task(task);
+        }
         check_columns(schema, features.n_features())?;
         schema.check_sizes()?;
         check_counts(schema, features.n_rows(), targets.view(), weights.as_deref())?;
@@ -209,7 +216,7 @@ pub fn check_rows(
     weights: Option<&[f32]>,
 ) -> Result<()> {
     check_columns(schema, x.ncols())?;
-    targets.check_task(schema.task)?;
+    targets.check_task(schema.task())?;
     check_counts(schema, x.nrows(), targets, weights)?;
     check_values(schema, x.nrows(), !x.rows().into_iter().any(has_infinite), |r, c| x[(r, c)])
 }
@@ -235,9 +242,6 @@ fn check_counts(
 ) -> Result<()> {
     if rows != targets.len() {
         return Err(DataProblem::LabelCount { rows, labels: targets.len() }.into());
-    }
-    if schema.task == Task::Regression && schema.n_classes() > 0 {
-        return Err(Error::Shape { what: "classes of a regression", expected: 0, got: schema.n_classes() });
     }
     if let Some(weights) = weights {
         if weights.len() != rows {
@@ -295,7 +299,7 @@ mod tests {
         let make = |values: Vec<f64>, n| Dataset::new(Schema::unnamed(n), features.clone(), values, None);
         let data = make(vec![0.5, 1.5], 2).unwrap();
         assert_eq!((data.n_rows(), data.select(&[1]).values()), (2, &[1.5][..]));
-        assert_eq!((data.task(), data.schema.task), (Task::Regression, Task::Regression));
+        assert_eq!((data.task(), data.schema.task()), (Task::Regression, Task::Regression));
         data.check_trainable(Task::Regression).unwrap();
         assert!(data.select(&[0]).check_trainable(Task::Regression).is_err());
         assert!(make(vec![0.5], 2).is_err() && make(vec![0.5, 1.5], 3).is_err());

@@ -5,6 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Task;
 use super::schema::MAX_CLASSES;
 use crate::error::{DataProblem, Result};
 
@@ -28,15 +29,27 @@ impl fmt::Display for ClassId {
 
 /// The labels of a task in a fixed order: class `i` is column `i` of every probability table.
 ///
-/// The table only grows: a label that turns up later goes to the end, so old columns keep their place.
+/// The table only grows: a label that turns up later goes to the end, so old columns keep their place. Where numbers are predicted, the table
+/// is [one of numbers](Self::of_numbers): it has no labels and takes none.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "Vec<String>", into = "Vec<String>")]
 pub struct LabelTable {
     names: Vec<String>,
     ids: HashMap<String, ClassId>,
+    is_of_numbers: bool,
 }
 
 impl LabelTable {
+    /// That of a regression: there are no classes.
+    pub fn of_numbers() -> Self {
+        Self { is_of_numbers: true, ..Self::default() }
+    }
+
+    /// Whether it is of classes or of numbers.
+    pub fn task(&self) -> Task {
+        if self.is_of_numbers { Task::Regression } else { Task::Classification }
+    }
+
     /// How many classes there are.
     pub fn len(&self) -> usize {
         self.names.len()
@@ -62,8 +75,13 @@ impl LabelTable {
         self.ids.get(label).or_else(|| self.ids.get(canonical_label(label).as_ref())).copied()
     }
 
-    /// The class of a label, which is added at the end if it is new.
+    /// The class of a label, which is added at the end if it is new. Fails where numbers are predicted.
     pub fn get_or_add(&mut self, label: &str) -> Result<ClassId> {
+        if self.is_of_numbers {
+            return Err(
+                DataProblem::WrongTask { expected: Task::Classification, got: Task::Regression }.into()
+            );
+        }
         if let Some(id) = self.get(label) {
             return Ok(id);
         }
@@ -94,7 +112,8 @@ impl LabelTable {
         for (new, &old) in order.iter().enumerate() {
             new_of_old[old] = ClassId(new as u32);
         }
-        *self = order.iter().map(|&old| std::mem::take(&mut self.names[old])).collect::<Vec<_>>().into();
+        let sorted = order.iter().map(|&old| std::mem::take(&mut self.names[old])).collect::<Vec<_>>();
+        *self = Self { is_of_numbers: self.is_of_numbers, ..sorted.into() };
         new_of_old
     }
 }
@@ -102,7 +121,7 @@ impl LabelTable {
 impl From<Vec<String>> for LabelTable {
     fn from(names: Vec<String>) -> Self {
         let ids = names.iter().enumerate().map(|(i, n)| (n.clone(), ClassId(i as u32))).collect();
-        Self { names, ids }
+        Self { names, ids, is_of_numbers: false }
     }
 }
 
@@ -142,6 +161,15 @@ mod tests {
         assert_eq!(canonical_label("007"), "007");
         assert_eq!(canonical_label("0.50"), "0.5");
         assert_eq!(canonical_label("-1.0"), "-1");
+    }
+
+    #[test]
+    fn numbers_have_no_labels() {
+        let mut table = LabelTable::of_numbers();
+        assert_eq!((table.task(), LabelTable::default().task()), (Task::Regression, Task::Classification));
+        assert!(table.get_or_add("a").unwrap_err().to_string().contains("needs classes"));
+        assert!(table.is_empty() && table.sort().is_empty() && table.task() == Task::Regression);
+        assert_ne!(table, LabelTable::default());
     }
 
     #[test]

@@ -6,7 +6,7 @@ use ndarray::ArrayView2;
 use serde::{Deserialize, Serialize};
 
 use super::{LabelTable, Task};
-use crate::error::{DataError, DataProblem, Result};
+use crate::error::{DataError, DataProblem, Error, Result};
 use crate::text::list;
 
 /// The most feature columns a model can have: a tree's split keeps its column in 16 bits.
@@ -86,29 +86,81 @@ impl Column {
 
 /// The columns of a table and what is predicted from them. It is inferred from the first data, saved with the model, and enforced later.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "SavedSchema", into = "SavedSchema")]
 pub struct Schema {
     /// The feature columns, in the order of the features in every row.
     pub columns: Vec<Column>,
     /// Whether the names came from the data. Then later data are matched by name, otherwise by place.
     pub named: bool,
     /// The target column's name, where there is one.
-    #[serde(default)]
     pub target: Option<String>,
-    /// Whether classes or numbers are predicted.
-    #[serde(default)]
-    pub task: Task,
-    /// The classes; none for a regression.
-    #[serde(default)]
+    /// The classes; [that of numbers](LabelTable::of_numbers) for a regression.
     pub labels: LabelTable,
     /// Height and width where each row is a grey image, for showing rows as pictures.
-    #[serde(default)]
     pub image: Option<[usize; 2]>,
+}
+
+/// A schema as it is written: with the task, which the labels know.
+#[derive(Serialize, Deserialize)]
+struct SavedSchema {
+    columns: Vec<Column>,
+    named: bool,
+    #[serde(default)]
+    target: Option<String>,
+    #[serde(default)]
+    task: Task,
+    #[serde(default)]
+    labels: Vec<String>,
+    #[serde(default)]
+    image: Option<[usize; 2]>,
+}
+
+impl From<Schema> for SavedSchema {
+    fn from(schema: Schema) -> Self {
+        let task = schema.task();
+        let Schema { columns, named, target, labels, image } = schema;
+        Self { columns, named, target, task, labels: labels.into(), image }
+    }
+}
+
+impl TryFrom<SavedSchema> for Schema {
+    type Error = Error;
+
+    fn try_from(saved: SavedSchema) -> Result<Self> {
+        let SavedSchema { columns, named, target, task, labels, image } = saved;
+        let labels = match task {
+            Task::Classification => labels.into(),
+            Task::Regression if labels.is_empty() => LabelTable::of_numbers(),
+            Task::Regression => return Err(classes_of_a_regression(labels.len())),
+        };
+        Ok(Self { columns, named, target, labels, image })
+    }
+}
+
+/// There are classes where numbers are predicted.
+pub(super) fn classes_of_a_regression(got: usize) -> Error {
+    Error::Shape { what: "classes of a regression", expected: 0, got }
 }
 
 impl Schema {
     /// Columns of numbers called `0`, `1`, … and no classes yet, for data that come as a bare matrix.
     pub fn unnamed(n_features: usize) -> Self {
         Self { columns: (0..n_features).map(|i| Column::numeric(i.to_string())).collect(), ..Self::default() }
+    }
+
+    /// Whether classes or numbers are predicted.
+    pub fn task(&self) -> Task {
+        self.labels.task()
+    }
+
+    /// The same columns, from which this is predicted: classes that are not known yet, or numbers.
+    #[must_use]
+    pub fn for_task(self, task: Task) -> Self {
+        let labels = match task {
+            Task::Classification => LabelTable::default(),
+            Task::Regression => LabelTable::of_numbers(),
+        };
+        Self { labels, ..self }
     }
 
     /// How many feature columns there are.
@@ -178,8 +230,9 @@ impl Schema {
 
     /// Fails unless another schema is this one with classes and categories added at the ends.
     pub fn check_growth(&self, grown: &Self) -> Result<()> {
-        if self.task != grown.task {
-            return Err(DataProblem::WrongTask { expected: self.task, got: grown.task }.into());
+        let [expected, got] = [self, grown].map(Self::task);
+        if expected != got {
+            return Err(DataProblem::WrongTask { expected, got }.into());
         }
         let differs = |what, expected: String, got: String| {
             Err(DataProblem::OtherSchema { what, expected, got }.into())

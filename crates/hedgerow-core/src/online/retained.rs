@@ -2,21 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::data::{Dataset, Features, Schema, Targets, Task};
+use crate::data::{ClassId, Dataset, Features, Schema, TargetSlice, Targets, Task};
 use crate::error::Result;
 use crate::learn::Rows;
 use crate::saved::optional;
 
-/// Rows with their targets, the oldest first.
+/// Rows with their targets, the oldest first. As many rows as targets and weights, whatever is done with them; what was read from a file is
+/// [checked](Self::check).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RetainedRows {
-    /// The feature rows.
-    pub features: Features,
-    /// The class or number of each row.
-    pub targets: Targets,
-    /// A weight for each row, where rows count differently.
+    features: Features,
+    targets: Targets,
     #[serde(with = "optional")]
-    pub weights: Option<Vec<f32>>,
+    weights: Option<Vec<f32>>,
 }
 
 impl RetainedRows {
@@ -25,9 +23,34 @@ impl RetainedRows {
         Self { features: Features::new(n_features), targets: Targets::empty(task), weights: None }
     }
 
+    /// The rows of a data set.
+    pub fn of(data: &Dataset) -> Self {
+        Self { weights: data.weights.clone(), ..Self::unweighted(data) }
+    }
+
     /// The rows of a data set, without their weights.
     pub fn unweighted(data: &Dataset) -> Self {
         Self { features: data.features.clone(), targets: data.targets.clone(), weights: None }
+    }
+
+    /// The feature rows.
+    pub fn features(&self) -> &Features {
+        &self.features
+    }
+
+    /// The class or number of each row.
+    pub fn targets(&self) -> TargetSlice<'_> {
+        self.targets.view()
+    }
+
+    /// The class of each row; none for a regression.
+    pub fn labels(&self) -> &[ClassId] {
+        self.targets().labels()
+    }
+
+    /// A weight for each row, where rows count differently.
+    pub fn weights(&self) -> Option<&[f32]> {
+        self.weights.as_deref()
     }
 
     /// How many there are.
@@ -61,7 +84,7 @@ impl RetainedRows {
 
     /// Whether there are rows of more than one class.
     pub fn has_two_classes(&self) -> bool {
-        let labels = self.targets.view().labels();
+        let labels = self.labels();
         labels.iter().any(|label| *label != labels[0])
     }
 
@@ -72,7 +95,7 @@ impl RetainedRows {
 
     /// Fails unless what was read fits together and the schema.
     pub fn check(&self, schema: &Schema) -> Result<()> {
-        self.targets.view().check_task(schema.task)?;
+        self.targets.view().check_task(schema.task())?;
         self.dataset(schema).map(drop)
     }
 

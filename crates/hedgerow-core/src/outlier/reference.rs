@@ -6,7 +6,7 @@ use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 use super::scorer::{OutlierScorer, uncertainty};
-use crate::data::{ClassId, Dataset, Features, Schema, Target, Targets};
+use crate::data::{ClassId, Dataset, Features, Schema, Target, Targets, Task};
 use crate::error::Result;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
@@ -71,7 +71,7 @@ impl ReferenceRows {
     pub fn new(schema: &Schema, seed: u64, bytes: Option<u64>) -> Self {
         Self {
             features: Features::new(schema.n_features()),
-            targets: Targets::empty(schema.task),
+            targets: Targets::empty(schema.task()),
             uncertainty: Vec::new(),
             by_part: Vec::new(),
             n_offered: 0,
@@ -84,6 +84,7 @@ impl ReferenceRows {
     /// Some of the rows that a model was fitted to, and what was predicted for them out of sample.
     pub fn of_fit(data: &Dataset, validation: Option<&OutOfSample>, seed: u64, bytes: Option<u64>) -> Self {
         let mut own = Self::new(&data.schema, seed, bytes);
+        let validation = validation.filter(|validation| validation.task() == Task::Classification);
         let counts = |row: &usize| data.weights.as_ref().is_none_or(|weights| weights[*row] > 0.0);
         let mut known = vec![f32::NAN; data.n_rows()];
         for (row, proba) in validation.iter().flat_map(|v| v.rows.iter().zip(v.values.rows())) {
@@ -219,7 +220,7 @@ impl ReferenceRows {
 
     /// Fails unless what was read fits together and the schema.
     pub fn check(&self, schema: &Schema) -> Result<()> {
-        self.targets.view().check_task(schema.task)?;
+        self.targets.view().check_task(schema.task())?;
         Dataset::new(schema.clone(), self.features.clone(), self.targets.clone(), None)?;
         let is_uncertainty = |u: &f32| u.is_nan() || (0.0..=1.0).contains(u);
         let fits = self.uncertainty.len() == self.features.n_rows()

@@ -13,9 +13,9 @@ use crate::learn::{Rows, Training, Update};
 use crate::metrics::ValueReport;
 use crate::online::{OnlineModel, Predictor};
 use crate::par::Par;
+use crate::quality::ClassQuality;
 use crate::rng::{Purpose, Rng};
 use crate::run::{Effort, JobState, Step};
-use crate::scores::Quality;
 use crate::traits::{Normals, Silent};
 
 /// Checks a kind of model with parameters that make it small, for each task it does. Kinds that learn row by row must retain at most a few
@@ -252,7 +252,7 @@ where
     let second_half = of_whole.slice(s![150.., ..]);
     match data.targets.view().slice(150..300) {
         TargetSlice::Classes(labels) => {
-            let quality = Quality::new(&second_half.to_owned(), labels);
+            let quality = ClassQuality::new(&second_half.to_owned(), labels);
             assert!(quality.accuracy > 0.6 && quality.log_loss < 0.95, "prequential: {quality:?}");
         }
         TargetSlice::Values(values) => {

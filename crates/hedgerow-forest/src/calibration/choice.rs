@@ -55,8 +55,7 @@ pub(crate) fn choose(
     }
     let evaluate = |table: &OutOfBag, start: Option<Calibration>| {
         let votes = Votes::new(table, predictions.labels, |row| predictions.weights[row], &rows);
-        let steps = if start.is_some() { 0.25..0.1 } else { 1.0..0.1 };
-        let found = votes.search(start.map_or([0.0; 2], Calibration::logs), steps, par);
+        let found = votes.search(start.map_or([0.0; 2], Calibration::logs), 1e-4, par);
         (votes, found)
     };
     let whole = evaluate(&predictions.whole[now], start);

@@ -75,7 +75,7 @@ impl ConfidenceForest {
             (0..data.n_rows()).filter(|&row| data.weights.as_ref().is_none_or(|w| w[row] > 0.0)).collect();
         let kept = &weighty[weighty.len().saturating_sub(params.get().most_pool_rows())..];
         let kept = if kept.len() == data.n_rows() { data.clone() } else { data.select(kept) };
-        let rows = RetainedRows { weights: kept.weights.clone(), ..RetainedRows::unweighted(&kept) };
+        let rows = RetainedRows::of(&kept);
         model.online = Some(Online::new(rows, data.n_rows() as u64));
         let mut candidate = Candidate::new(model, grown.validation);
         candidate.oob_votes = Some(grown.n_votes);
@@ -110,7 +110,7 @@ impl ConfidenceForest {
             }
             let mut scores = OutOfSample::of_rows(Source::OutOfBag, rows, values, data.labels());
             if self.forest.params.calibrate && scores.has_two_classes() {
-                let found = hedgerow_core::Calibration::fit(&scores.values, &scores.labels, training.par);
+                let found = scores.calibration(training.par);
                 // Where evidence tells nothing, a falling curve would take its noise for knowledge.
                 let slope: f64 = found.curves.iter().map(|curve| curve.slope).sum();
                 self.calibration = (slope > 0.0).then_some(found);

@@ -296,34 +296,34 @@ impl Targets {
         training: &Training<'_>,
     ) -> (Vec<Platt>, OutOfSample) {
         let scores = model.without_each(self.y.view(), training.par);
-        let curves = self.curves(&scores, training);
+        let rows: Vec<usize> = (0..self.classes.len()).collect();
+        let mut scored = if self.n_classes == 2 {
+            let is_second: Vec<bool> = self.classes.iter().map(|class| *class == 1).collect();
+            OutOfSample::one_vs_rest(Source::LeaveOneOut, rows, &scores.column(0).to_vec(), &is_second)
+        } else {
+            let labels = self.classes.iter().map(|class| ClassId(*class as u32)).collect();
+            OutOfSample::new(Source::LeaveOneOut, rows, scores, labels)
+        };
+        // Of two classes, the second is enough.
+        let first = u32::from(self.n_classes == 2);
+        let n_curves = self.n_classes - first as usize;
+        let curves = training.par.map(n_curves, |i| scored.curve(ClassId(first + i as u32)));
         let reading = Reading::Curves(curves.clone());
-        let mut proba = Array2::zeros((scores.nrows(), self.n_classes));
-        for (scores, mut to) in scores.rows().into_iter().zip(proba.rows_mut()) {
-            let mut p = scores.to_vec();
+        scored.map_rows(|row| {
+            let mut p = row.iter().skip(first as usize).copied().collect::<Vec<f64>>();
             reading.read(&mut p);
             if p.len() == 1 {
                 p = vec![1.0 - p[0], p[0]];
             }
             normalize(&mut p);
-            to.iter_mut().zip(p).for_each(|(to, p)| *to = p);
-        }
-        let labels = self.classes.iter().map(|class| ClassId(*class as u32)).collect();
-        let rows = (0..self.classes.len()).collect();
-        (curves, OutOfSample::new(Source::LeaveOneOut, rows, proba, labels))
-    }
-
-    /// A curve a column from scores to probabilities.
-    fn curves(&self, scores: &Array2<f64>, training: &Training<'_>) -> Vec<Platt> {
-        training.par.map(scores.ncols(), |column| {
-            let is_own: Vec<bool> = self.y.column(column).iter().map(|y| *y > 0.0).collect();
-            Platt::fit(&scores.column(column).to_vec(), &is_own)
-        })
+            row.iter_mut().zip(p).for_each(|(to, p)| *to = p);
+        });
+        (curves, scored)
     }
 
     fn leave_one_out_loss(&self, kernel: Kernel, noise: f64, training: &Training<'_>) -> Result<f64> {
         let model = LabelRegression::fit(kernel, noise, self.x.view(), self.y.view(), training.par)?;
-        Ok(self.leave_one_out(&model, training).1.quality().log_loss)
+        Ok(self.leave_one_out(&model, training).1.quality().log_loss())
     }
 
     /// The evidence of Laplace's method and its derivatives, summed over classes.

@@ -3,8 +3,7 @@
 //! Each class tries a few lengths and variances around the shared pair. What counts is its own calibrated log-loss against the rest on rows that are in neither
 //! active set. Every other row chooses; a class keeps its choice only if the rows that did not choose are better off by more than chance.
 
-use hedgerow_core::calibration::Platt;
-use hedgerow_core::{Result, Training};
+use hedgerow_core::{ClassId, OutOfSample, Result, Source, Training};
 
 use super::one_vs_rest::OneVsRest;
 use super::rows::TrainingRows;
@@ -60,7 +59,8 @@ fn gain(rows: &TrainingRows, one: &OneVsRest, two: &OneVsRest) -> Option<f64> {
         let is_own: Vec<bool> = rows.iter().map(|&row| all.labels[row].index() == class).collect();
         let losses = [one, two].map(|classifier| {
             let scores: Vec<f64> = rows.iter().map(|&row| classifier.score(row)).collect();
-            let curve = Platt::fit(&scores, &is_own);
+            let scored = OutOfSample::one_vs_rest(Source::HeldOut, rows.to_vec(), &scores, &is_own);
+            let curve = scored.curve(ClassId(1));
             let loss = |(score, is_own): (&f64, &bool)| {
                 let p = curve.probability(*score).clamp(1e-9, 1.0 - 1e-9);
                 -libm::log(if *is_own { p } else { 1.0 - p })
@@ -82,7 +82,7 @@ fn gain(rows: &TrainingRows, one: &OneVsRest, two: &OneVsRest) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
-    use hedgerow_core::{Budget, ClassId, Par, Silent};
+    use hedgerow_core::{Budget, Par, Silent};
     use ndarray::Array2;
 
     use super::*;

@@ -34,7 +34,7 @@ impl IvmClassifier {
         Ok(Self {
             params: params.get().clone(),
             n_classes: schema.n_classes(),
-            preparation: Preparation::of(schema, &rows.features),
+            preparation: Preparation::of(schema, rows.features()),
             learnt: None,
             online: Some(OnlineState::new(rows, Vec::new(), params.get())),
         })

@@ -194,10 +194,7 @@ impl KernelSearch {
                 search.advance(&fitter)?;
                 search.loss()
             }
-            Objective::Loss => {
-                let scores = rows.left_out_scores(&found);
-                rows.fitter(training).loss(&scores.values, &scores.labels)
-            }
+            Objective::Loss => rows.left_out_scores(&found).calibrated_loss(training.par),
             Objective::Evidence => mean_of(&found, |one| -self.log_evidence(kernel, one)),
             Objective::Error => mean_of(&found, |one| {
                 let error = weighted_error(rows, one, self.rows.params.error_weight);

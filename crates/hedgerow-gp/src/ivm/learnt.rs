@@ -122,7 +122,7 @@ impl Learnt {
                 (fit.chosen, Some(fit.refit), fit.scores)
             }
         };
-        let calibration = Calibration::fit(&validation.values, &validation.labels, training.par);
+        let calibration = validation.calibration(training.par);
         validation.calibrate(&calibration, training.par);
         let mut learnt = Self {
             kernel,

@@ -76,7 +76,7 @@ impl OnlineModel for IvmClassifier {
     fn active_rows(&self) -> Option<Array2<f32>> {
         let Some(online) = &self.online else { return Some(Array2::zeros((0, self.n_features()))) };
         let active: Vec<usize> = (0..online.rows.len()).filter(|row| online.gains[*row] > 0.0).collect();
-        Some(online.rows.features.select(&active).to_array(0..active.len()))
+        Some(online.rows.features().select(&active).to_array(0..active.len()))
     }
 }
 
@@ -91,7 +91,7 @@ impl IvmClassifier {
     /// Trains on the retained rows, and forgets those that are too many.
     fn update(&mut self, online: &mut OnlineState, learning: &mut Learning<'_>) -> Result<()> {
         let Learning { schema, training, update } = learning;
-        online.counts = online.rows.targets.view().class_counts();
+        online.counts = online.rows.targets().class_counts();
         online.postpone(&self.params);
         let mut ratings = online.gains.clone();
         if online.rows.has_two_classes() {

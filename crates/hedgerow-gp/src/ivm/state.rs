@@ -49,12 +49,12 @@ impl OnlineState {
     /// Forgets rows until there are no more than the parameters allow, in the order that they prescribe, but the last two of a class only when
     /// nothing else is left. Rows of equal rating go at random. Returns how many went.
     pub(super) fn forget(&mut self, params: &IvmParams, ratings: &[f64]) -> usize {
-        let (n, labels) = (self.rows.len(), self.rows.targets.view().labels());
+        let (n, labels) = (self.rows.len(), self.rows.labels());
         let excess = n.saturating_sub(params.pool_rows());
         if excess == 0 {
             return 0;
         }
-        self.counts = self.rows.targets.view().class_counts();
+        self.counts = self.rows.targets().class_counts();
         let worth = |row: &usize| match params.forget {
             Forget::Inactive if self.gains[*row] == 0.0 => f64::NEG_INFINITY,
             _ => ratings[*row],
@@ -122,7 +122,7 @@ mod tests {
         let mut retained =
             OnlineState::new(RetainedRows::unweighted(&data), ratings.clone(), &IvmParams::default());
         assert_eq!(forget(&mut retained, 100, Forget::Rating, &ratings), 200);
-        let rare = |m: &OnlineState| m.rows.targets.view().labels().iter().filter(|l| l.0 == 1).count();
+        let rare = |m: &OnlineState| m.rows.labels().iter().filter(|l| l.0 == 1).count();
         let lowest = retained.gains.iter().copied().fold(f64::INFINITY, f64::min);
         assert_eq!((retained.rows.len(), lowest), (100, 200.0));
         let ratings = retained.gains.clone();
@@ -146,7 +146,7 @@ mod tests {
         assert_eq!(retained.gains.iter().filter(is_active).count(), 100);
         // Of the others none is preferred.
         let first = data.features.to_array(0..150);
-        let kept = retained.rows.features.to_array(0..180);
+        let kept = retained.rows.features().to_array(0..180);
         let is_early =
             |row: &ndarray::ArrayView1<'_, f32>| first.rows().into_iter().any(|other| other == *row);
         let n_early = kept.rows().into_iter().filter(is_early).count() - 50;

@@ -1,7 +1,7 @@
 //! One regression of all rows on chosen ones, scored without each row's own label.
 
 use hedgerow_core::scores::mask_unknown;
-use hedgerow_core::{Budget, Calibration, ClassId, Error, Par, Result, Source};
+use hedgerow_core::{Budget, ClassId, Error, OutOfSample, Par, Result, Source};
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::equations::NormalEquations;
@@ -36,6 +36,15 @@ pub(super) struct Validation {
     pub(super) labels: Vec<ClassId>,
     /// Labels of all rows as numbers: ±1, a column a class, less their means.
     pub(super) signs: Array2<f64>,
+}
+
+impl Validation {
+    /// Scores of the validation rows at these places.
+    pub(super) fn scored(&self, source: Source, scores: Array2<f64>, places: &[usize]) -> OutOfSample {
+        let of_place = |&at: &usize| (self.rows[at], self.labels[at]);
+        let (rows, labels) = places.iter().map(of_place).unzip();
+        OutOfSample::new(source, rows, scores, labels)
+    }
 }
 
 /// A regression that was tried.
@@ -89,15 +98,10 @@ impl Fitter<'_> {
         Validation { rows, labels, signs: centered_signs(self.labels, self.n_classes) }
     }
 
-    /// The calibrated log-loss of scores of rows with these labels.
-    pub(crate) fn loss(&self, scores: &Array2<f64>, labels: &[ClassId]) -> f64 {
-        Calibration::fit(scores, labels, self.par).loss(scores, labels)
-    }
-
     /// The calibrated log-loss of the scores of some validation rows, by their places.
     pub(super) fn loss_at(&self, scores: &Array2<f64>, validation: &Validation, places: &[usize]) -> f64 {
-        let labels: Vec<ClassId> = places.iter().map(|&at| validation.labels[at]).collect();
-        self.loss(&scores.select(Axis(0), places), &labels)
+        let scores = scores.select(Axis(0), places);
+        validation.scored(Source::OutOfFold, scores, places).calibrated_loss(self.par)
     }
 
     /// Adds rows to equations, or takes them away again with a sign of −1. The covariances of those that are validation rows go into `kept`, as far as
@@ -164,7 +168,9 @@ impl Fitter<'_> {
         let (factor, weights) = equations.solve(ridge, self.par)?;
         drop(equations);
         let scores = self.scores_without_each(validation, &validation.rows, kept, &factor, &weights);
-        let (loss, source) = (self.loss(&scores, &validation.labels), Source::LeaveOneOut);
+        let source = Source::LeaveOneOut;
+        let all: Vec<usize> = (0..validation.rows.len()).collect();
+        let loss = validation.scored(source, scores.clone(), &all).calibrated_loss(self.par);
         Ok(Trial { chosen, length, ridge, scores, loss, source, places: None, weights: Some(weights) })
     }
 
@@ -194,12 +200,11 @@ impl Fitter<'_> {
         let n = validation.rows.len();
         let places: Vec<usize> = (0..n).step_by(n.div_ceil(ENOUGH_ROWS).max(1)).collect();
         let rows: Vec<usize> = places.iter().map(|&at| validation.rows[at]).collect();
-        let labels: Vec<ClassId> = places.iter().map(|&at| validation.labels[at]).collect();
         let some = covariances.select(Axis(0), &places);
         least_from_middle(ridges.len(), |at| {
             let (factor, weights) = equations.solve(ridges[at], self.par)?;
             let scores = self.scores_without_each(validation, &rows, some.clone(), &factor, &weights);
-            Ok(self.loss(&scores, &labels))
+            Ok(validation.scored(Source::LeaveOneOut, scores, &places).calibrated_loss(self.par))
         })
     }
 

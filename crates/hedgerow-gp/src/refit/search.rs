@@ -196,9 +196,9 @@ impl RegressionSearch {
     pub(crate) fn rescore(&mut self, fitter: &Fitter<'_>, scores: &Array2<f64>) {
         let Some(best) = self.best.take() else { return };
         let scores = scores.select(Axis(0), &self.validation.rows);
-        let loss = fitter.loss(&scores, &self.validation.labels);
-        let best =
-            Trial { scores, loss, source: Source::OutOfFold, places: None, ..Arc::unwrap_or_clone(best) };
+        let (source, all): (_, Vec<usize>) = (Source::OutOfFold, (0..self.validation.rows.len()).collect());
+        let loss = self.validation.scored(source, scores.clone(), &all).calibrated_loss(fitter.par);
+        let best = Trial { scores, loss, source, places: None, ..Arc::unwrap_or_clone(best) };
         self.best = Some(Arc::new(best));
     }
 
@@ -210,9 +210,8 @@ impl RegressionSearch {
             let refit = fitter.fit(&validation, &best)?;
             let all = || (0..validation.rows.len()).collect();
             let places: Vec<usize> = best.places.unwrap_or_else(all);
-            let of_place = |&at: &usize| (validation.rows[at], validation.labels[at]);
-            let (rows, labels) = places.iter().map(of_place).unzip();
-            let scores = OutOfSample::new(best.source, rows, best.scores.select(Axis(0), &places), labels);
+            let scores = best.scores.select(Axis(0), &places);
+            let scores = validation.scored(best.source, scores, &places);
             Ok(Refitted { refit, chosen: best.chosen, scores })
         })
     }
@@ -277,7 +276,7 @@ mod tests {
         let after = search(&fitter, &given, Freedom { n_rows: 90, ..Freedom::default() });
         assert_eq!((&after.chosen[..30], after.chosen.len()), (&given[..], 90));
         assert_eq!(after.scores.source, Source::OutOfFold);
-        let after_loss = fitter.loss(&after.scores.values, &after.scores.labels);
+        let after_loss = after.scores.calibrated_loss(&par);
         assert!(after_loss < 0.7 * before.loss, "{after_loss} {}", before.loss);
         let share = |class: u32| labels.iter().filter(|label| label.0 == class).count() as f64 / 300.0;
         let error = |row: usize| {

@@ -1,12 +1,13 @@
 //! A Gaussian process of all training rows that predicts numbers with their variance.
 //!
 //! Columns are prepared as for the classifier, targets brought to mean 0 and variance 1. Hyper-parameters that are left open make the log
-//! marginal likelihood of some of the rows largest; the exact posterior of all rows follows.
+//! marginal likelihood of some of the rows largest; the exact posterior of all rows follows, and with it leave-one-out predictions of all of them in closed
+//! form.
 
 use hedgerow_core::saved::{Saved, require, require_rules};
 use hedgerow_core::{
-    Checked, Dataset, Error, Normals, OnlineModel, Par, Predictor, Regressor, Result, Schema, StopReason,
-    Summary, Task, Training,
+    Checked, Dataset, Error, Normals, OnlineModel, OutOfSample, Par, Predictor, Regressor, Result, Schema,
+    Source, StopReason, Summary, Task, Training,
 };
 use ndarray::{Array1, Array2, ArrayView2, Axis};
 use serde::{Deserialize, Serialize};
@@ -84,8 +85,13 @@ impl GpRegressor {
         let log_evidence = is_whole.then(|| posterior.log_evidence() - n as f64 * libm::log(scale));
         let (kernel, noise) = (chosen.kernel, chosen.noise);
         let settings = Settings { params: params.clone(), preparation, kernel, noise, center, scale };
+        let left_out = || settings.in_units(&posterior.without_each(interruptible.par), 0.0);
+        let validation = is_whole
+            .then(|| OutOfSample::of_numbers(Source::LeaveOneOut, &left_out(), data.values().to_vec()))
+            // Half a factor is worth nothing.
+            .filter(|_| !stop.is_stopped());
         let stop = training.budget.spent().unwrap_or(StopReason::Done);
-        Ok(FittedGp { model: Self { settings, posterior }, stop, log_evidence, validation: None })
+        Ok(FittedGp { model: Self { settings, posterior }, stop, log_evidence, validation })
     }
 
     /// The parameters it was fitted with.
@@ -109,21 +115,29 @@ impl GpRegressor {
     }
 }
 
+impl Settings {
+    /// What is known about scaled targets, with so much noise added, in units of the target.
+    fn in_units(&self, known: &Normal, noise: f64) -> Normals {
+        let Self { center, scale, .. } = self;
+        Normals {
+            mean: known.mean.iter().map(|m| center + scale * m).collect(),
+            variance: known.variance.iter().map(|v| scale * scale * (v + noise)).collect(),
+        }
+    }
+}
+
 impl Regressor for GpRegressor {
     fn n_features(&self) -> usize {
         self.settings.preparation.n_features()
     }
 
     fn predict_values_impl(&self, x: ArrayView2<'_, f32>, par: &Par) -> Normals {
-        let Settings { kernel, noise, center, scale, preparation, .. } = &self.settings;
+        let Settings { kernel, noise, preparation, .. } = &self.settings;
         preparation.predict_values(x, par, |x| {
             // The prior, for rows that no kernel can see.
             let prior = |_| Normal { mean: Array1::zeros(x.nrows()), variance: kernel.diagonal(x.view()) };
             let known = self.posterior.predict(x.view(), &Par::sequential()).unwrap_or_else(prior);
-            Normals {
-                mean: known.mean.iter().map(|m| center + scale * m).collect(),
-                variance: known.variance.iter().map(|v| scale * scale * (v + noise)).collect(),
-            }
+            self.settings.in_units(&known, *noise)
         })
     }
 }

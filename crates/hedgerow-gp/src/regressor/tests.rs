@@ -93,6 +93,26 @@ fn ninety_percent_intervals_hold_what_they_ought_to() {
 }
 
 #[test]
+fn left_out_rows_tell_how_fresh_rows_are_predicted() {
+    let (train, test) = (wave(300, 0.8, 8), wave(2000, 0.8, 9));
+    let fitted = fit(&train, GpParams::default());
+    let validation = fitted.validation.unwrap();
+    assert_eq!((validation.source, validation.len()), (Source::LeaveOneOut, 300));
+    assert_eq!(validation.targets.view().values(), train.values());
+    let predictions =
+        fitted.model.predict_values(test.features.to_array(0..2000).view(), &Par::sequential()).unwrap();
+    let fresh = hedgerow_core::metrics::ValueReport::new(&predictions, test.values()).unwrap();
+    let hedgerow_core::Quality::Values(own) = validation.quality() else { panic!("classes") };
+    assert!((own.nlpd - fresh.nlpd).abs() < 0.1 && (own.rmse - fresh.rmse).abs() < 0.08, "{own:?} {fresh:?}");
+    assert!((own.r2.unwrap() - (1.0 - fresh.nmse.unwrap())).abs() < 0.02, "{own:?} {fresh:?}");
+    // A model that fits its rows too well would look too good on them.
+    let known =
+        fitted.model.predict_values(train.features.to_array(0..300).view(), &Par::sequential()).unwrap();
+    let of_known = hedgerow_core::metrics::ValueReport::new(&known, train.values()).unwrap();
+    assert!(own.rmse > of_known.rmse && own.nlpd > of_known.nlpd, "{own:?} {of_known:?}");
+}
+
+#[test]
 fn categories_gaps_and_columns_that_do_not_matter() {
     let mut rng = Rng::new(5, Purpose::Data, 0);
     let mut features = Features::new(3);
@@ -142,7 +162,7 @@ fn budgets_and_limits() {
     budget.stop.stop();
     let hasty = fit_with(&data, GpParams::default(), &budget, 1).unwrap();
     assert_eq!((hasty.stop, hasty.model.n_rows()), (StopReason::Interrupted, ROWS_IN_HASTE));
-    assert!(hasty.log_evidence.is_none());
+    assert!(hasty.log_evidence.is_none() && hasty.validation.is_none());
     check_regressor(&hasty.model, data.features.to_array(0..50).view());
     let message =
         |params: GpParams, budget: &Budget| fit_with(&data, params, budget, 1).unwrap_err().to_string();

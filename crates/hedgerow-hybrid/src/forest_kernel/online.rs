@@ -9,8 +9,8 @@ use hedgerow_core::blend::Pair;
 use hedgerow_core::saved::require;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Budget, Calibration, ClassId, Dataset, Effort, Error, Learning, OnlineModel, OnlineStatus, Pause,
-    Predictor, Prequential, Result, RetainedRows, Rows, Schedule, Schema, Summary, Task, Training,
+    Budget, ClassId, Dataset, Effort, Error, Learning, OnlineModel, OnlineStatus, Pause, Predictor,
+    Prequential, Result, RetainedRows, Rows, Schedule, Schema, Summary, Task, Training,
 };
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
@@ -104,9 +104,9 @@ impl OnlineModel for ForestKernelClassifier {
         let (Some(forest), Some(online)) = (self.forest.online(), &mut self.online) else { return Ok(()) };
         online.schedule.postpone(PAUSE);
         let n = online.waiting.len();
-        let x = online.waiting.features.to_array(0..n);
-        let weights = online.waiting.weights.as_deref();
-        let waiting = Rows::new(x.view(), online.waiting.targets.view(), weights);
+        let x = online.waiting.features().to_array(0..n);
+        let weights = online.waiting.weights();
+        let waiting = Rows::new(x.view(), online.waiting.targets(), weights);
         let budget = Budget { deadline: training.budget.deadline, ..half(training.budget) };
         let of_forest = forest.learn(schema, waiting, &Training { budget: &budget, ..**training })?;
         forest.put_in_order();
@@ -196,7 +196,7 @@ impl ForestKernelClassifier {
         let (Some(online), Some(choice)) = (&self.online, &mut self.choice) else { return };
         if let Some(mut scores) = online.prequential.scores(self.n_classes, f64::NEG_INFINITY) {
             scores.mask_unknown(labels);
-            choice.calibration = Calibration::fit(&scores.values, &scores.labels, training.par);
+            choice.calibration = scores.calibration(training.par);
         }
     }
 }

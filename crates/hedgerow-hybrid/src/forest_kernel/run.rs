@@ -246,7 +246,7 @@ impl TrainingRun for ForestKernelRun {
         let mut jobs = self.forest_jobs();
         let state = self.calibration_state();
         jobs.push(JobStatus { kind: "calibration", state, ..JobStatus::default() });
-        let accuracy = self.validated.as_ref().map(|found| found.predictions.quality().accuracy);
+        let accuracy = self.validated.as_ref().map(|found| found.predictions.accuracy(None));
         let [points, goal] = self.fold_progress;
         let state = if self.is_closed[FOLDS_JOB] { JobState::Done } else { JobState::Ready };
         jobs.push(JobStatus { kind: "folds", state, accuracy, points, goal, ..JobStatus::default() });

@@ -271,7 +271,7 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
         assert_eq!((validation.source, validation.len()), (Source::OutOfFold, 400));
         // One standard error of 400 rows that are nine in ten right is 0.015.
         let share = right(&a, test.labels()) as f64 / 2_000.0;
-        assert!((validation.quality().accuracy - share).abs() < 0.04, "{share} {:?}", validation.quality());
+        assert!((validation.accuracy(None) - share).abs() < 0.04, "{share} {:?}", validation.quality());
     }
 }
 

@@ -176,19 +176,20 @@ impl FoldTraining {
     /// The noise variance of least log-loss, with its calibration and blend; none if no fold was scored.
     pub(super) fn choose(self, par: &Par) -> Option<Validated> {
         let labels: Vec<ClassId> = self.rows.iter().map(|&row| self.data.labels()[row]).collect();
-        let mut best: Option<(f64, Array2<f64>, KernelChoice)> = None;
+        let mut best: Option<(f64, OutOfSample, KernelChoice)> = None;
         for (noise, scores) in self.noises.into_iter().zip(&self.scores) {
-            let scores = stacked(scores)?;
-            let calibration = Calibration::fit(&scores, &labels, par);
-            let loss = calibration.loss(&scores, &labels);
+            let (rows, scores) = (self.rows.clone(), stacked(scores)?);
+            let scores = OutOfSample::new(Source::OutOfFold, rows, scores, labels.clone());
+            let calibration = scores.calibration(par);
+            let loss = calibration.loss(&scores.values, &labels);
             if best.as_ref().is_none_or(|(least, ..)| loss < *least) {
                 best = Some((loss, scores, KernelChoice { noise, calibration, blend: None }));
             }
         }
-        let (_, mut values, mut choice) = best?;
+        let (_, mut predictions, mut choice) = best?;
         let of_forests = stacked(&self.of_forests)?;
         if self.params.blend {
-            let rows = values.rows().into_iter().zip(of_forests.rows()).zip(&labels);
+            let rows = predictions.values.rows().into_iter().zip(of_forests.rows()).zip(&labels);
             let calibrated = |((scores, forest), class): ((ArrayView1<'_, f64>, ArrayView1<'_, f64>), &_)| {
                 let mut gp = scores.to_vec();
                 choice.calibration.apply(&mut gp);
@@ -196,10 +197,11 @@ impl FoldTraining {
             };
             choice.blend = Some(Blend::fit(&rows.map(calibrated).collect::<Vec<_>>()));
         }
-        for (mut row, forest) in values.rows_mut().into_iter().zip(of_forests.rows()) {
-            row.as_slice_mut().into_iter().for_each(|row| choice.apply(row, &forest.to_vec()));
-        }
-        let predictions = OutOfSample::new(Source::OutOfFold, self.rows, values, labels);
+        let mut of_forests = of_forests.rows().into_iter();
+        predictions.map_rows(|row| {
+            let forest = of_forests.next().map(|forest| forest.to_vec()).unwrap_or_default();
+            row.as_slice_mut().into_iter().for_each(|row| choice.apply(row, &forest));
+        });
         Some(Validated { choice, predictions })
     }
 }

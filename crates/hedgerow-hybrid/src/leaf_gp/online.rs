@@ -6,8 +6,8 @@
 
 use hedgerow_core::text::{count, significant};
 use hedgerow_core::{
-    Calibration, Dataset, Error, Learning, OnlineModel, OnlineStatus, Pause, Predictor, Prequential, Result,
-    Rows, Schedule, Schema, Summary, Training, TrainingRun as _, drive,
+    Dataset, Error, Learning, OnlineModel, OnlineStatus, Pause, Predictor, Prequential, Result, Rows,
+    Schedule, Schema, Summary, Training, TrainingRun as _, drive,
 };
 use ndarray::{Array2, Axis, concatenate};
 use serde::{Deserialize, Serialize};
@@ -281,7 +281,7 @@ impl LeafGp {
         let Some(online) = &self.online else { return };
         let rows = online.prequential.newest(self.n_classes, -1.0);
         if let Some(scores) = online.prequential.scores(self.n_classes, -1.0) {
-            self.calibration = Some(Calibration::fit(&scores.values, &scores.labels, training.par));
+            self.calibration = Some(scores.calibration(training.par));
             self.fit_blend(rows);
         }
     }

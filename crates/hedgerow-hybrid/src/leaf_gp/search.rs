@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Calibration, ClassId, Par};
+use hedgerow_core::{ClassId, OutOfSample, Par, Source};
 use hedgerow_gp::prepare::typical_distance;
 use ndarray::{Array2, Axis};
 
@@ -128,7 +128,8 @@ impl Trials {
         let labels: Vec<ClassId> = self.samples.iter().flat_map(|sample| sample.labels.clone()).collect();
         let scores = Array2::from_shape_vec((labels.len(), n_classes), tables.concat());
         let Ok(scores) = scores else { return f64::INFINITY };
-        let loss = Calibration::fit(&scores, &labels, par).loss(&scores, &labels);
+        let rows = (0..labels.len()).collect();
+        let loss = OutOfSample::new(Source::LeaveOneOut, rows, scores, labels).calibrated_loss(par);
         if loss.is_finite() { loss } else { f64::INFINITY }
     }
 

@@ -151,7 +151,7 @@ mod tests {
                     LeafGp { blend, report: hedgerow_core::BlendReport::default(), ..model.clone() };
                 let quality = tried.account_for(&all).quality();
                 let sum = tried.blend_report().losses.iter().map(|loss| loss[1]).sum::<f64>();
-                assert!((quality.log_loss * 500.0 - sum).abs() < 1e-6);
+                assert!((quality.log_loss() * 500.0 - sum).abs() < 1e-6);
                 sum
             };
             let found = loss_with(model.blend());

@@ -22,7 +22,7 @@ fn the_target_is_taken_out_wherever_it_stands() {
     let named = write(folder.path(), "a.csv", "x,y,color\n1,2.5,red\n2,-3,blue\n");
     let data = read(&named, "y").unwrap();
     assert_eq!((data.values(), data.schema.n_features()), (&[2.5, -3.0][..], 2));
-    assert_eq!((data.schema.target.as_deref(), data.schema.task), (Some("y"), Task::Regression));
+    assert_eq!((data.schema.target.as_deref(), data.schema.task()), (Some("y"), Task::Regression));
     let other = write(folder.path(), "b.csv", "color,y,x\nred,7,1\ngreen,,5\n");
     let mut reader = RowReader::open_with(&other, &ReadOptions::default(), &data.schema).unwrap();
     let batch = reader.next_batch(9).unwrap().unwrap();

@@ -67,7 +67,7 @@ impl ModelKind for RvmParams {
     };
 
     fn new_model(schema: &Schema, params: &Checked<Self>) -> Result<RvmModel> {
-        Ok(match schema.task {
+        Ok(match schema.task() {
             Task::Classification => TaskModel::Classifier(RvmClassifier::new(schema, params)?),
             Task::Regression => TaskModel::Regressor(RvmRegressor::new(schema, params)?),
         })

@@ -1,7 +1,7 @@
 //! A fitted classifier: binary RVMs over common relevance vectors, or one regression that all classes share.
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Par, Predictor, Quality, Result, StopReason, Task};
+use hedgerow_core::{ClassQuality, Par, Predictor, Result, StopReason, Task};
 use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
@@ -131,7 +131,7 @@ impl FittedModel for ClassificationModel {
 
     /// The log likelihood.
     fn score(&self, basis: &Basis, x: ArrayView2<'_, f64>, targets: &[f64], n_classes: usize) -> f64 {
-        let quality = Quality::new(&self.predict(basis, x, n_classes), &labels(targets));
+        let quality = ClassQuality::new(&self.predict(basis, x, n_classes), &labels(targets));
         -quality.log_loss * quality.rows as f64
     }
 

@@ -215,10 +215,12 @@ fn held_out_rows_tell_how_fresh_rows_are_predicted() {
     let FittedRvm { rvm, validation, .. } =
         fit(&data, RvmParams { multi_class: MultiClass::Shared, ..Default::default() }, 2);
     let validation = validation.unwrap();
-    assert!(validation.rows.iter().zip(&validation.labels).all(|(&row, class)| data.labels()[row] == *class));
+    assert!(
+        validation.rows.iter().zip(validation.labels()).all(|(&row, class)| data.labels()[row] == *class)
+    );
     let x = fresh.features.to_array(0..1_600);
     let proba = rvm.predict_proba(x.view(), &Par::sequential()).unwrap();
-    let [own, of_fresh] = [validation.quality(), hedgerow_core::Quality::new(&proba, fresh.labels())]
-        .map(|quality| quality.log_loss);
+    let own = validation.quality().log_loss();
+    let of_fresh = hedgerow_core::ClassQuality::new(&proba, fresh.labels()).log_loss;
     assert!((own - of_fresh).abs() < 0.1, "{own:.3} held out, {of_fresh:.3} on fresh rows");
 }

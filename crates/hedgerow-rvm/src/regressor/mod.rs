@@ -43,7 +43,7 @@ impl Regressor for Rvm<RegressionModel> {
         let Some(fit) = &self.fit else {
             // All that is known are the targets. Those that have come since the last update do not count yet: batches must change nothing.
             let targets = match &self.online {
-                Some(online) => online.rows.targets.view().slice(0..online.first_new()).values(),
+                Some(online) => online.rows.targets().slice(0..online.first_new()).values(),
                 None => &[],
             };
             let (mean, variance) = mean_and_variance(targets);

@@ -1,8 +1,8 @@
 //! A fitted RVM of numbers.
 
 use hedgerow_core::saved::array;
-use hedgerow_core::{Normals, Par, Predictor, Result, Task};
-use ndarray::{Array1, Array2, ArrayView2, Axis};
+use hedgerow_core::{Normals, OutOfSample, Par, Predictor, Result, Source, Task};
+use ndarray::{Array1, Array2, ArrayView2, Axis, s};
 use serde::{Deserialize, Serialize};
 
 use crate::basis::Basis;
@@ -15,6 +15,10 @@ use crate::train::{Trained, train_or_update, update};
 use crate::training_log::TrainingLog;
 use crate::training_rows::TrainingRows;
 
+/// Rows that are predicted at once.
+const BLOCK: usize = 256;
+/// The share of a row's own rest that is left at least when it is fitted: rounding must not make it nothing.
+const LEAST_LEFT: f64 = 1e-9;
 /// Rows that a healed variance takes for all training rows, at most.
 const MOST_SAMPLED: usize = 500;
 
@@ -104,6 +108,31 @@ impl RegressionModel {
         }
     }
 
+    /// What would be predicted of each training row without its own target, under the same precisions and noise: with `h = φᵀΣφ/σ²` and the rest `r` of the
+    /// row, the mean `t − r/(1 − h)` and the variance `σ²/(1 − h)` (equations 5.10 to 5.12 of Rasmussen & Williams, 2006, for the covariance
+    /// `σ²I + ΦA⁻¹Φᵀ` of the targets).
+    fn without_each(&self, rows: &TrainingRows<'_>, basis: &Basis) -> Normals {
+        let blocks = rows.x.nrows().div_ceil(BLOCK);
+        let parts = rows.par.map(blocks, |block| {
+            let range = block * BLOCK..((block + 1) * BLOCK).min(rows.x.nrows());
+            let phi =
+                self.centers.values(&basis.kernel, rows.x.slice(s![range.clone(), ..]), &Par::sequential());
+            let known = phi.dot(&self.covariance);
+            let of_row = |(place, row): (usize, usize)| {
+                let h = phi.row(place).dot(&known.row(place)) / self.noise;
+                let left = (1.0 - h).clamp(LEAST_LEFT, 1.0);
+                let rest = rows.targets[row] - phi.row(place).dot(&self.mean);
+                [rows.targets[row] - rest / left, self.noise / left]
+            };
+            range.enumerate().map(of_row).collect::<Vec<[f64; 2]>>()
+        });
+        let all: Vec<[f64; 2]> = parts.into_iter().flatten().collect();
+        Normals {
+            mean: all.iter().map(|[mean, _]| mean * self.scale).collect(),
+            variance: all.iter().map(|[_, variance]| variance * self.scale * self.scale).collect(),
+        }
+    }
+
     /// What a column around each row itself would add to its variance: `(k** − φᵀv)²/(α* + S)`, with `v = βΣΦᵀφ*` (Rasmussen and
     /// Quiñonero-Candela 2005).
     fn healing(&self, basis: &Basis, x: ArrayView2<'_, f64>, phi: &Array2<f64>) -> Array1<f64> {
@@ -125,6 +154,15 @@ impl RegressionModel {
                 rest * rest / (alpha + sparsity)
             })
             .collect()
+    }
+}
+
+#[cfg(test)]
+impl RegressionModel {
+    /// The design matrix of prepared rows, the precisions of its columns, the noise variance, and the unit of the targets.
+    pub(super) fn design(&self, basis: &Basis, prepared: Array2<f64>) -> (Array2<f64>, Vec<f64>, f64, f64) {
+        let phi = self.centers.values(&basis.kernel, basis.map(prepared).view(), &Par::sequential());
+        (phi, self.alpha.clone(), self.noise, self.scale)
     }
 }
 
@@ -157,7 +195,14 @@ impl FittedModel for RegressionModel {
     fn fit(rows: &TrainingRows<'_>, basis: &Basis) -> Result<Outcome<Self>> {
         let target = Regression { context: rows.context(&basis.kernel), targets: rows.targets };
         let trained = train_or_update(&target, None, None)?;
-        Ok(Self::outcome(rows, basis, &target, trained))
+        let outcome = Self::outcome(rows, basis, &target, trained);
+        if rows.is_trial {
+            return Ok(outcome);
+        }
+        let left_out = outcome.model.without_each(rows, basis);
+        let numbers = rows.targets.iter().map(|target| target * rows.scale).collect();
+        let validation = OutOfSample::of_numbers(Source::LeaveOneOut, &left_out, numbers);
+        Ok(Outcome { validation: Some(validation), ..outcome })
     }
 
     fn update(&self, rows: &TrainingRows<'_>, basis: &Basis, online: &OnlineState) -> Result<Outcome<Self>> {

@@ -49,6 +49,69 @@ fn lengths_are_found_by_either_search() {
     }
 }
 
+/// Under the precisions and the noise that were found, a fit without the row is a ridge regression that is solved anew.
+#[test]
+fn predictions_without_a_row_are_those_of_a_fit_without_it() {
+    let data = sinc(300, 9);
+    let params = RvmParams { length_scale: 0.37, ..Default::default() };
+    let fitted = fit(&data, params.clone(), 1);
+    let validation = fitted.validation.unwrap();
+    assert_eq!((validation.source, validation.len()), (hedgerow_core::Source::LeaveOneOut, 300));
+    assert_eq!(validation, fit(&data, params, 2).validation.unwrap(), "threads change nothing");
+    assert_eq!(validation.targets.view().values().len(), 300);
+    let of_validation = validation.normals().unwrap();
+    let rvm = &fitted.rvm;
+    let Fit { basis, model, .. } = rvm.fit.as_ref().unwrap();
+    let prepared = rvm.preparation.map(data.features.to_array(0..300).view());
+    let (phi, precisions, noise, scale) = model.design(basis, prepared);
+    for left in [0, 7, 150, 299] {
+        let m = phi.ncols();
+        let mut a = Array2::<f64>::from_diag(&ndarray::Array1::from(precisions.clone()));
+        let mut b = ndarray::Array1::<f64>::zeros(m);
+        for row in (0..300).filter(|row| *row != left) {
+            let f = phi.row(row);
+            for (i, j) in (0..m).flat_map(|i| (0..m).map(move |j| (i, j))) {
+                a[(i, j)] += f[i] * f[j] / noise;
+            }
+            b.scaled_add(data.values()[row] / scale / noise, &f);
+        }
+        let (weights, covariance_times) = (solve(a.clone(), b), solve(a, phi.row(left).to_owned()));
+        let mean = scale * phi.row(left).dot(&weights);
+        let variance = scale * scale * (noise + phi.row(left).dot(&covariance_times));
+        let (got, of_got) = (of_validation.mean[left], of_validation.variance[left]);
+        assert!((got - mean).abs() < 1e-5, "{left}: {got} {mean}");
+        assert!((of_got / variance - 1.0).abs() < 1e-4, "{left}: {of_got} {variance}");
+    }
+    let fresh = sinc(2_000, 10);
+    let predictions =
+        rvm.predict_values(fresh.features.to_array(0..2_000).view(), &Par::sequential()).unwrap();
+    let report = hedgerow_core::metrics::ValueReport::new(&predictions, fresh.values()).unwrap();
+    let hedgerow_core::Quality::Values(own) = validation.quality() else { panic!("classes") };
+    assert!(
+        (own.rmse - report.rmse).abs() < 0.02 && (own.nlpd - report.nlpd).abs() < 0.15,
+        "{own:?} {report:?}"
+    );
+}
+
+/// Gaussian elimination.
+fn solve(mut a: Array2<f64>, mut b: ndarray::Array1<f64>) -> ndarray::Array1<f64> {
+    let n = b.len();
+    for i in 0..n {
+        for below in i + 1..n {
+            let factor = a[(below, i)] / a[(i, i)];
+            for j in i..n {
+                a[(below, j)] -= factor * a[(i, j)];
+            }
+            b[below] -= factor * b[i];
+        }
+    }
+    for i in (0..n).rev() {
+        let known: f64 = (i + 1..n).map(|j| a[(i, j)] * b[j]).sum();
+        b[i] = (b[i] - known) / a[(i, i)];
+    }
+    b
+}
+
 #[test]
 fn intervals_hold_and_a_healed_variance_grows_away_from_the_rows() {
     let data = sinc(400, 2);

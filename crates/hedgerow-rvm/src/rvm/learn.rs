@@ -83,7 +83,7 @@ impl<M: FittedModel> Rvm<M> {
         update.n_forgotten += online.forget(most, self.params.seed);
         let has_lost = online.relevant().len() < n_before;
         online.schedule.postpone(PAUSE);
-        online.counts = online.rows.targets.view().class_counts();
+        online.counts = online.rows.targets().class_counts();
         if M::TASK == Task::Classification && !online.rows.has_two_classes() {
             online.n_new = 0;
             return Ok(());
@@ -92,7 +92,7 @@ impl<M: FittedModel> Rvm<M> {
         let has_grown = online.schedule.has_doubled() && online.rows.len() < most;
         let is_stale = self.fit.as_ref().is_none_or(|fit| fit.model.must_refit(online, &self.params));
         let first_new = online.first_new();
-        let features = &online.rows.features;
+        let features = online.rows.features();
         let preparation = (is_stale || has_grown || has_lost).then(|| Preparation::of(schema, features));
         let outcome = match (&self.fit, &preparation) {
             (Some(fit), None) => {
@@ -100,7 +100,7 @@ impl<M: FittedModel> Rvm<M> {
             }
             (_, prepared) => {
                 let prepared = prepared.as_ref().unwrap_or(&self.preparation);
-                self.train(prepared, features, &numbers(online.rows.targets.view()), training)?
+                self.train(prepared, features, &numbers(online.rows.targets()), training)?
             }
         };
         // Cut short, the model before is better, and new rows become candidates next time.
@@ -115,7 +115,7 @@ impl<M: FittedModel> Rvm<M> {
         update.n_replaced += outcome.relevant.iter().filter(|&&row| row >= first_new).count();
         online.set_relevant(&outcome.relevant);
         online.n_new = 0;
-        self.set_fit(outcome, &online.rows.features);
+        self.set_fit(outcome, online.rows.features());
         Ok(())
     }
 }

@@ -65,7 +65,7 @@ pub struct FittedRvm<M> {
     pub log_evidence: f64,
     /// How training went.
     pub log: TrainingLog,
-    /// Calibrated probabilities of rows that were held out, where one regression of all classes was fitted.
+    /// Calibrated probabilities of rows that were held out, where one regression of all classes was fitted; leave-one-out predictions of numbers.
     pub validation: Option<OutOfSample>,
 }
 
@@ -279,10 +279,10 @@ impl<M: FittedModel> Rvm<M> {
         training: &Training<'_>,
         with: impl FnOnce(&TrainingRows<'_>) -> Result<R>,
     ) -> Result<R> {
-        let all = online.rows.features.to_array(0..online.rows.len());
+        let all = online.rows.features().to_array(0..online.rows.len());
         let x = fit.basis.map(self.preparation.map(all.view()));
         let scale = fit.model.scale();
-        let targets = numbers(online.rows.targets.view());
+        let targets = numbers(online.rows.targets());
         let targets: Vec<f64> = targets.iter().map(|t| t / scale).collect();
         with(&self.training_rows(&x, &targets, scale, training))
     }

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use hedgerow_core::{
-    Budget, Candidate, Dataset, Delta, Effort, Error, JobState, JobStatus, Par, Result, Schema, Silent,
-    StopReason, Training,
+    Budget, Candidate, Dataset, Delta, Effort, Error, JobState, JobStatus, Par, Quality, Result, Schema,
+    Silent, StopReason, Training,
 };
 use hedgerow_trainer::{Host, Published, Task};
 
@@ -136,7 +136,7 @@ impl EngineHost {
             kind: "model",
             state: if is_due { JobState::Ready } else { JobState::Done },
             priority: 2,
-            accuracy: newest.validation.as_ref().map(|quality| quality.accuracy),
+            accuracy: newest.validation.as_ref().and_then(Quality::accuracy),
             points: newest.steps as usize,
             goal: self.steps as usize,
             ..JobStatus::default()
@@ -185,7 +185,7 @@ impl EngineHost {
             let (n_given, is_fresh) = (inbox.n_given(), previous.is_none());
             let known = previous.as_ref().map(|snapshot| snapshot.model.learner());
             let run = inbox.joined().and_then(|data| {
-                data.check_trainable(inbox.schema.task)?;
+                data.check_trainable(inbox.schema.task())?;
                 Ok((params.start_run(&data, known, lanes, training)?, data))
             });
             Box::new(move |host| match run {

@@ -37,8 +37,8 @@ mod tests;
 use std::sync::Arc;
 
 use hedgerow_core::{
-    Budget, ClassId, DataProblem, Dataset, Error, Features, Par, Quality, Result, Rows, Schema, StopFlag,
-    StopReason, Task,
+    Budget, ClassId, DataProblem, Dataset, Error, Features, Normals, Par, Quality, Result, Rows, Schema,
+    StopFlag, StopReason, Task,
 };
 use hedgerow_trainer::{JobReport, Options, Published, Trainer};
 use ndarray::{Array2, ArrayView2};
@@ -115,9 +115,9 @@ impl Engine {
 
     fn begin(schema: Schema, params: &ModelParams, options: &EngineOptions, first: Snapshot) -> Result<Self> {
         params.rules()?;
-        params.kind().check_task(schema.task)?;
-        if first.model.task() != schema.task {
-            let (expected, got) = (schema.task, first.model.task());
+        params.kind().check_task(schema.task())?;
+        if first.model.task() != schema.task() {
+            let (expected, got) = (schema.task(), first.model.task());
             return Err(DataProblem::WrongTask { expected, got }.into());
         }
         let stop = options.budget.stop.child();
@@ -155,8 +155,8 @@ impl Engine {
         schema.check_sizes()?;
         self.trainer.with(|host| {
             host.inbox.schema.check_growth(schema)?;
-            if schema.task == Task::Regression {
-                let (expected, got) = (Task::Classification, schema.task);
+            if schema.task() == Task::Regression {
+                let (expected, got) = (Task::Classification, schema.task());
                 return Err(DataProblem::WrongTask { expected, got }.into());
             }
             let check = |what, n: u64, got: u64| {
@@ -179,6 +179,12 @@ impl Engine {
     /// A probability for every class of every row, from the newest snapshot, on the calling thread. Never waits for training.
     pub fn predict_proba(&self, x: ArrayView2<'_, f32>) -> Result<Array2<f64>> {
         self.snapshot().model.predict_proba_par(x, &Par::sequential())
+    }
+
+    /// A number with its variance for every row, from the newest snapshot, on the calling thread. Never waits for training. Fails for a classifier, as
+    /// [`Self::predict_proba`] does for a regression model.
+    pub fn predict_values(&self, x: ArrayView2<'_, f32>) -> Result<Normals> {
+        self.snapshot().model.predict_values_par(x, &Par::sequential())
     }
 
     /// How all jobs stand.

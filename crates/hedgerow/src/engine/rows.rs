@@ -75,7 +75,7 @@ impl Inbox {
             taken.clone()
         } else {
             let (schema, features) = (self.schema.clone(), Features::new(self.schema.n_features()));
-            Dataset::new(schema, features, Targets::empty(self.schema.task), None)?
+            Dataset::new(schema, features, Targets::empty(self.schema.task()), None)?
         };
         for given in &self.waiting {
             match given {

@@ -36,7 +36,7 @@ impl Snapshot {
 
     /// Whether it should take the place of another: the model of a complete run always, otherwise one that is no worse out of sample.
     pub(super) fn replaces(&self, other: &Self) -> bool {
-        let loss = |snapshot: &Self| snapshot.validation.as_ref().map(|quality| quality.log_loss);
+        let loss = |snapshot: &Self| snapshot.validation.as_ref().map(Quality::log_loss);
         match (loss(self), loss(other)) {
             _ if self.is_complete || !other.is_trained() => true,
             (Some(own), Some(others)) => own <= others,

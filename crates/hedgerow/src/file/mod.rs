@@ -74,7 +74,10 @@ impl Model {
         let fits = model.prequential.as_ref().is_none_or(|mixture| mixture.is_valid(1));
         saved::require(fits, || "its prequential calibration has impossible numbers")?;
         if let Some(conformal) = &mut model.conformal {
-            saved::require(model.schema.task == Task::Classification, || "prediction sets of a regression")?;
+            saved::require(
+                model.schema.task() == Task::Classification,
+                || "prediction sets of a regression",
+            )?;
             conformal.complete(&model.schema)?;
         }
         let fits = model.history.as_ref().is_none_or(|history| history.is_valid());

@@ -32,7 +32,7 @@ impl Predictions {
         let names = schema.labels.names();
         if self.out.is_none() {
             let mut out = csv::Writer::from_writer(open_out(Some(&self.path))?);
-            let fixed: &[&str] = match schema.task {
+            let fixed: &[&str] = match schema.task() {
                 Task::Classification => &["row", "label", "prediction", "probability"],
                 Task::Regression => &["row", "value", "prediction", "deviation"],
             };

@@ -63,20 +63,21 @@ pub(super) fn write_curve(path: &Path, task: Task, points: &[Point]) -> anyhow::
             "seconds,steps,validation_log_loss,validation_accuracy,validation_balanced_accuracy,\
              test_accuracy,test_balanced_accuracy"
         }
-        Task::Regression => "seconds,steps,test_rmse,test_nlpd",
+        Task::Regression => "seconds,steps,validation_nlpd,validation_rmse,validation_r2,test_rmse,test_nlpd",
     };
     out.write_record(header.split(','))?;
     for point in points {
         let cell = |value: Option<f64>| value.map_or_else(String::new, |value| format!("{value:.6}"));
-        let validation = point.validation.as_ref().map(|q| [q.log_loss, q.accuracy, q.balanced_accuracy]);
-        let validation = validation.map_or([None; 3], |figures| figures.map(Some));
-        let figures = match task {
-            Task::Classification => {
-                [&validation[..], &[point.test_accuracy, point.test_balanced_accuracy]].concat()
-            }
-            Task::Regression => vec![point.test_rmse, point.test_nlpd],
+        let validation = match &point.validation {
+            Some(Quality::Classes(q)) => [q.log_loss, q.accuracy, q.balanced_accuracy].map(Some),
+            Some(Quality::Values(q)) => [Some(q.nlpd), Some(q.rmse), q.r2],
+            None => [None; 3],
         };
-        let figures = figures.into_iter().map(cell);
+        let test = match task {
+            Task::Classification => [point.test_accuracy, point.test_balanced_accuracy],
+            Task::Regression => [point.test_rmse, point.test_nlpd],
+        };
+        let figures = validation.into_iter().chain(test).map(cell);
         let first = [format!("{:.3}", point.seconds), point.steps.to_string()];
         out.write_record(first.into_iter().chain(figures))?;
     }

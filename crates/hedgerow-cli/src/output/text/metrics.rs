@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use hedgerow::core::metrics::{Report, ValueReport};
+use hedgerow::core::{ClassQuality, Quality, ValueQuality};
 use hedgerow::report::{Confusion, Pair};
 
 use super::super::{count, percent};
@@ -16,6 +17,21 @@ pub(super) fn write_any(metrics: &Metrics, classes: &[String], out: &mut dyn Wri
     match metrics {
         Metrics::Classes(report) => write(report, classes, out),
         Metrics::Values(report) => write_values(report, out),
+    }
+}
+
+/// How good out-of-sample predictions are, in a line.
+pub(super) fn quality(quality: &Quality) -> String {
+    let rows = count(quality.rows() as u64);
+    match quality {
+        Quality::Classes(ClassQuality { accuracy, balanced_accuracy, log_loss, .. }) => {
+            let [accuracy, balanced] = [*accuracy, *balanced_accuracy].map(percent);
+            format!("{rows} rows: accuracy {accuracy}, balanced {balanced}, log-loss {log_loss:.4}")
+        }
+        Quality::Values(ValueQuality { rmse, r2, nlpd, .. }) => {
+            let r2 = r2.map_or_else(String::new, |r2| format!("R² {r2:.4}, "));
+            format!("{rows} rows: {r2}RMSE {rmse:.5}, NLPD {nlpd:.4}")
+        }
     }
 }
 

@@ -51,6 +51,9 @@ impl Show for FitResult {
         } else {
             writeln!(out, "no metrics: give --test DATA, or --holdout SHARE to hold rows out")?;
         }
+        if let (Some(quality), Some(from)) = (&self.validation, self.validation_from) {
+            writeln!(out, "validation ({}), {}", from.words(), metrics::quality(quality))?;
+        }
         made::end(&self.made, out)
     }
 

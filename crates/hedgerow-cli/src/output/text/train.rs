@@ -8,7 +8,7 @@ use crate::commands::Outcome;
 use crate::commands::live::{JobLine, LiveStatus, Watched};
 use crate::commands::train::TrainResult;
 use crate::output::live::{table, title};
-use crate::output::{Show, count, percent, seconds};
+use crate::output::{Show, count, seconds};
 
 impl Show for TrainResult {
     fn text(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -19,10 +19,7 @@ impl Show for TrainResult {
         let jobs: Vec<JobLine> = self.jobs.iter().map(JobLine::new).collect();
         writeln!(out, "{}", table(&jobs))?;
         if let Some(quality) = &self.validation {
-            let (rows, log_loss) = (count(quality.rows as u64), quality.log_loss);
-            let [accuracy, balanced] = [quality.accuracy, quality.balanced_accuracy].map(percent);
-            write!(out, "validation, {rows} rows: accuracy {accuracy}, balanced {balanced}, ")?;
-            writeln!(out, "log-loss {log_loss:.4}")?;
+            writeln!(out, "validation, {}", metrics::quality(quality))?;
         }
         if let Some(store) = &self.store {
             let again = if store.resumed_at > 0 { ", resumed from the model found there" } else { "" };

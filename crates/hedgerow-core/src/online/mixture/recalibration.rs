@@ -2,7 +2,9 @@
 //!
 //! Power and contrast give a curve its shape; what they cannot describe stays as a bias that the labels show. So the bias is followed at knots of
 //! the largest probability, linear in between, and subtracted. Nothing that a forecaster of any kind leaves out of account in its own probability survives
-//! this (Foster & Hart, 2023, "Calibeating": beating forecasters at their own game). The predicted class stays the same.
+//! this (Foster & Hart, 2023, "Calibeating": beating forecasters at their own game). After a change of concept, while members learn it, the bias of all
+//! predictions moves faster than knots can follow: the mean residual of the newest rows is taken off too, shrunk by what chance would make of it
+//! (James & Stein, 1961). The predicted class stays the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +16,12 @@ const N_INTERVALS: usize = 10;
 /// The share of a row's residual that a knot follows: after so many rows at least, and more while there are few.
 const LEAST_STEP: f64 = 0.002;
 const PRIOR_ROWS: f64 = 20.0;
+/// The share of a row's residual in the mean of the newest ones.
+const RECENT_STEP: f64 = 0.01;
+/// Squares of the mean residual below this multiple of its variance count as chance.
+const CHANCE: f64 = 2.0;
+/// The most that log-odds are moved by it.
+const MOST_ODDS: f64 = 3.0;
 /// The most that is left to a class, and the least that the others share.
 const MOST: f64 = 1.0 - 1e-4;
 
@@ -25,6 +33,9 @@ pub(super) struct Recalibration {
     shifts: Vec<f64>,
     #[serde(with = "array")]
     rows: Vec<f64>,
+    /// The mean residual of the newest rows at the knots, and the variance that their probabilities imply.
+    residual: f64,
+    variance: f64,
 }
 
 /// The most probable class of a prediction, its probability before it was moved, and after.
@@ -32,12 +43,15 @@ pub(super) struct Recalibration {
 pub(super) struct Top {
     class: usize,
     before: f64,
+    /// As the knots moved it.
+    at_knots: f64,
     after: f64,
 }
 
 impl Default for Recalibration {
     fn default() -> Self {
-        Self { shifts: vec![0.0; N_INTERVALS + 1], rows: vec![0.0; N_INTERVALS + 1] }
+        let zeros = || vec![0.0; N_INTERVALS + 1];
+        Self { shifts: zeros(), rows: zeros(), residual: 0.0, variance: 0.1 }
     }
 }
 
@@ -48,14 +62,16 @@ impl Recalibration {
         let before = proba[class];
         let rest = 1.0 - before;
         if rest <= 1.0 - MOST {
-            return Top { class, before, after: before };
+            return Top { class, before, at_knots: before, after: before };
         }
         let shift: f64 = knots(before).into_iter().map(|(knot, share)| share * self.shifts[knot]).sum();
+        let at_knots = (before + shift).clamp(1.0 - MOST, MOST);
+        let odds = at_knots / (1.0 - at_knots) * libm::exp(self.log_odds());
         let others = proba.iter().enumerate().filter(|(other, _)| *other != class);
         let second = others.map(|(_, p)| *p).fold(0.0, f64::max);
         // Below this another class would be the most probable one.
         let least = second / (rest + second) * (1.0 + 1e-9);
-        let (wanted, even) = ((before + shift).min(MOST), 1.0 / proba.len() as f64);
+        let (wanted, even) = ((odds / (1.0 + odds)).min(MOST), 1.0 / proba.len() as f64);
         let alone = wanted.max(least);
         proba.iter_mut().for_each(|p| *p *= (1.0 - alone) / rest);
         proba[class] = alone;
@@ -65,12 +81,27 @@ impl Recalibration {
             let share = share.min(MOST);
             proba.iter_mut().for_each(|p| *p += share * (even - *p));
         }
-        Top { class, before, after: proba[class] }
+        Top { class, before, at_knots, after: proba[class] }
+    }
+
+    /// How far the log-odds of all predictions are moved by the mean residual of the newest rows. At first order a step `d` moves each probability by
+    /// `d p (1 - p)`, and so their mean by `d` times the variance.
+    fn log_odds(&self) -> f64 {
+        let square = self.residual * self.residual;
+        let chance = CHANCE * self.variance * RECENT_STEP / (2.0 - RECENT_STEP);
+        if square <= chance {
+            return 0.0;
+        }
+        let shrunk = self.residual * (1.0 - chance / square);
+        (shrunk / self.variance.max(1e-6)).clamp(-MOST_ODDS, MOST_ODDS)
     }
 
     /// Learns the label of a row that it has predicted. A row of weight 2 counts like two rows.
     pub(super) fn learn(&mut self, top: Top, label: usize, weight: f64) {
-        let residual = f64::from(u8::from(top.class == label)) - top.after;
+        let residual = f64::from(u8::from(top.class == label)) - top.at_knots;
+        let step = (weight * RECENT_STEP).min(1.0);
+        self.residual += step * (residual - self.residual);
+        self.variance += step * (top.at_knots * (1.0 - top.at_knots) - self.variance);
         for (knot, share) in knots(top.before) {
             self.rows[knot] += weight * share;
             let step = LEAST_STEP.max(1.0 / (PRIOR_ROWS + self.rows[knot]));
@@ -84,6 +115,8 @@ impl Recalibration {
         [&self.shifts, &self.rows].iter().all(|list| list.len() == N_INTERVALS + 1)
             && self.shifts.iter().all(|shift| shift.abs() <= 1.0)
             && self.rows.iter().all(|rows| (0.0..1e18).contains(rows))
+            && self.residual.abs() <= 1.0
+            && (0.0..=0.25).contains(&self.variance)
     }
 }
 
@@ -125,6 +158,47 @@ mod tests {
             bins.iter().map(|[sure, right]| (sure - right).abs()).sum::<f64>() / f64::from(n / 2)
         };
         assert!(ece(before) > 0.08 && ece(after) < 0.02, "{} {}", ece(before), ece(after));
+    }
+
+    #[test]
+    fn a_bias_of_all_predictions_that_comes_and_goes_is_followed() {
+        // The bias rises for 300 rows and falls for 300, as when a concept changes and is learnt.
+        let (mut n, mut sums) = (0.0, [0.0; 2]);
+        for seed in 0..40 {
+            let (mut found, mut rng) = (Recalibration::default(), Rng::new(seed, Purpose::Data, 0));
+            for row in 0..4000 {
+                let p = 0.6 + 0.3 * rng.unit();
+                let away = f64::from(row - 3000).abs();
+                let bias = if away < 300.0 { -0.3 * (1.0 - away / 300.0) } else { 0.0 };
+                let label = usize::from(rng.unit() > p + bias);
+                let mut proba = [p, 1.0 - p];
+                let top = found.apply(&mut proba);
+                if (2950..3050).contains(&row) {
+                    n += 1.0;
+                    sums[0] += p - (p + bias);
+                    sums[1] += top.after - (p + bias);
+                }
+                found.learn(top, label, 1.0);
+                assert!(found.is_valid());
+            }
+        }
+        let [before, after] = sums.map(|sum| sum / n);
+        assert!(before > 0.25 && after < 0.13, "{before} {after}");
+    }
+
+    #[test]
+    fn chance_moves_hardly_anything() {
+        let (mut found, mut rng) = (Recalibration::default(), Rng::new(5, Purpose::Data, 0));
+        let (mut moved, n) = (0.0, 20_000);
+        for _ in 0..n {
+            let p = 0.55 + 0.4 * rng.unit();
+            let mut proba = [p, 1.0 - p];
+            let top = found.apply(&mut proba);
+            moved += (top.after - top.at_knots).powi(2) / f64::from(n);
+            found.learn(top, usize::from(rng.unit() > p), 1.0);
+        }
+        // Unshrunk it would be as much as the variance of the mean, 0.001.
+        assert!(moved > 0.0 && moved < 3e-4, "{moved}");
     }
 
     #[test]

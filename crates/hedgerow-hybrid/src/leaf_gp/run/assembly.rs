@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hedgerow_core::{BlendReport, Calibration, Candidate, OutOfSample, Source, Training};
+use hedgerow_core::{BlendReport, Candidate, OutOfSample, Source, Training};
 use ndarray::{Array2, ArrayView1};
 
 use super::super::LeafGp;
@@ -35,7 +35,7 @@ impl Assembly {
         let folds: Vec<ValidationRow> = self.folds.iter().flat_map(|fold| fold.iter().cloned()).collect();
         let mut model = self.uncalibrated();
         if loo.has_two_classes() {
-            model.calibration = Some(Calibration::fit(&loo.values, &loo.labels, training.par));
+            model.calibration = Some(loo.calibration(training.par));
         }
         let mut validation = if folds.is_empty() {
             loo.map_rows(|row| {

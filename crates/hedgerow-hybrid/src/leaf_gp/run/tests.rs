@@ -72,8 +72,8 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
         let validation = validation.unwrap();
         assert_eq!((validation.source, validation.len()), (source, n_rows));
         let label = |row: &usize| data.labels()[*row];
-        assert!(validation.rows.iter().map(label).eq(validation.labels.iter().copied()));
-        assert!(validation.quality().accuracy > 0.8, "{:?}", validation.quality());
+        assert!(validation.rows.iter().map(label).eq(validation.labels().iter().copied()));
+        assert!(validation.accuracy(None) > 0.8, "{:?}", validation.quality());
     }
 }
 
@@ -90,7 +90,7 @@ fn there_is_a_model_from_the_first_tree_on() {
         run.merge(step.run(&training)).unwrap();
         let Candidate { model, validation, .. } = run.model().unwrap().run(&training).unwrap();
         check_distributions(&model, x.view());
-        losses.push((model.size().n_trees, model.size().n_gps, validation.unwrap().quality().log_loss));
+        losses.push((model.size().n_trees, model.size().n_gps, validation.unwrap().quality().log_loss()));
     }
     assert_eq!((losses[0].0, losses[0].1), (1, 0));
     assert!(losses[0].2 < 1.0 && losses.last().unwrap().2 < losses[0].2, "{losses:?}");
@@ -142,9 +142,9 @@ fn a_spent_budget_leaves_what_there_is() {
         assert_eq!((model.size().n_trees, model.size().n_gps, model.n_retained()), (4, 0, n_rows));
         let validation = validation.unwrap();
         assert!(
-            validation.rows.iter().zip(&validation.labels).all(|(row, label)| data.labels()[*row] == *label)
+            validation.rows.iter().zip(validation.labels()).all(|(row, label)| data.labels()[*row] == *label)
         );
-        assert!(validation.quality().accuracy > 0.7, "{:?}", validation.quality());
+        assert!(validation.accuracy(None) > 0.7, "{:?}", validation.quality());
     }
     // A fold that is stopped is not counted, and can be done later.
     let budget = Budget::open();

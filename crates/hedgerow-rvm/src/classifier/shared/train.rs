@@ -190,8 +190,8 @@ impl<'a> SharedTrainer<'a> {
         let rows = split.validation.clone();
         let mut validation = OutOfSample::of_rows(Source::HeldOut, rows, scores, &self.labels);
         validation.mask_unknown(&self.labels);
-        let calibration = Calibration::fit(&validation.values, &validation.labels, par);
-        let loss = calibration.loss(&validation.values, &validation.labels);
+        let calibration = validation.calibration(par);
+        let loss = calibration.loss(&validation.values, validation.labels());
         let squared = |(y, t): (ArrayView1<'_, f64>, ArrayView1<'_, f64>)| {
             y.iter().zip(t).map(|(a, b)| (a - b) * (a - b)).sum()
         };
@@ -205,7 +205,7 @@ impl<'a> SharedTrainer<'a> {
             log_evidence: found.log_evidence,
             validation,
         };
-        let error = 1.0 - round.validation.quality().accuracy;
+        let error = 1.0 - round.validation.accuracy(None);
         Ok((round, errors, error))
     }
 
