@@ -29,6 +29,7 @@ mod space;
 pub mod statistics;
 pub mod stopping;
 pub mod strategy;
+pub mod stream;
 mod trainer;
 
 pub use model::{Latent, OfModel, QueryModel, Trainer};

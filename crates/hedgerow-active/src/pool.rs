@@ -1,7 +1,7 @@
 //! Rows to choose from.
 
 use hedgerow_core::error::check_shapes;
-use hedgerow_core::{ClassId, DataError, DataProblem, Dataset, Error, Features, Result, Schema};
+use hedgerow_core::{ClassId, DataError, DataProblem, Dataset, Error, Features, LabelTable, Result, Schema};
 use ndarray::Array2;
 
 use crate::space::RankSpace;
@@ -101,6 +101,22 @@ impl Pool {
     /// The class of this name, which is added to the schema if it is new.
     pub fn class(&mut self, label: &str) -> Result<ClassId> {
         self.schema.labels.get_or_add(label)
+    }
+
+    /// Names the classes anew, in their order; fails if there are labels of more classes.
+    pub fn set_classes(&mut self, classes: LabelTable) -> Result<()> {
+        let used = self.class_counts().iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+        check_shapes([("classes with labels", used.min(classes.len()), used)])?;
+        self.schema.labels = classes;
+        Ok(())
+    }
+
+    /// Forgets the classes after the first ones, as far as no row has one of them: they were added for labels that were taken away.
+    pub fn keep_classes(&mut self, n_classes: usize) {
+        let used = self.class_counts().iter().rposition(|count| *count > 0).map_or(0, |last| last + 1);
+        let names = self.schema.labels.names();
+        let kept = names[..names.len().min(n_classes.max(used))].to_vec();
+        self.schema.labels = kept.into();
     }
 
     /// Takes the label of a row away; says whether there was one.

@@ -34,6 +34,7 @@ pub fn run(args: impl IntoIterator<Item = OsString>) -> u8 {
         Command::Predict(args) => commands::predict::run(&args),
         Command::Evaluate(args) => commands::evaluate::run(&args),
         Command::Stream(args) => commands::stream::run(&args),
+        Command::Query(args) => commands::query::run(&args),
         Command::Store(command) => commands::store::run(&command),
         Command::Outliers(args) => commands::outliers::run(&args),
         Command::Simulate(args) => commands::simulate::run(&args),

@@ -30,6 +30,8 @@ pub struct KindInfo {
     pub tasks: &'static [Task],
     /// Whether it can learn row by row.
     pub learns: bool,
+    /// Whether each row counts as soon as it is learnt, and not only when the model is next trained on what it retains.
+    pub learns_at_once: bool,
     /// Whether several models can be made into one.
     pub merges: bool,
     /// Whether it predicts its training rows out of bag.
@@ -49,6 +51,7 @@ impl KindInfo {
         renewed: Renewed::ROWS,
         tasks: &[Task::Classification],
         learns: true,
+        learns_at_once: false,
         merges: false,
         has_oob: false,
         second_order: &[About::RelativeEvidence, About::TrueProbability],

@@ -272,6 +272,7 @@ impl ModelKind for ForestParams {
         renewed: Renewed::TREES,
         merges: true,
         has_oob: true,
+        learns_at_once: true,
         ..KindInfo::LEARNER
     };
 

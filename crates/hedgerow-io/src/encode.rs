@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use hedgerow_core::data::{MAX_CATEGORIES, canonical_label};
-use hedgerow_core::{ClassId, ColumnKind, DataProblem, Error, Result, Schema, Task};
+use hedgerow_core::{ClassId, ColumnKind, DataError, DataProblem, Error, Result, Schema, Task};
 
 use crate::block::{Block, Cell, Cells, SourceColumn};
 use crate::delimiter::Decimal;
@@ -35,6 +35,14 @@ pub(crate) struct Encoded {
 }
 
 impl Encoded {
+    /// Whether each row has no target; nothing where all have one.
+    pub(crate) fn without_target(&self) -> Vec<bool> {
+        let of_labels = self.labels.iter().flatten().map(Option::is_none);
+        let missing: Vec<bool> =
+            of_labels.chain(self.values.iter().flatten().map(|value| value.is_nan())).collect();
+        if missing.contains(&true) { missing } else { Vec::new() }
+    }
+
     /// Drops all rows after the first.
     fn truncate(&mut self, n_rows: usize, n_features: usize) {
         self.n_rows = n_rows;
@@ -177,7 +185,8 @@ impl Encoder {
             }
         };
         if is_missing && self.require_targets {
-            return Err(DataProblem::MissingLabel.into());
+            let error = DataError::from(DataProblem::MissingLabel);
+            return Err(error.with_hint("--skip-unlabelled leaves such rows out").into());
         }
         Ok(())
     }

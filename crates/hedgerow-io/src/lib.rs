@@ -3,7 +3,7 @@
 //! Every format is a small source of typed cells ([`Format`] lists them). One inference stage turns the first rows into
 //! a [`Schema`](hedgerow_core::Schema), one encoding stage turns every row into numbers by that schema, and
 //! [`RowReader`] hands them out in batches, so that memory is bounded by the batch and not by the file.
-//! [`read_dataset`] puts all batches together for training; [`summarize`] describes a file without training on it.
+//! [`read_dataset`] puts all batches together for training ([`read_labelled`] leaves rows without a label out); [`summarize`] describes a file without training on it.
 //!
 //! The rules in short:
 //!
@@ -49,7 +49,7 @@ mod sniff;
 mod source;
 mod summary;
 
-pub use dataset::read_dataset;
+pub use dataset::{read_dataset, read_labelled, sort_classes};
 pub use dates::date_notes;
 pub use delimiter::{Decimal, Delimiter};
 pub use format::Format;

@@ -105,8 +105,8 @@ impl RowReader {
         self.next_batch_impl(max_rows.max(1)).map_err(|e| e.in_file(&self.shown))
     }
 
-    /// Fails unless there are targets.
-    pub(crate) fn require_targets(&mut self) -> Result<()> {
+    /// Fails unless there are targets; from then on also on a row without one, if each must have one.
+    pub(crate) fn require_targets(&mut self, of_each: bool) -> Result<()> {
         if self.encoder.plan.target == Target::Absent {
             let problem = if self.source.wants_label_file {
                 DataProblem::NoLabelFile
@@ -115,8 +115,13 @@ impl RowReader {
             };
             return Err(with_split_hint(problem.into(), &self.source).in_file(&self.shown));
         }
-        self.encoder.require_targets = true;
+        self.encoder.require_targets = of_each;
         Ok(())
+    }
+
+    /// Whether each row must have a target.
+    pub(crate) fn requires_targets(&self) -> bool {
+        self.encoder.require_targets
     }
 
     /// The path as it should stand in messages.

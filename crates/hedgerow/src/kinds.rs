@@ -224,6 +224,11 @@ impl Kind {
         self.info().learns
     }
 
+    /// Whether each row counts as soon as it is learnt.
+    pub fn learns_at_once(self) -> bool {
+        self.info().learns_at_once
+    }
+
     /// Whether several models can be made into one.
     pub fn merges(self) -> bool {
         self.info().merges

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+#[cfg(feature = "active")]
+mod active_learner;
 mod arrays;
 pub mod delay;
 pub mod engine;
@@ -18,6 +20,8 @@ mod query;
 #[cfg(feature = "report")]
 pub mod report;
 mod run;
+#[cfg(feature = "active")]
+mod selective;
 mod sets;
 
 #[cfg(feature = "active")]
@@ -41,6 +45,8 @@ pub use hedgerow_rvm as rvm;
 pub use hedgerow_store as store;
 pub use hedgerow_trainer as trainer;
 
+#[cfg(feature = "active")]
+pub use active_learner::{ActiveLearner, ActiveOptions};
 pub use arrays::{Fit, fit};
 pub use delay::Delay;
 pub use engine::Engine;
@@ -52,3 +58,5 @@ pub use kinds::{Kind, Learner, ModelParams};
 pub use merge::merge;
 pub use model::{Fitted, Model};
 pub use outlier::ModelOutliers;
+#[cfg(feature = "active")]
+pub use selective::Selective;

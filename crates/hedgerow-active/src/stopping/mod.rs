@@ -4,6 +4,8 @@
 //! them where there are so many. It keeps a [`History`] of these predictions, and a [`StoppingRule`] reads it. The [`Advice`] says whether to
 //! stop, why or why not in words, and what the next ten labels would gain ([`Gain`]).
 //!
+//! Where the models that came before are not at hand, a [`Retrospective`] trains them again on the first labels of a pool.
+//!
 //! It is advice. No rule wins everywhere (Pullar-Strecker, Dost, Frank and Wicker, 2022, Hitting the target: stopping active learning at the
 //! cost-based optimum), and none stops before a minimum of labels, or while the model predicts one class only.
 //!
@@ -41,6 +43,7 @@ mod overall_uncertainty;
 mod params;
 mod posterior_change;
 mod relative_stability;
+mod retrospective;
 mod rule;
 mod stabilizing_predictions;
 mod stopper;
@@ -59,6 +62,7 @@ pub use overall_uncertainty::OverallUncertainty;
 pub use params::{RuleName, StoppingParams};
 pub use posterior_change::PosteriorChange;
 pub use relative_stability::RelativeStability;
+pub use retrospective::Retrospective;
 pub use rule::{Finding, StoppingRule};
 pub use stabilizing_predictions::{StabilizingPredictions, bound_on_f};
 pub use stopper::Stopper;

@@ -16,7 +16,7 @@ use super::rule::StoppingRule;
 use super::stabilizing_predictions::StabilizingPredictions;
 
 /// Labels whose gain is estimated.
-const AHEAD: usize = 10;
+pub(super) const AHEAD: usize = 10;
 
 /// Keeps the history of predictions and asks a rule.
 #[derive(Debug)]

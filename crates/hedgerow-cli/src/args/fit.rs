@@ -39,6 +39,9 @@ pub(crate) struct FitArgs {
     /// Keep this share of the rows, drawn at random, out of the training and evaluate the model on them
     #[arg(long, value_name = "SHARE", value_parser = open_share, conflicts_with = "test")]
     pub(crate) holdout: Option<f64>,
+    /// Leave rows without a label out, and count rows without them; without this, a missing label is an error
+    #[arg(long)]
+    pub(crate) skip_unlabelled: bool,
     /// Save the model without its training rows: smaller, but it cannot go on learning or tell outliers
     #[arg(long)]
     pub(crate) frozen: bool,

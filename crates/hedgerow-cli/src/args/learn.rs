@@ -9,6 +9,7 @@ use hedgerow::core::Task;
 use super::CommonArgs;
 use super::fit::task;
 use super::kind::kind;
+use super::model::share;
 use super::setting::setting;
 
 #[derive(Debug, Args)]
@@ -77,7 +78,18 @@ pub(crate) struct StreamArgs {
     /// Labels come this many rows late: a row is predicted at once, and learnt when so many more rows have come
     #[arg(long, value_name = "ROWS", default_value_t = 0)]
     pub(crate) delay: usize,
-    /// Write each prediction, made before its row was learnt: row, label or value, prediction, probabilities or deviation (CSV)
+    /// Learn at most this share of the labels: those of the most uncertain predictions, and some at random so that drift is noticed. The others only serve the
+    /// figures
+    #[arg(long, value_name = "SHARE", value_parser = rate, conflicts_with_all = ["store", "delay"])]
+    pub(crate) query_rate: Option<f64>,
+    /// With --query-rate: the share of these labels that is drawn at random, from 0 to 1 (random sampling)
+    #[arg(long, value_name = "SHARE", value_parser = share, requires = "query_rate")]
+    pub(crate) query_random: Option<f64>,
+    /// With --query-rate: look at so many rows together, and learn the most uncertain ones among them at their end [default: 1]
+    #[arg(long, value_name = "ROWS", value_parser = value_parser!(u32).range(1..=1_000_000), requires = "query_rate")]
+    pub(crate) query_batch: Option<u32>,
+    /// Write each prediction, made before its row was learnt: row, label or value, prediction, probabilities or deviation (CSV). With --query-rate, the
+    /// column `queried` tells which labels were learnt (without --query-batch)
     #[arg(long, value_name = "FILE")]
     pub(crate) predictions: Option<PathBuf>,
     /// Where to save the model
@@ -88,4 +100,9 @@ pub(crate) struct StreamArgs {
     pub(crate) report: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: CommonArgs,
+}
+
+/// A share that is not 0.
+fn rate(text: &str) -> Result<f64, String> {
+    share(text).ok().filter(|value| *value > 0.0).ok_or_else(|| "expected a share above 0, up to 1".into())
 }

@@ -10,6 +10,7 @@ mod kind;
 mod learn;
 mod model;
 mod outliers;
+mod query;
 mod run;
 mod setting;
 mod simulate;
@@ -27,6 +28,7 @@ pub(crate) use generate::{Drift, DriftArgs, GenerateArgs, StreamKind};
 pub(crate) use learn::{StreamArgs, UpdateArgs};
 pub(crate) use model::{EvaluateArgs, InfoArgs, MergeArgs, PredictArgs};
 pub(crate) use outliers::OutlierArgs;
+pub(crate) use query::{QueryArgs, QueryModel};
 pub(crate) use run::{LimitArgs, RunArgs};
 pub(crate) use simulate::SimulateArgs;
 pub(crate) use store::{StoreCommand, StoreExportArgs, StoreInfoArgs, StoreLabelArgs};
@@ -59,6 +61,8 @@ pub(crate) enum Command {
     Evaluate(EvaluateArgs),
     /// Predict, then learn, row after row, with prequential figures
     Stream(StreamArgs),
+    /// Choose the rows whose labels would help a model most
+    Query(QueryArgs),
     /// Show a store of rows and labels, set labels, or export the rows
     #[command(subcommand)]
     Store(StoreCommand),

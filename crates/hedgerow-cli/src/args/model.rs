@@ -92,7 +92,8 @@ pub(crate) struct MergeArgs {
     pub(crate) run: RunArgs,
 }
 
-fn share(text: &str) -> Result<f64, String> {
+/// A share, its ends too.
+pub(super) fn share(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
         _ => Err("expected a share from 0 to 1".into()),

@@ -61,6 +61,9 @@ pub(crate) struct TrainArgs {
     /// can take from what was learnt. Large models are saved less often, so that it takes a twentieth of the time at most
     #[arg(long, value_name = "SECONDS", default_value_t = 10.0, value_parser = pause)]
     pub(crate) save_every: f64,
+    /// Leave rows without a label out, and count rows without them; without this, a missing label is an error. A store keeps such rows until their labels come
+    #[arg(long)]
+    pub(crate) skip_unlabelled: bool,
     /// Write the quality of each snapshot, on the validation rows and on the test rows, as CSV
     #[arg(long, value_name = "FILE")]
     pub(crate) curve: Option<PathBuf>,

@@ -8,7 +8,7 @@ use hedgerow::core::rng::{Purpose, Rng};
 use hedgerow::core::{
     Budget, DataProblem, Dataset, Error, OutOfSample, Par, Quality, Source, Task, Training,
 };
-use hedgerow::io::{ReadOptions, read_dataset};
+use hedgerow::io::{ReadOptions, read_dataset, read_labelled};
 use hedgerow::report::Page;
 use hedgerow::{Fitted, Kind, Model, ModelParams};
 use serde::Serialize;
@@ -43,6 +43,8 @@ pub(crate) struct FitResult {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) log_evidence: Option<f64>,
     pub(crate) left_out: LeftOut,
+    /// Rows that were left out of the training because they have no label (--skip-unlabelled).
+    pub(crate) rows_without_label: u64,
     #[serde(skip)]
     pub(crate) notes: Vec<String>,
 }
@@ -60,7 +62,8 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
     let Some(path) = &args.data else { return Ok(Outcome::Done) };
     let par = args.common.run.par()?;
     let mut budget = interrupt::listen(args.common.limits.budget(start))?;
-    let mut data = read(path, args.model, args.task, &args.common)?;
+    let (mut data, rows_without_label) =
+        read(path, (args.model, args.task), args.skip_unlabelled, &args.common)?;
     note_dates(&data.schema, &args.common.data.options());
     let held_out = args.holdout.map(|share| hold_out(&mut data, share, params.seed())).transpose()?;
     let mut seconds = Seconds { read: start.elapsed().as_secs_f64(), ..Seconds::default() };
@@ -130,31 +133,39 @@ pub(crate) fn run(args: &FitArgs) -> anyhow::Result<Outcome> {
         validation_from,
         log_evidence,
         left_out: evaluation.map(|evaluation| evaluation.left_out).unwrap_or_default(),
+        rows_without_label,
         notes,
     };
     output::show(&result, args.common.run.json)
 }
 
-/// Reads the training data. A target that looks continuous is one of numbers for a kind of model that does regression, unless the task is given.
+/// Reads the training data, and how many rows were left out because they have no target, where that is wanted. A target that looks continuous is one of
+/// numbers for a kind of model that does regression, unless the task is given.
 pub(super) fn read(
     path: &Path,
-    kind: Kind,
-    task: Option<Task>,
+    (kind, task): (Kind, Option<Task>),
+    skip_unlabelled: bool,
     common: &CommonArgs,
-) -> anyhow::Result<Dataset> {
+) -> anyhow::Result<(Dataset, u64)> {
     let room = check_room(&common.limits)?;
     check_task(kind, task, false)?;
-    let options = |task| ReadOptions { task, ..common.data.options() };
+    let read = |task| {
+        let options = ReadOptions { task, ..common.data.options() };
+        if skip_unlabelled {
+            return read_labelled(path, &options, room);
+        }
+        read_dataset(path, &options, room).map(|data| (data, 0))
+    };
     if let Some(task) = task {
-        return Ok(read_dataset(path, &options(task), room)?);
+        return Ok(read(task)?);
     }
-    match read_dataset(path, &options(Task::Classification), room) {
+    match read(Task::Classification) {
         Err(error) if kind.regresses() && is_continuous(&error) => {
             if path.as_os_str() == "-" {
                 bail!("{error}; for a numeric target, give --task regression");
             }
             output::note("the target looks numeric: fitting a regression (--task classification for labels)");
-            Ok(read_dataset(path, &options(Task::Regression), room)?)
+            Ok(read(Task::Regression)?)
         }
         other => Ok(other?),
     }

@@ -15,11 +15,13 @@ pub(crate) mod merge;
 pub(crate) mod outliers;
 mod page;
 pub(crate) mod predict;
+pub(crate) mod query;
 mod renewed;
 mod rows;
 pub(crate) mod simulate;
 pub(crate) mod store;
 pub(crate) mod stream;
+mod table;
 pub(crate) mod train;
 pub(crate) mod update;
 
@@ -37,6 +39,7 @@ pub(crate) use feed::{Chunk, Feed, count_rows, open_to_learn};
 pub(crate) use made::{Described, Made, Seconds, timed};
 pub(crate) use renewed::Renewed;
 pub(crate) use rows::NumberedRows;
+pub(crate) use table::{Table, cell};
 
 use crate::args::LimitArgs;
 use crate::{output, process};

@@ -6,13 +6,15 @@ use std::time::Instant;
 use anyhow::bail;
 use hedgerow::core::metrics::binary_auc;
 use hedgerow::core::params::describe;
-use hedgerow::core::{ClassId, DataProblem, Error, Features, Params as _, Schema, StopReason, Training};
+use hedgerow::core::{Error, Features, Params as _, StopReason, Training};
 use hedgerow::io::RowReader;
 use hedgerow::outliers::{Detector, Method, OutlierParams, Reasons};
 use serde::Serialize;
 
 use super::interrupt::listen;
-use super::{Outcome, batch_rows, check_apart, check_room, check_writable, note_dates, open_out, timed};
+use super::{
+    Outcome, Table, batch_rows, check_apart, check_room, check_writable, note_dates, open_out, timed,
+};
 use crate::args::OutlierArgs;
 use crate::output::progress::Bar;
 use crate::output::text::ParamList;
@@ -67,13 +69,6 @@ pub(crate) struct Seconds {
     pub(crate) reasons: f64,
 }
 
-/// A table with what labels it has.
-struct Table {
-    schema: Schema,
-    features: Features,
-    labels: Option<Vec<Option<ClassId>>>,
-}
-
 pub(crate) fn run(args: &OutlierArgs) -> anyhow::Result<Outcome> {
     let Some(path) = args.data.as_ref().filter(|_| !args.help_params) else {
         return output::show(&ParamList(describe::<OutlierParams>()), args.run.json);
@@ -86,11 +81,11 @@ pub(crate) fn run(args: &OutlierArgs) -> anyhow::Result<Outcome> {
     let mut seconds = Seconds::default();
 
     let options = args.data_args.options();
-    let table = timed(&mut seconds.read, || read(RowReader::open(path, &options)?, room))?;
+    let table = timed(&mut seconds.read, || Table::read(RowReader::open(path, &options)?, room))?;
     note_dates(&table.schema, &options);
     let other = args.score.as_ref().map(|other| {
         let reader = || RowReader::open_growing(other, &options, &table.schema);
-        timed(&mut seconds.read, || read(reader()?, room))
+        timed(&mut seconds.read, || Table::read(reader()?, room))
     });
     let other = other.transpose()?;
     budget.bytes = room.map(|room| room.saturating_sub(table.features.bytes() as u64));
@@ -160,25 +155,6 @@ fn check_outputs(args: &OutlierArgs, path: &Path) -> anyhow::Result<()> {
         }
     }
     Ok(())
-}
-
-/// Reads all rows.
-fn read(mut reader: RowReader, room: Option<u64>) -> Result<Table, Error> {
-    let n_features = reader.schema().n_features();
-    let mut features = Features::new(n_features);
-    let mut labels: Option<Vec<_>> = None;
-    let shown = reader.shown().to_path_buf();
-    while let Some(batch) = reader.next_batch(batch_rows(n_features))? {
-        features.extend(batch.x.view());
-        if let Some(more) = batch.labels {
-            labels.get_or_insert_default().extend(more);
-        }
-        if let Some(limit) = room.filter(|&limit| features.bytes() as u64 > limit) {
-            return Err(Error::from(DataProblem::OverMemory(output::size(limit))).in_file(&shown));
-        }
-    }
-    features.shrink_to_fit();
-    Ok(Table { schema: reader.schema().clone(), features, labels })
 }
 
 /// Scores the rows of another table, block by block.

@@ -4,9 +4,10 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::bail;
-use hedgerow::core::{Result, Schema};
+use hedgerow::active::stream::StreamQueryParams;
+use hedgerow::core::{Params as _, Result, Schema, Task};
 use hedgerow::io::{ReadOptions, RowReader};
-use hedgerow::{Kind, Model};
+use hedgerow::{Kind, Model, Selective};
 
 use super::learning::{Cut, LearnResult, Plan, Predictions, StreamRun, TestRows};
 use super::{
@@ -35,6 +36,7 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
         wants_report: args.report.is_some(),
         delay: args.delay,
         predictions: args.predictions.clone().map(Predictions::new),
+        selective: selective(args, kind)?,
         ..Plan::new(args.batch_rows.map_or(Cut::Windows(args.window), Cut::Every), &par, budget)
     };
     let (mut stream, mut feed, title) = match (&args.store, &args.data) {
@@ -49,6 +51,24 @@ pub(crate) fn run(args: &StreamArgs) -> anyhow::Result<Outcome> {
     let result = LearnResult::finish(&mut stream, &title, [args.out.as_ref(), args.report.as_ref()], start)?;
     note_dates(stream.model.schema(), &args.common.data.options());
     output::show(&result, args.common.run.json)
+}
+
+/// What asks for labels, where only some are to be learnt.
+fn selective(args: &StreamArgs, kind: Kind) -> anyhow::Result<Option<Selective>> {
+    let Some(rate) = args.query_rate else { return Ok(None) };
+    if args.task == Some(Task::Regression) {
+        bail!("--query-rate asks for labels, not numbers (--task regression)");
+    }
+    let seed = params(kind, &args.settings, args.seed)?.seed();
+    let usual = StreamQueryParams::default();
+    let query = StreamQueryParams {
+        rate,
+        random_share: args.query_random.unwrap_or(usual.random_share),
+        batch: args.query_batch.map_or(usual.batch, |rows| rows as usize),
+        seed,
+        ..usual
+    };
+    Ok(Some(Selective::new(query.check()?)))
 }
 
 /// A stream of rows that are learnt as they are read, with its rows and its title.

@@ -154,3 +154,44 @@ fn out_of_bag_predictions_are_saved_for_every_row() {
     assert_eq!(text.lines().next(), Some("n_trees,p_0,p_1"));
     assert_eq!(text.lines().count(), 251);
 }
+
+#[test]
+fn rows_without_a_label_can_be_left_out() {
+    let program = Program::new();
+    // Every third label is missing, in three spellings.
+    let row = |i: usize| match i % 3 {
+        0 => format!("{},{},{}\n", i % 10, i * 7 % 31, ["", "?", "NA"][i / 3 % 3]),
+        _ => format!("{},{},{}\n", i % 10, i * 7 % 31, if i % 10 < 5 { "low" } else { "high" }),
+    };
+    let part = |keep: fn(usize) -> bool| (0..90).filter(|i| keep(*i)).map(row).collect::<String>();
+    program.write("all.csv", format!("size,width,y\n{}", part(|_| true)));
+    program.write("labelled.csv", format!("size,width,y\n{}", part(|i| i % 3 > 0)));
+    let message = program.refused("fit all.csv --target y");
+    holds(&message, &["row 1 (line 2)", "column \"y\"", "label is missing", "--skip-unlabelled"]);
+    for verb in ["fit", "train --rounds 50"] {
+        let line = |file: &str| format!("{verb} {file} --target y --set n_trees=5 --out m.hedgerow");
+        let result = program.json(&format!("{} --skip-unlabelled", line("all.csv")));
+        assert_eq!((&result["rows"], &result["rows_without_label"]), (&60.into(), &30.into()), "{verb}");
+        let skipped = program.json("predict m.hedgerow labelled.csv --proba --out p.csv");
+        assert_eq!(skipped["rows"], 60);
+        let predictions = program.read("p.csv");
+        assert_eq!(program.json(&line("labelled.csv"))["rows_without_label"], 0);
+        program.ok("predict m.hedgerow labelled.csv --proba --out p.csv");
+        assert_eq!(predictions, program.read("p.csv"), "{verb}: the rows without a label changed the model");
+    }
+    let output = program.output("fit all.csv --target y --set n_trees=2 --skip-unlabelled");
+    holds(&String::from_utf8(output.stderr).unwrap(), &["30 rows without a label were left out"]);
+    program.write("none.csv", "size,y\n1,\n2,?\n");
+    holds(&program.refused("fit none.csv --target y --skip-unlabelled"), &["all 2 rows lack a label"]);
+}
+
+#[test]
+fn numbers_to_predict_may_be_missing_too() {
+    let program = Program::new();
+    let row = |i: u16| {
+        format!("{},{}\n", f64::from(i) / 9.0, if i % 4 == 0 { "".into() } else { (i * i).to_string() })
+    };
+    program.write("t.csv", format!("x,y\n{}", (0..80).map(row).collect::<String>()));
+    let result = program.json("fit t.csv --target y --model rvm --task regression --skip-unlabelled");
+    assert_eq!((&result["rows"], &result["rows_without_label"]), (&60.into(), &20.into()));
+}

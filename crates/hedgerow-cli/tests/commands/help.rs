@@ -96,8 +96,8 @@ fn no_help_uses_a_word_of_its_own() {
         }
         n_seen += 1;
     }
-    // The program, twelve commands and three below `store`.
-    assert_eq!(n_seen, 16);
+    // The program, thirteen commands and three below `store`.
+    assert_eq!(n_seen, 17);
 }
 
 #[test]
@@ -133,6 +133,8 @@ fn no_result_uses_a_word_of_its_own() {
     check(&format!("train {data} --set n_trees=20"));
     check(&format!("stream {data} --batches 2"));
     check("info {data}/ripley_train.csv.gz --target yc");
+    check("query m.hedgerow {data}/ripley_train.csv.gz --ignore yc");
+    check("query {data}/ripley_train.csv.gz --ignore yc");
 }
 
 /// The text of a page, without its markup.

@@ -17,6 +17,7 @@ mod merge;
 mod model_file;
 mod outliers;
 mod predict;
+mod query;
 mod report;
 mod rvm;
 mod simulate;

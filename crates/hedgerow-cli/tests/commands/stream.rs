@@ -351,3 +351,44 @@ fn kappas_compare_with_guesses_and_with_the_last_label() {
     assert!((number(&metrics["kappa"]) - (2.0 * accuracy - 1.0)).abs() < 0.02);
     holds(&program.ok("stream t.csv --target kind --set n_trees=5"), &["kappa ", "kappa-temporal "]);
 }
+
+#[test]
+fn only_some_labels_are_learnt_at_a_query_rate() {
+    let program = Program::new();
+    program.ok("generate sea --rows 4000 --drift abrupt --out sea.csv");
+    let line = "stream sea.csv --target class --set n_trees=10 --query-rate 0.05";
+    let result = program.json(&format!("{line} --predictions p.csv --out m.hedgerow"));
+    let labels = result["queries"]["labels"].as_u64().unwrap();
+    assert!((120..=200).contains(&labels), "{labels} labels");
+    assert_eq!((&result["rows"], &result["rows_learnt"]), (&4_000.into(), &labels.into()));
+    assert_eq!(result["queries"]["rate"], 0.05);
+    assert!(result["prequential"]["accuracy"].as_f64().unwrap() > 0.75, "{}", result["prequential"]);
+    let predictions = String::from_utf8(program.read("p.csv")).unwrap();
+    assert!(predictions.lines().next().unwrap().ends_with(",queried"));
+    let queried: Vec<&str> =
+        predictions.lines().skip(1).map(|line| line.rsplit(',').next().unwrap()).collect();
+    assert_eq!(
+        (queried.len(), queried.iter().filter(|word| !word.is_empty()).count() as u64),
+        (4_000, labels)
+    );
+    let random = queried.iter().filter(|word| **word == "random").count() as u64;
+    assert_eq!(result["queries"]["random"], random);
+    assert!(random > 10 && queried.contains(&"uncertain"));
+    // How the stream is cut and how many threads there are changes nothing.
+    let model = program.read("m.hedgerow");
+    program.ok(&format!("{line} --batch-rows 333 --threads 3 --out other.hedgerow"));
+    assert_eq!(model, program.read("other.hedgerow"));
+    program.ok(&format!("{line} --seed 1 --out other.hedgerow"));
+    assert_ne!(model, program.read("other.hedgerow"));
+
+    let text = program.ok(
+        "stream sea.csv --target class --model ivm --set n_active=10 --set max_rows=50 --set forget=rating \
+                           --query-rate 0.1 --query-batch 100 --query-random 0",
+    );
+    holds(&text, &["labels asked for (", "0 of them at random"]);
+    holds(&program.refused(&format!("{line} --store kept")), &["--query-rate", "--store"]);
+    holds(&program.refused("stream sea.csv --target class --query-rate 0"), &["above 0"]);
+    holds(&program.refused("stream sea.csv --target class --query-random 0.5"), &["--query-rate"]);
+    let numbers = "stream sea.csv --target 0 --model rvm --task regression --query-rate 0.1";
+    holds(&program.refused(numbers), &["--query-rate", "labels"]);
+}

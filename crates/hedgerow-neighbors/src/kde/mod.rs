@@ -37,6 +37,7 @@ impl Method for KdeParams {
         work: "choosing a bandwidth",
         params: "KdeParams",
         renewed: Renewed::SETTINGS,
+        learns_at_once: true,
         ..KindInfo::LEARNER
     };
 

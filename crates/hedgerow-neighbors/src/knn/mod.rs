@@ -38,6 +38,7 @@ impl Method for KnnParams {
         work: "choosing neighbours",
         params: "KnnParams",
         renewed: Renewed::SETTINGS,
+        learns_at_once: true,
         ..KindInfo::LEARNER
     };
 

@@ -11,19 +11,20 @@ mod windows;
 
 use std::path::PathBuf;
 
+use hedgerow::active::stream::Because;
 use hedgerow::core::traits::largest;
 use hedgerow::core::{
     Budget, Drift, Error, Par, Result, Schema, Silent, StopReason, Target, Training, Update,
 };
 use hedgerow::io::ReadOptions;
 use hedgerow::report::LeastSure;
-use hedgerow::{Delay, Model};
+use hedgerow::{Delay, Model, Selective};
 use ndarray::ArrayView1;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use keeper::{Config, Keeper};
 pub(crate) use predictions::Predictions;
-pub(crate) use result::{LearnResult, SetFigures};
+pub(crate) use result::{LearnResult, QueryFigures, SetFigures};
 pub(crate) use state::StreamState;
 pub(crate) use stored::{Reading, StoredRows};
 pub(crate) use windows::{Prequential, Score, Window, Windows};
@@ -84,6 +85,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) delay: usize,
     /// Where predictions are written.
     pub(crate) predictions: Option<Predictions>,
+    /// Asks for labels, where only some are learnt.
+    pub(crate) selective: Option<Selective>,
 }
 
 impl<'a> Plan<'a> {
@@ -99,6 +102,7 @@ impl<'a> Plan<'a> {
             keeper: None,
             delay: 0,
             predictions: None,
+            selective: None,
         }
     }
 }
@@ -296,6 +300,31 @@ impl<'a> StreamRun<'a> {
         Ok((update, seconds))
     }
 
+    /// Predicts and learns some rows, all or those whose labels are asked for. Returns why labels were asked for, where that is known yet, and how long it took.
+    fn learn_chunk(
+        &mut self,
+        chunk: &Chunk,
+        schema: &Schema,
+    ) -> Result<(Update, Option<Vec<Option<Because>>>, f64)> {
+        let Some(mut selective) = self.plan.selective.take() else {
+            let learnt = self.timed_learning(|delay, model, training| {
+                delay.learn(model, schema, chunk.rows(), training)
+            })?;
+            return Ok((learnt.0, None, learnt.1));
+        };
+        let mut because = Vec::new();
+        let learnt = self.timed_learning(|_, model, training| {
+            let (update, asked) = selective.learn(model, schema, chunk.rows(), training)?;
+            because = asked;
+            Ok(update)
+        });
+        // Of a batch, it is known at its end, when its first rows may have been written.
+        let is_known = selective.params().batch == 1;
+        self.plan.selective = Some(selective);
+        let (update, seconds) = learnt?;
+        Ok((update, is_known.then_some(because), seconds))
+    }
+
     /// Learns the rows whose labels were yet to come.
     fn learn_waiting(&mut self, schema: &Schema) -> Result<()> {
         let (update, _) =
@@ -314,15 +343,17 @@ impl<'a> StreamRun<'a> {
 
     /// Predicts and learns some rows, and notes what came of it.
     fn learn(&mut self, chunk: &Chunk, schema: &Schema, tell: &mut Tell<'_>) -> anyhow::Result<()> {
-        let (update, seconds) =
-            self.timed_learning(|delay, model, training| delay.learn(model, schema, chunk.rows(), training))?;
+        let (update, queried, seconds) = self.learn_chunk(chunk, schema)?;
         if let Some(predictions) = &mut self.plan.predictions {
-            predictions.write(chunk, &update, schema)?;
+            predictions.write(chunk, &update, queried.as_deref(), schema)?;
         }
         self.cursor = chunk.cursor_after(update.n_learnt);
+        let is_selective = self.plan.selective.is_some();
         let state = &mut self.state;
         state.count(&update);
-        let drifts: Vec<Drift> = update.drifts.iter().map(|&drift| state.counted_here(drift)).collect();
+        // Where only some labels are learnt, drifts are counted in the rows of this stream already.
+        let counted = |&drift: &Drift| if is_selective { drift } else { state.counted_here(drift) };
+        let drifts: Vec<Drift> = update.drifts.iter().map(counted).collect();
         state.n_drifts += drifts.len();
         state.drifts.extend(drifts.iter().take(MOST_DRIFTS.saturating_sub(state.drifts.len())));
         let mut drifts = drifts.into_iter().peekable();

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::PathBuf;
 
+use hedgerow::active::stream::Because;
 use hedgerow::core::traits::largest;
 use hedgerow::core::{ClassId, Schema, Target, Task, Update};
 
@@ -21,7 +22,13 @@ impl Predictions {
     }
 
     /// Writes the predictions of rows. Classes that are known when the first row comes have a column each.
-    pub(super) fn write(&mut self, chunk: &Chunk, update: &Update, schema: &Schema) -> anyhow::Result<()> {
+    pub(super) fn write(
+        &mut self,
+        chunk: &Chunk,
+        update: &Update,
+        queried: Option<&[Option<Because>]>,
+        schema: &Schema,
+    ) -> anyhow::Result<()> {
         let names = schema.labels.names();
         if self.out.is_none() {
             let mut out = csv::Writer::from_writer(open_out(Some(&self.path))?);
@@ -30,14 +37,15 @@ impl Predictions {
                 Task::Regression => &["row", "value", "prediction", "deviation"],
             };
             let fixed = fixed.iter().map(ToString::to_string);
-            out.write_record(fixed.chain(names.iter().map(|name| format!("p_{name}"))))?;
+            let last = queried.map(|_| "queried".into());
+            out.write_record(fixed.chain(names.iter().map(|name| format!("p_{name}"))).chain(last))?;
             self.out = Some((out, names.len()));
         }
         let Some((out, n_columns)) = &mut self.out else { return Ok(()) };
         let targets = chunk.targets.view().iter().take(update.n_learnt);
         let mut line = csv::StringRecord::new();
-        for ((row, target), number) in update.predictions.rows().into_iter().zip(targets).zip(&chunk.numbers)
-        {
+        let rows = update.predictions.rows().into_iter().zip(targets).zip(&chunk.numbers);
+        for (i, ((row, target), number)) in rows.enumerate() {
             line.clear();
             line.push_field(&(number - 1).to_string());
             match target {
@@ -53,6 +61,13 @@ impl Predictions {
                 Target::Value(value) => {
                     [value, row[0], row[1].sqrt()].iter().for_each(|v| line.push_field(&v.to_string()));
                 }
+            }
+            if let Some(queried) = queried {
+                line.push_field(match queried.get(i).copied().flatten() {
+                    Some(Because::Uncertain) => "uncertain",
+                    Some(Because::Random) => "random",
+                    None => "",
+                });
             }
             out.write_record(&line)?;
         }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use hedgerow::Selective;
 use hedgerow::core::conformal::{SetTally, TRACKED_LEVEL};
 use hedgerow::core::{CalibrationGain, Drift};
 use serde::Serialize;
@@ -47,6 +48,9 @@ pub(crate) struct LearnResult {
     pub(crate) sets: Option<SetFigures>,
     pub(crate) batches: Vec<Window>,
     pub(crate) left_out: LeftOut,
+    /// The labels that were learnt, where only some were asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) queries: Option<QueryFigures>,
     /// Rows learnt again because their label was corrected.
     #[serde(skip_serializing_if = "is_zero")]
     pub(crate) rows_corrected: u64,
@@ -73,6 +77,25 @@ pub(crate) struct SetFigures {
 impl SetFigures {
     fn of(tally: &SetTally) -> Option<Self> {
         Some(Self { level: TRACKED_LEVEL, coverage: tally.coverage()?, mean_size: tally.mean_size()? })
+    }
+}
+
+/// How many labels were asked for.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub(crate) struct QueryFigures {
+    /// The share that was allowed.
+    pub(crate) rate: f64,
+    pub(crate) labels: u64,
+    /// How many of them were drawn at random.
+    pub(crate) random: u64,
+    pub(crate) share: f64,
+}
+
+impl QueryFigures {
+    fn of(selective: &Selective) -> Self {
+        let labels = selective.n_queried();
+        let share = labels as f64 / selective.n_seen().max(1) as f64;
+        Self { rate: selective.params().rate, labels, random: selective.n_random(), share }
     }
 }
 
@@ -126,6 +149,7 @@ impl LearnResult {
             sets: SetFigures::of(&state.sets),
             batches: state.windows.ended().cloned().collect(),
             left_out,
+            queries: stream.plan.selective.as_ref().map(QueryFigures::of),
             rows_corrected: state.n_corrected,
             store: stream.plan.keeper.as_ref().map(Keeper::facts),
             is_update: false,

@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use anyhow::Context as _;
-use hedgerow::core::{ColumnKind, Schema};
 use hedgerow::store::{Change, Store};
 
 use crate::args::StoreExportArgs;
-use crate::commands::{Outcome, name_of_out, open_out};
+use crate::commands::{Outcome, cell, name_of_out, open_out};
 
 /// Events read at once.
 const BLOCK: usize = 4_096;
@@ -40,16 +39,4 @@ fn write(store: &Store, out: impl Write, only_labelled: bool) -> anyhow::Result<
         }
     }
     Ok(out.flush()?)
-}
-
-/// A value as it stood in the data.
-fn cell(schema: &Schema, column: usize, value: f32) -> String {
-    if value.is_nan() {
-        return String::new();
-    }
-    match &schema.columns[column].kind {
-        ColumnKind::Numeric => value.to_string(),
-        ColumnKind::Boolean { no, yes } => if value == 0.0 { no } else { yes }.clone(),
-        ColumnKind::Categorical { categories } => categories.get(value as usize).cloned().unwrap_or_default(),
-    }
 }

@@ -44,6 +44,8 @@ pub(crate) struct TrainResult {
     pub(crate) metrics: Option<Metrics>,
     pub(crate) metrics_rows: Option<usize>,
     pub(crate) left_out: LeftOut,
+    /// Rows that were left out of the training because they have no label (--skip-unlabelled).
+    pub(crate) rows_without_label: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) store: Option<StoreFacts>,
     /// The status of all jobs at the end.
@@ -63,9 +65,12 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
         Some(kept) => kept.params.clone(),
         None => params(args.model.unwrap_or_default(), &args.settings, args.seed)?,
     };
-    let data: Option<Dataset> = match (&kept, &args.data) {
-        (None, Some(path)) => Some(read(path, params.kind(), args.task, &args.common)?),
-        _ => None,
+    let (data, rows_without_label): (Option<Dataset>, u64) = match (&kept, &args.data) {
+        (None, Some(path)) => {
+            let (data, n) = read(path, (params.kind(), args.task), args.skip_unlabelled, &args.common)?;
+            (Some(data), n)
+        }
+        _ => (None, 0),
     };
     let (seconds_read, n_rows) = (start.elapsed().as_secs_f64(), data.as_ref().map(Dataset::n_rows));
     if let Some(limit) = args.common.limits.max_memory {
@@ -151,6 +156,7 @@ pub(crate) fn run(args: &TrainArgs) -> anyhow::Result<Outcome> {
         metrics: evaluation.as_ref().map(Evaluation::metrics).transpose()?,
         metrics_rows: evaluation.as_ref().map(Evaluation::n_rows),
         left_out: evaluation.map(|evaluation| evaluation.left_out).unwrap_or_default(),
+        rows_without_label,
         store: facts,
         jobs: finished.jobs,
         snapshots,

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::super::{Show, count, percent, seconds, size};
 use super::made::{self, ending};
 use super::{info, metrics};
-use crate::commands::learning::{LearnResult, Prequential, SetFigures, Window};
+use crate::commands::learning::{LearnResult, Prequential, QueryFigures, SetFigures, Window};
 use crate::commands::{Metrics, Seconds};
 
 /// Lines about the stretches of a stream, written while it goes on.
@@ -140,6 +140,14 @@ fn write_stream(result: &LearnResult, out: &mut dyn Write) -> io::Result<()> {
     }
     if let Some(stream) = &result.stream {
         writeln!(out, "  stream: {}", stream.text)?;
+    }
+    if let Some(QueryFigures { labels, random, share, .. }) = result.queries {
+        let [labels, random] = [labels, random].map(count);
+        writeln!(
+            out,
+            "  {labels} labels asked for ({} of the rows), {random} of them at random",
+            percent(share)
+        )?;
     }
     if result.left_out.without_label > 0 {
         writeln!(out, "  {} rows without a label were left out", count(result.left_out.without_label))?;

@@ -7,6 +7,7 @@ mod learning;
 mod made;
 mod metrics;
 mod outliers;
+mod query;
 mod simulate;
 mod store;
 mod train;
@@ -57,8 +58,14 @@ impl Show for FitResult {
     }
 
     fn notes(&self) -> Vec<String> {
-        [self.left_out.notes(), self.notes.clone()].concat()
+        [without_label(self.rows_without_label), self.left_out.notes(), self.notes.clone()].concat()
     }
+}
+
+/// What is told about rows that were left out of a training.
+fn without_label(rows: u64) -> Vec<String> {
+    let text = || format!("{} rows without a label were left out of the training", count(rows));
+    (rows > 0).then(text).into_iter().collect()
 }
 
 /// How many rows were predicted, in what time, and how long a row took.

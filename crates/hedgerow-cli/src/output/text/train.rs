@@ -34,7 +34,7 @@ impl Show for TrainResult {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.left_out.notes()
+        [super::without_label(self.rows_without_label), self.left_out.notes()].concat()
     }
 }
 
