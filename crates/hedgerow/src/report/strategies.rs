@@ -68,8 +68,13 @@ pub struct QueryMap {
 pub(super) fn curves(all: &[StrategyCurves]) -> Section {
     let lead = "Mean accuracy on test rows by the number of labels; the bands are one standard error over runs wide to each side.";
     let panels = concat(all, StrategyCurves::panel);
-    let body = element("div", "panels", [panels]);
+    let body = panels_of(&panels);
     Section::new("strategies", "Learning curves", true, paragraph("lead", lead) + &body)
+}
+
+/// Panels one above the other, without anything over the first.
+fn panels_of(panels: &str) -> String {
+    format!("<div class=\"panels\" style=\"--levels:0\">\n{panels}</div>\n")
 }
 
 impl StrategyCurves {
@@ -142,7 +147,11 @@ impl RankDiagram {
         for tick in x.ticks() {
             let at = number(side(tick));
             plot.shape("line c", &format!("M{at} 130V150"));
-            plot.text("over", &format!("left:{}%;top:7%", number(100.0 * x.share(tick))), &short(tick));
+            plot.text(
+                "over",
+                &format!("left:{}%;top:calc(13% - 18px)", number(100.0 * x.share(tick))),
+                &short(tick),
+            );
         }
         let width = format!("critical difference {}", decimal(self.critical_difference, 2));
         plot.text("upper", "top:-14px;left:0", &width);
@@ -173,7 +182,7 @@ impl RankDiagram {
         }
         let height = 90 + 26 * n.div_ceil(2) + 12 * self.groups.len();
         let panel = plot.panel("", &format!("height:{height}px"), "mean ranks");
-        element("div", "panels bare", [panel])
+        panels_of(&panel)
     }
 }
 
