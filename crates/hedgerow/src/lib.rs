@@ -10,7 +10,6 @@ mod file;
 #[cfg(feature = "hybrid")]
 mod interval;
 mod kinds;
-#[cfg(feature = "forest")]
 mod merge;
 mod model;
 mod outlier;
@@ -54,7 +53,6 @@ pub use file::{FORMAT_VERSION, is_model_file};
 #[cfg(feature = "outliers")]
 pub use file::{detector_from_bytes, detector_to_bytes};
 pub use kinds::{Kind, Learner, ModelParams};
-#[cfg(feature = "forest")]
 pub use merge::merge;
 pub use model::{Fitted, Model};
 pub use outlier::ModelOutliers;
