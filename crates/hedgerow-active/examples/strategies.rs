@@ -1,7 +1,7 @@
 //! Compares query strategies over tables and generators:
 //! `strategies [--labels N] [--start N] [--seeds N] [--trees N] [--pool N] [--threads N] STRATEGY,STRATEGY,... TABLE:TARGET ... synth:PROBLEM[/COLUMNS] ...`.
 //!
-//! A strategy is one of `hedgerow query`, or `coverage=LEARN/FADE/NOVELTY[/COMPARED]`. The model is a forest. It prints areas under learning
+//! A strategy is one of `hedgerow query`, or `coverage=LEARN/FADE/NOVELTY[/CONTRAST[/COMPARED]]`. The model is a forest. It prints areas under learning
 //! curves in percent with the standard error of differences to the first strategy, then ranks and tests over all tables.
 
 use std::sync::Arc;
@@ -108,9 +108,9 @@ fn contestant(name: &str) -> Result<Contestant> {
     let [learn_after, fade_after, novelty, ref rest @ ..] = numbers[..] else {
         return Err(Error::param("strategy", "coverage=LEARN/FADE/NOVELTY", name));
     };
-    let n_compared = rest.first().map_or(200, |n| *n as usize);
     let mut coverage = Coverage::new(learn_after, fade_after, novelty);
-    coverage.n_compared = n_compared;
+    coverage.contrast = rest.first().copied().unwrap_or(0.0);
+    coverage.n_compared = rest.get(1).map_or(200, |n| *n as usize);
     Ok(Contestant::new(name, move || Box::new(coverage.clone())))
 }
 

@@ -19,13 +19,24 @@ pub(crate) struct RankKernel {
 impl RankKernel {
     /// With the median distance of rows to their tenth neighbor as the bandwidth, by columns with these weights.
     pub(crate) fn of_neighbors(rows: &Targets, weights: &[f32]) -> Self {
+        Self::with_contrast(rows, weights).0
+    }
+
+    /// The same, and its contrast: by how much of the squared distance of any two rows that to the tenth neighbor is less. With none, all rows are as far apart as
+    /// neighbors, and being alike means nothing.
+    pub(crate) fn with_contrast(rows: &Targets, weights: &[f32]) -> (Self, f32) {
         let step = rows.len().div_ceil(MOST_ROWS).max(1);
-        let mut nearest: Vec<f32> = (0..rows.len())
+        let (mut tenths, mut medians): (Vec<f32>, Vec<f32>) = (0..rows.len())
             .step_by(step)
-            .map(|place| tenth(rows.squared_distances(&rows.row(place), weights)))
-            .collect();
-        nearest.sort_by(f32::total_cmp);
-        Self::new(nearest.get(nearest.len() / 2).copied().unwrap_or(1.0))
+            .map(|place| {
+                let mut squares = rows.squared_distances(&rows.row(place), weights);
+                (nth(&mut squares, NEIGHBOR), nth(&mut squares, rows.len() / 2))
+            })
+            .unzip();
+        let (n_tenths, n_medians) = (tenths.len() / 2, medians.len() / 2);
+        let (near, any) = (nth(&mut tenths, n_tenths), nth(&mut medians, n_medians));
+        let contrast = if any > 0.0 { (1.0 - near / any).max(0.0) } else { 1.0 };
+        (Self::new(near), contrast)
     }
 
     /// With a bandwidth, squared.
@@ -42,10 +53,10 @@ impl RankKernel {
     }
 }
 
-/// The distance to the tenth neighbor, or to the last one where there are fewer; the row itself is among the distances.
-fn tenth(mut squares: Vec<f32>) -> f32 {
-    let at = NEIGHBOR.min(squares.len().saturating_sub(1));
-    if squares.is_empty() { 1.0 } else { *squares.select_nth_unstable_by(at, f32::total_cmp).1 }
+/// The number at a place in order, or the last one where there are fewer; 1 of none.
+fn nth(values: &mut [f32], at: usize) -> f32 {
+    let at = at.min(values.len().saturating_sub(1));
+    if values.is_empty() { 1.0 } else { *values.select_nth_unstable_by(at, f32::total_cmp).1 }
 }
 
 #[cfg(test)]
@@ -76,5 +87,24 @@ mod tests {
         let kernel = RankKernel::of_neighbors(&rows, &[1.0]);
         let expected = RankKernel::new((5.0_f32 / 101.0).powi(2));
         assert!((kernel.factor / expected.factor - 1.0).abs() < 1e-4, "{kernel:?} {expected:?}");
+    }
+    #[test]
+    fn contrast_is_lost_where_no_column_matters() {
+        let contrast = |n_features: usize| {
+            let x = Array2::from_shape_fn((400, n_features), |(row, column)| {
+                ((row * (7919 + 31 * column) + 17 * column * column) % 400) as f32
+            });
+            let (schema, features) = (Schema::unnamed(n_features), Features::from_view(x.view()));
+            let space = RankSpace::new(&schema, &features);
+            let rows = space.place(&features, &(0..400).collect::<Vec<_>>(), &Par::sequential());
+            let mut weights = vec![0.0; n_features];
+            weights[0] = 1.0;
+            [vec![1.0; n_features], weights].map(|weights| RankKernel::with_contrast(&rows, &weights).1)
+        };
+        let ([one, _], [many, first_of_many]) = (contrast(1), contrast(150));
+        assert!(
+            one > 0.98 && many < 0.6 && (first_of_many - one).abs() < 0.02,
+            "{one} {many} {first_of_many}"
+        );
     }
 }

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[Any]
 
-# What stands for a missing label where nothing else is said, as in scikit-activeml.
+# What stands for a missing label where nothing else is given, as in scikit-activeml.
 MISSING_LABEL = np.nan
 
 

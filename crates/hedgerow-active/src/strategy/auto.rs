@@ -10,6 +10,8 @@ const LEARN_AFTER: f64 = 25.0;
 const FADE_AFTER: f64 = 50.0;
 /// How much the model's certainty is doubted where no label is near.
 const NOVELTY: f64 = 0.5;
+/// The contrast of distances up to which coverage counts less.
+const CONTRAST: f64 = 0.7;
 
 /// [`Coverage`] whose distances learn which columns matter, and which hands over to [`Margin`](super::Margin) as labels come.
 #[derive(Debug, Clone)]
@@ -17,7 +19,9 @@ pub struct Auto(Coverage);
 
 impl Default for Auto {
     fn default() -> Self {
-        Self(Coverage::new(LEARN_AFTER, FADE_AFTER, NOVELTY))
+        let mut coverage = Coverage::new(LEARN_AFTER, FADE_AFTER, NOVELTY);
+        coverage.contrast = CONTRAST;
+        Self(coverage)
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Coverage {
     pub fade_after: f64,
     /// How much the model's certainty is doubted where no label is near, ν, from 0 to 1.
     pub novelty: f64,
+    /// The contrast of distances up to which γ and ν are smaller, in proportion: 1 − the squared distance to the tenth neighbor over that of any two rows; 0 for none.
+    pub contrast: f64,
     /// Candidates that are compared with all targets.
     pub n_compared: usize,
     /// The share of the targets that each candidate of the last query would cover better, by its place.
@@ -46,7 +48,7 @@ impl Default for Coverage {
 impl Coverage {
     /// With numbers of labels, and doubt: see [`Self::learn_after`], [`Self::fade_after`] and [`Self::novelty`].
     pub fn new(learn_after: f64, fade_after: f64, novelty: f64) -> Self {
-        Self { learn_after, fade_after, novelty, n_compared: 200, shares: Vec::new() }
+        Self { learn_after, fade_after, novelty, contrast: 0.0, n_compared: 200, shares: Vec::new() }
     }
 }
 
@@ -61,7 +63,10 @@ impl Strategy for Coverage {
         }
         let compared = compared(&doubts, self.n_compared);
         let weights = self.column_weights(situation);
-        let gains = Cover::new(situation, &weights, self.novelty * exponent)?.gains(&compared, &doubts);
+        let (kernel, contrast) = RankKernel::with_contrast(situation.placed_targets(), &weights);
+        let exponent = exponent * (f64::from(contrast) / self.contrast).min(1.0);
+        let gains =
+            Cover::new(situation, &weights, kernel, self.novelty * exponent)?.gains(&compared, &doubts);
         let most = gains.iter().map(|gain| gain.covers).fold(f64::MIN_POSITIVE, f64::max);
         let mut utilities = vec![0.0; doubts.len()];
         self.shares.resize(doubts.len(), 0.0);
@@ -142,9 +147,13 @@ struct Gain {
 }
 
 impl<'a> Cover<'a> {
-    fn new(situation: &'a Situation<'a>, weights: &'a [f32], novelty: f64) -> Result<Self> {
+    fn new(
+        situation: &'a Situation<'a>,
+        weights: &'a [f32],
+        kernel: RankKernel,
+        novelty: f64,
+    ) -> Result<Self> {
         let targets = situation.placed_targets();
-        let kernel = RankKernel::of_neighbors(targets, weights);
         let labelled = situation.placed_labelled();
         let blocks = situation.par().map(labelled.len().div_ceil(BLOCK), |block| {
             let mut nearest = vec![f32::INFINITY; targets.len()];
