@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hedgerow::active::stopping::{Retrospective, StoppingParams};
-use hedgerow::active::{Pool, Querier, QueryModel, QueryParams};
+use hedgerow::active::{Pool, QueriedRow, Querier, QueryModel, QueryParams};
 use hedgerow::core::{ClassId, Error, LabelTable, Par, Params, Result};
 use ndarray::Array2;
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
@@ -30,6 +30,9 @@ struct Inner {
 
 /// Rows, their utilities, and reasons.
 type Queries<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray1<f64>>, Vec<String>);
+
+/// Rows, and the utilities of all candidates before each choice.
+type WithUtilities<'py> = (Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<f64>>);
 
 /// Whether to stop, the rule, labels, the figure that decided, the reason, and the gain: labels, mean, and the ends of an interval.
 type Advised = (bool, &'static str, usize, Option<f64>, String, Option<(usize, f64, f64, f64)>);
@@ -104,7 +107,7 @@ impl ActivePool {
                 }
             }
         })?;
-        let rows: Vec<i64> = queried.iter().map(|query| query.row as i64).collect();
+        let rows = places_of(&queried);
         let utilities: Vec<f64> = queried.iter().map(|query| query.utility).collect();
         let reasons = queried.into_iter().map(|query| query.reason).collect();
         Ok((rows.into_pyarray(py), utilities.into_pyarray(py), reasons))
@@ -125,13 +128,13 @@ impl ActivePool {
         predict: Option<Py<PyAny>>,
         members: Option<Py<PyAny>>,
         threads: usize,
-    ) -> PyResult<(Bound<'py, PyArray1<i64>>, Bound<'py, PyArray2<f64>>)> {
+    ) -> PyResult<WithUtilities<'py>> {
         let candidates = candidates.as_array().to_vec();
         let (queried, steps) = self.with_model(py, model, predict, members, |inner, model| {
             let (rows, par) = (inner.places(&candidates)?, Par::new(threads)?);
             inner.querier.query_with_utilities(&inner.pool, model, rows, n, &par)
         })?;
-        let rows: Vec<i64> = queried.iter().map(|query| query.row as i64).collect();
+        let rows = places_of(&queried);
         let table =
             Array2::from_shape_fn((steps.len(), candidates.len()), |(step, place)| steps[step][place]);
         Ok((rows.into_pyarray(py), table.into_pyarray(py)))
@@ -220,6 +223,11 @@ impl Inner {
         };
         rows.iter().map(place).collect()
     }
+}
+
+/// The places of rows as numpy has numbers.
+fn places_of(queried: &[QueriedRow]) -> Vec<i64> {
+    queried.iter().map(|query| i64::try_from(query.row).unwrap_or(i64::MAX)).collect()
 }
 
 /// Parameters with settings, each a name and a value in JSON.
