@@ -7,12 +7,39 @@ from _typeshed import Incomplete, SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["VERSION", "Detector", "Early", "Evidence", "Fitted", "FittedDetector", "Model", "Update", "command_line", "default_outlier_settings", "default_settings", "from_bytes", "load"]
+__all__ = ["VERSION", "ActivePool", "Detector", "Early", "Evidence", "Fitted", "FittedDetector", "Model", "StreamQuerier", "Update", "command_line", "default_outlier_settings", "default_settings", "from_bytes", "learns_at_once", "load", "query_strategies"]
 
 VERSION: Final[str]
 """
 The version of the engine.
 """
+
+@final
+class ActivePool:
+    """
+    Rows of which some have labels, and what chooses among the others.
+    """
+    def __new__(cls, /, x: Any, settings: SupportsGetItem[int, tuple[str, str]], stopping: SupportsGetItem[int, tuple[str, str]] = ..., *, columns: str | None = None) -> ActivePool:
+        """
+        A pool of rows without labels. Settings are names and values in JSON, `columns` describes the rows in JSON where they are more than numbers without names.
+        """
+    def advise(self, /, *, kind: str | None = None, settings: SupportsGetItem[int, tuple[str, str]] = ..., train: Any | None = None, threads: SupportsIndex = 0) -> tuple[bool, str, int, float | None, str, tuple[int, float, float, float] | None]:
+        """
+        Whether more labels are worth their price, by models of a kind of ours, or by models of the function `train`.
+        """
+    def label(self, /, rows: Incomplete, labels: Incomplete, classes: SupportsGetItem[int, str]) -> None:
+        """
+        Sets labels, as places in the list of classes; −1 takes a label away. The list replaces the one so far.
+        """
+    def query(self, /, n: SupportsIndex, *, candidates: Incomplete | None = None, model: Model | None = None, predict: Any | None = None, members: Any | None = None, threads: SupportsIndex = 0) -> tuple[Incomplete, Incomplete, list[str]]:
+        """
+        Up to `n` rows that should be labelled, among those without a label or among `candidates`. Predictions come from `model`, from the function
+        `predict`, or there are none; `members` gives those of a committee.
+        """
+    def query_with_utilities(self, /, n: SupportsIndex, candidates: Incomplete, *, model: Model | None = None, predict: Any | None = None, members: Any | None = None, threads: SupportsIndex = 0) -> tuple[Incomplete, Incomplete]:
+        """
+        The same among candidates, with the utility of each before each choice; NaN for those chosen before.
+        """
 
 @final
 class Detector:
@@ -294,6 +321,38 @@ class Model:
         """
 
 @final
+class StreamQuerier:
+    """
+    Decides about the rows of a stream one by one.
+    """
+    def __new__(cls, /, settings: SupportsGetItem[int, tuple[str, str]]) -> StreamQuerier:
+        """
+        For a stream that begins. Settings are names and values in JSON.
+        """
+    @staticmethod
+    def from_json(text: str) -> StreamQuerier:
+        """
+        A querier from its text.
+        """
+    def query(self, /, proba: Incomplete, commit: bool) -> Incomplete:
+        """
+        For each row of probabilities: 0 if its label is not asked for, 1 because it is uncertain, 2 at random. With `commit` false nothing is remembered.
+        """
+    def state(self, /) -> tuple[int, int, int, float]:
+        """
+        Rows, labels asked for, those of them at random, and the threshold.
+        """
+    def to_json(self, /) -> str:
+        """
+        The querier as text.
+        """
+    @staticmethod
+    def uncertainty(proba: Incomplete) -> Incomplete:
+        """
+        How uncertain each prediction is, from 0 to 1.
+        """
+
+@final
 class Update:
     """
     What came of learning some rows.
@@ -337,7 +396,17 @@ def from_bytes(bytes: bytes) -> Model:
     A model from the bytes of a model file.
     """
 
+def learns_at_once(kind: str) -> bool:
+    """
+    Whether each row counts as soon as a model of this kind has learnt it.
+    """
+
 def load(path: str | PathLike[str]) -> Model:
     """
     Reads a model file.
+    """
+
+def query_strategies() -> list[tuple[str, str]]:
+    """
+    The query strategies: name, and what each is.
     """

@@ -3,6 +3,7 @@
 //! What people use is written in Python (`hedgerow/`); this module is private to it. `table` reads arrays, `run` is the one way
 //! into the engine, `errors` the one way out of it when something is wrong.
 
+mod active;
 mod detector;
 mod early;
 mod errors;
@@ -20,6 +21,8 @@ mod _hedgerow {
 
     use pyo3::prelude::*;
 
+    #[pymodule_export]
+    use crate::active::{ActivePool, StreamQuerier};
     #[pymodule_export]
     use crate::detector::{Detector, FittedDetector};
     #[pymodule_export]
@@ -57,6 +60,18 @@ mod _hedgerow {
     #[pyfunction]
     fn default_settings(kind: &str) -> PyResult<String> {
         crate::limits::default_settings(kind).map_err(crate::errors::to_python)
+    }
+
+    /// The query strategies: name, and what each is.
+    #[pyfunction]
+    fn query_strategies() -> Vec<(&'static str, &'static str)> {
+        crate::active::strategies()
+    }
+
+    /// Whether each row counts as soon as a model of this kind has learnt it.
+    #[pyfunction]
+    fn learns_at_once(kind: &str) -> bool {
+        kind.parse().is_ok_and(hedgerow::Kind::learns_at_once)
     }
 
     /// The parameters of an outlier detector as they are when none is given: an object in JSON.

@@ -451,7 +451,7 @@ impl Model {
         Self { model: RwLock::new(model), delay: Mutex::default() }
     }
 
-    fn read(&self) -> RwLockReadGuard<'_, hedgerow::Model> {
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, hedgerow::Model> {
         self.model.read().unwrap_or_else(PoisonError::into_inner)
     }
 

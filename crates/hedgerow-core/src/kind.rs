@@ -13,6 +13,7 @@ use crate::second_order::About;
 
 /// A kind of model in words, and what it can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each tells one thing that a kind can do")]
 pub struct KindInfo {
     /// Its name, on the command line and in model files.
     pub name: &'static str,

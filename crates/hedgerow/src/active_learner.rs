@@ -176,13 +176,12 @@ impl ActiveLearner {
         let n_fitted = n_fitted(&labels, self.params.kind().learns_at_once());
         let goes_on = |current: &Current| current.n_fitted == n_fitted && labels.starts_with(&current.labels);
         let training = Training { par: &self.par, budget: &Budget::open(), observer: &Silent };
-        let mut current = match self.current.take().filter(goes_on) {
-            Some(current) => current,
-            None => {
-                let first = data.select(&(0..n_fitted).collect::<Vec<_>>());
-                let model = Model::fit(&first, &self.params, &training)?.model;
-                Current { model, labels: labels[..n_fitted].to_vec(), n_fitted }
-            }
+        let mut current = if let Some(current) = self.current.take().filter(goes_on) {
+            current
+        } else {
+            let first = data.select(&(0..n_fitted).collect::<Vec<_>>());
+            let model = Model::fit(&first, &self.params, &training)?.model;
+            Current { model, labels: labels[..n_fitted].to_vec(), n_fitted }
         };
         learn(&mut current, &data, labels, &training)?;
         self.current = Some(current);

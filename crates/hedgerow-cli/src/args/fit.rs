@@ -13,6 +13,7 @@ use super::setting::setting;
 
 #[derive(Debug, Args)]
 #[command(after_help = include_str!("help/fit.txt").trim_end())]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag")]
 pub(crate) struct FitArgs {
     /// Labelled data; - is standard input
     #[arg(required_unless_present = "help_params")]

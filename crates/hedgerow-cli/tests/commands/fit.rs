@@ -189,7 +189,11 @@ fn rows_without_a_label_can_be_left_out() {
 fn numbers_to_predict_may_be_missing_too() {
     let program = Program::new();
     let row = |i: u16| {
-        format!("{},{}\n", f64::from(i) / 9.0, if i % 4 == 0 { "".into() } else { (i * i).to_string() })
+        format!(
+            "{},{}\n",
+            f64::from(i) / 9.0,
+            if i.is_multiple_of(4) { String::new() } else { (i * i).to_string() }
+        )
     };
     program.write("t.csv", format!("x,y\n{}", (0..80).map(row).collect::<String>()));
     let result = program.json("fit t.csv --target y --model rvm --task regression --skip-unlabelled");

@@ -12,7 +12,7 @@ fn table(n_rows: usize, label: impl Fn(usize, &str) -> String) -> String {
     let row = |row: usize| {
         let (class, x, y) = [("elm", 0.0, 0.0), ("oak", 6.0, 0.0), ("ash", 0.0, 6.0)][row % 3];
         let [x, y] = [x + (row as f64 * 1.7).sin(), y + (row as f64 * 2.3).cos()];
-        let color = if row % 2 == 0 { "red" } else { "" };
+        let color = if row.is_multiple_of(2) { "red" } else { "" };
         format!("{x:.3},{color},{y:.3},{}\n", label(row, class))
     };
     format!("x,color,y,tree\n{}", (0..n_rows).map(row).collect::<String>())
@@ -136,7 +136,7 @@ fn labelled_rows_may_come_in_a_file_of_their_own() {
 #[test]
 fn every_kind_asks_and_threads_change_nothing() {
     let program = Program::new();
-    let labelled = |row: usize, class: &str| if row % 5 == 0 { class.into() } else { String::new() };
+    let labelled = |row: usize, class: &str| if row.is_multiple_of(5) { class.into() } else { String::new() };
     program.write("t.csv", table(100, labelled));
     for kind in Kind::ALL {
         let small = match kind.name() {

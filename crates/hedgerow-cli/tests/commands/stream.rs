@@ -362,7 +362,8 @@ fn only_some_labels_are_learnt_at_a_query_rate() {
     assert!((120..=200).contains(&labels), "{labels} labels");
     assert_eq!((&result["rows"], &result["rows_learnt"]), (&4_000.into(), &labels.into()));
     assert_eq!(result["queries"]["rate"], 0.05);
-    assert!(result["prequential"]["accuracy"].as_f64().unwrap() > 0.75, "{}", result["prequential"]);
+    // Fifty labels for each of four concepts; three rows in five are of one class.
+    assert!(result["prequential"]["accuracy"].as_f64().unwrap() > 0.7, "{}", result["prequential"]);
     let predictions = String::from_utf8(program.read("p.csv")).unwrap();
     assert!(predictions.lines().next().unwrap().ends_with(",queried"));
     let queried: Vec<&str> =

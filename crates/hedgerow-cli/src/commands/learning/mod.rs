@@ -67,6 +67,9 @@ impl Cut {
     }
 }
 
+/// Why the label of each row was asked for, if it was.
+type Asked = Vec<Option<Because>>;
+
 /// What is called with every stretch that has ended.
 pub(crate) type Tell<'a> = dyn FnMut(&Window) -> anyhow::Result<()> + 'a;
 
@@ -301,11 +304,7 @@ impl<'a> StreamRun<'a> {
     }
 
     /// Predicts and learns some rows, all or those whose labels are asked for. Returns why labels were asked for, where that is known yet, and how long it took.
-    fn learn_chunk(
-        &mut self,
-        chunk: &Chunk,
-        schema: &Schema,
-    ) -> Result<(Update, Option<Vec<Option<Because>>>, f64)> {
+    fn learn_chunk(&mut self, chunk: &Chunk, schema: &Schema) -> Result<(Update, Option<Asked>, f64)> {
         let Some(mut selective) = self.plan.selective.take() else {
             let learnt = self.timed_learning(|delay, model, training| {
                 delay.learn(model, schema, chunk.rows(), training)
