@@ -387,6 +387,7 @@ class LeafGpArguments:
         "max_rows": "max_rows",
         "forest": "forest",
     }
+    _parts: ClassVar[tuple[str, ...]] = ("forest",)
 
     def __init__(
         self,
@@ -436,7 +437,7 @@ class LeafGpArguments:
         max_rows : int, default=100000
             Most rows retained; 0 sets no limit. The oldest are forgotten first.
         forest : Any, default=None
-            The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
+            How trees are grown: an estimator with its arguments; None for the arguments that suit most.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None
@@ -480,6 +481,7 @@ class ForestIvmArguments:
         "forest": "forest",
         "ivm": "ivm",
     }
+    _parts: ClassVar[tuple[str, ...]] = ("forest", "ivm")
 
     def __init__(
         self,
@@ -509,9 +511,9 @@ class ForestIvmArguments:
         min_rows : int, default=200
             With `combine=route`: fewest rows that an IVM is trained on.
         forest : Any, default=None
-            The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
+            The forest: an estimator with its arguments; None for the arguments that suit most.
         ivm : Any, default=None
-            The IVMs: an `IvmClassifier` with its arguments; None for the arguments that suit most.
+            The IVMs: an estimator with its arguments; None for the arguments that suit most.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None
@@ -728,6 +730,7 @@ class ForestKernelArguments:
         "max_rows": "max_rows",
         "forest": "forest",
     }
+    _parts: ClassVar[tuple[str, ...]] = ("forest",)
 
     def __init__(
         self,
@@ -759,7 +762,7 @@ class ForestKernelArguments:
         max_rows : int, default=20000
             Rows that the GP is trained on when the model goes on learning, at most: drawn from those that the forest retains. A fit takes all rows.
         forest : Any, default=None
-            The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.
+            The forest whose leaves are compared: an estimator with its arguments; None for the arguments that suit most.
         max_seconds : float | None, default=None
             Time after which a fit ends with the best model so far; None sets no limit.
         max_memory : int | str | None, default=None

@@ -12,7 +12,6 @@ from hedgerow._base import ClassifierMixin, with_callbacks
 from hedgerow._hedgerow import Evidence
 from hedgerow._estimator import Estimator, check_lengths
 from hedgerow._evidence import EvidenceMixin
-from hedgerow._progress import Watchers
 from hedgerow._table import TableReader
 
 if TYPE_CHECKING:
@@ -190,22 +189,8 @@ class Classifier(EvidenceMixin, ClassifierMixin, Estimator):
                 f"{name} is fitted to at least two classes; the data have one class, {classes[0]!r} (n_samples={len(codes)})."
                 " Where others come later, partial_fit can begin with one"
             )
-        watchers = Watchers(self, self._title, X, y)
-        try:
-            with self._argument_names():
-                fitted = _hedgerow.Model.fit(
-                    self._kind,
-                    self._engine_settings(),
-                    values,
-                    codes,
-                    _labels.names(classes),
-                    columns=reader.json(),
-                    weights=checked_weights(weights, len(codes)),
-                    watch=watchers.watch(),
-                    **self._limits(),
-                )
-        finally:
-            watchers.close()
+        weights = checked_weights(weights, len(codes))
+        fitted = self._fit_model(X, y, reader, values, codes, _labels.names(classes), weights)
         self._reader = reader
         self._take(fitted.model, classes)
         self._tell(fitted, codes)
@@ -223,6 +208,15 @@ class Classifier(EvidenceMixin, ClassifierMixin, Estimator):
 
     def _take_loaded(self, model: _hedgerow.Model) -> None:
         self._take(model, _labels.classes_of(model.classes))
+
+
+class WithLogEvidence(Classifier):
+    """A classifier whose fit tells the log marginal likelihood."""
+
+    log_evidence_: float | None
+
+    def _tell(self, fitted: _hedgerow.Fitted, codes: _labels.Codes) -> None:
+        self.log_evidence_ = fitted.log_evidence
 
 
 def checked_weights(weights: Any, n_rows: int) -> NDArray[np.float32] | None:

@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _base, _hedgerow, _settings
-from hedgerow._base import BaseEstimator, CallbackSupportMixin, NotFittedError
+from hedgerow._native import NativeEstimator
+from hedgerow._progress import Watchers
 from hedgerow._table import TableReader
 
 if TYPE_CHECKING:
@@ -23,15 +24,18 @@ Array = NDArray[Any]
 _KINDS: dict[tuple[str, str], type[Estimator]] = {}
 
 
-class Estimator(CallbackSupportMixin, BaseEstimator):
+class Estimator(NativeEstimator):
     """The base of all estimators of this package.
 
     A subclass gives `_kind` and, for each argument of its constructor that the engine knows, the engine's name in
     `_settings`.
     """
 
+    _holds = "_model"
     _kind: ClassVar[str]
     _settings: ClassVar[Mapping[str, str]]
+    # Arguments that are estimators themselves, called by the kind of each.
+    _parts: ClassVar[tuple[str, ...]] = ()
     _title: ClassVar[str] = "fitting"
     _task: ClassVar[str]
 
@@ -40,10 +44,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     max_memory: int | str | None
     verbose: int
     random_state: Any
-    n_features_in_: int
-    feature_names_in_: Array
     _model: _hedgerow.Model
-    _reader: TableReader
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Register which class has which kind of model."""
@@ -100,19 +101,10 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         """Make a model from the bytes of a model file."""
         return cls._of_model(_hedgerow.from_bytes(data))
 
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_model" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        if "_model" in state:
-            state["_waiting"] = state["_model"].waiting()
-            state["_model"] = state["_model"].to_bytes()
+        state = super().__getstate__()
+        if self.__sklearn_is_fitted__():
+            state["_waiting"] = self._model.waiting()
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -143,7 +135,7 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _arguments_of(cls, settings: Mapping[str, Any]) -> dict[str, Any]:
         """Give the arguments of the constructor from settings of the engine."""
         arguments = _settings.arguments(settings, cls._settings)
-        for part in _settings.PARTS:
+        for part in cls._parts:
             if part in arguments:
                 own, usual = (dict(each[part]) for each in (settings, json.loads(_hedgerow.default_settings(cls._kind))))
                 usual["seed"] = own.get("seed")
@@ -157,23 +149,17 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
     def _take_columns(self, model: _hedgerow.Model) -> None:
         """Set the model and what is known of its columns."""
         self._model = model
-        self.n_features_in_ = model.n_features
-        names = self._reader.names()
-        if names is not None:
-            self.feature_names_in_ = names
-        else:
-            self.__dict__.pop("feature_names_in_", None)
+        self._name_columns(model.n_features)
 
     def _engine_settings(self) -> list[tuple[str, str]]:
         seed = ("seed", str(_base.seed_of(self.random_state)))
-        return [*_settings.settings(self.get_params(deep=False), self._settings), seed]
+        return [*_settings.settings(self.get_params(deep=False), self._settings, self._parts), seed]
 
     def _argument_names(self) -> AbstractContextManager[None]:
         """Errors of the engine inside of this name the arguments of this class, and of its parts."""
         names = dict(self._settings)
-        for part in _settings.PARTS:
-            if part in names:
-                names = {**_KINDS[part, "classification"]._settings, **names}
+        for part in self._parts:
+            names = {**_KINDS[part, "classification"]._settings, **names}
         return _settings.argument_names(names)
 
     def _limits(self) -> dict[str, Any]:
@@ -184,13 +170,34 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
         }
 
     def _fitted(self) -> _hedgerow.Model:
-        model: _hedgerow.Model | None = self.__dict__.get("_model")
-        if model is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before"
-                " using this estimator."
-            )
+        model: _hedgerow.Model = self._held()
         return model
+
+    def _fit_model(
+        self, X: Any, y: Any, reader: TableReader, rows: Any, targets: Any, classes: Any = None, weights: Any = None
+    ) -> _hedgerow.Fitted:
+        """Let the engine fit a model to rows that were read; `X` and `y` are what the caller gave."""
+        watchers = Watchers(self, self._title, X, y)
+        try:
+            with self._argument_names():
+                return _hedgerow.Model.fit(
+                    self._kind,
+                    self._engine_settings(),
+                    rows,
+                    targets,
+                    classes,
+                    columns=reader.json(),
+                    weights=weights,
+                    watch=watchers.watch(),
+                    **self._limits(),
+                )
+        finally:
+            watchers.close()
+
+    def _active_rows(self) -> NDArray[np.float32]:
+        """Give the rows that predictions are computed from."""
+        rows = self._fitted().active_rows
+        return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows
 
     def _rows(self, X: Any) -> Array:
         # The way of one row a time from a plain array: no look at names, no copy.
@@ -198,6 +205,15 @@ class Estimator(CallbackSupportMixin, BaseEstimator):
             if X.shape[1] == self.n_features_in_ and X.flags.aligned and X.dtype.isnative:
                 return X
         return self._reader.more(X, grow=False)[0]
+
+
+class WithKernel(Estimator):
+    """An estimator whose model has a kernel."""
+
+    @property
+    def kernel_(self) -> dict[str, Any]:
+        """The parameters of the kernel by name."""
+        return dict(self._fitted().kernel)
 
 
 def load(path: str | os.PathLike[str]) -> Estimator:

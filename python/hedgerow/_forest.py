@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _hedgerow, _labels
 from hedgerow._arguments import ForestArguments
-from hedgerow._base import with_callbacks
-from hedgerow._online import OnlineClassifier
+from hedgerow._weighted import WeightedClassifier
 
 
-if TYPE_CHECKING:
-    from typing_extensions import Self
-
-
-class OnlineForestClassifier(ForestArguments, OnlineClassifier):
+class OnlineForestClassifier(ForestArguments, WeightedClassifier):
     """A random forest of deep trees that keeps learning.
 
     It takes any table as it is: missing values, categories and numbers of any scale. With `partial_fit` and `learn_one` it learns more,
@@ -54,50 +47,6 @@ class OnlineForestClassifier(ForestArguments, OnlineClassifier):
 
     oob_score_: float
     oob_decision_function_: NDArray[np.float64]
-
-    @with_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a forest to rows; one that was there is forgotten.
-
-        Ctrl-C ends the fit early: `KeyboardInterrupt` is raised, and the trees grown so far are a model to be used.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-            The rows: numpy, pandas, polars or Arrow. Missing values are fine, and so are columns of text and categories in tables.
-        y : array of shape (n_samples,)
-            Their labels: numbers, text or truth values.
-        sample_weight : array of shape (n_samples,), optional
-            The weight of each row; 0 leaves it out.
-
-        Returns
-        -------
-        self
-        """
-        return self._fit(X, y, sample_weight)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn more rows, in order; the first call makes the model.
-
-        Classes may come at any time: `classes_` grows at its end, and old columns keep their place.
-
-        Parameters
-        ----------
-        X : array or table of shape (n_samples, n_features)
-            The rows.
-        y : array of shape (n_samples,)
-            Their labels.
-        classes : array, optional
-            All classes there will be, if they are to have their columns from the start. Then other labels are an error.
-        sample_weight : array of shape (n_samples,), optional
-            The weight of each row.
-
-        Returns
-        -------
-        self
-        """
-        self._learn(X, y, classes, sample_weight)
-        return self
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from hedgerow import _hedgerow, _labels
 from hedgerow._arguments import GpArguments
-from hedgerow._classifier import Classifier
+from hedgerow._classifier import WithLogEvidence
+from hedgerow._estimator import WithKernel
 from hedgerow._regressor import Regressor
 
 
-class GpClassifier(GpArguments, Classifier):
+class GpClassifier(GpArguments, WithKernel, WithLogEvidence):
     """The exact Gaussian process classifier: for a few thousand rows.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights,
@@ -40,16 +38,6 @@ class GpClassifier(GpArguments, Classifier):
     >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
     [1, 0]
     """
-
-    log_evidence_: float | None
-
-    @property
-    def kernel_(self) -> dict[str, Any]:
-        """The parameters of the kernel by name."""
-        return dict(self._fitted().kernel)
-
-    def _tell(self, fitted: _hedgerow.Fitted, codes: _labels.Codes) -> None:
-        self.log_evidence_ = fitted.log_evidence
 
 
 class GpRegressor(GpArguments, Regressor):

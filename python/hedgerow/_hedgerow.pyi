@@ -200,7 +200,7 @@ class Model:
     @property
     def importances(self, /) -> list[float] | None:
         """
-        The share of each column in what the splits of a forest gained, where it is one.
+        The share of each column in what the splits of trees gained, where the model can tell.
         """
     @property
     def kernel(self, /) -> list[tuple[str, float]]:
@@ -235,7 +235,7 @@ class Model:
     @property
     def n_trees(self, /) -> int | None:
         """
-        How many trees there are, where it is a forest.
+        How many trees there are, where it is made of some.
         """
     @property
     def n_waiting(self, /) -> int:
@@ -324,12 +324,12 @@ def command_line(args: SupportsGetItem[int, str]) -> int:
 
 def default_outlier_settings() -> str:
     """
-    The parameters of an outlier detector as they are when nothing is said: an object in JSON.
+    The parameters of an outlier detector as they are when none is given: an object in JSON.
     """
 
 def default_settings(kind: str) -> str:
     """
-    The parameters of a kind of model as they are when nothing is said: an object in JSON.
+    The parameters of a kind of model as they are when none is given: an object in JSON.
     """
 
 def from_bytes(bytes: bytes) -> Model:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from hedgerow._arguments import ForestIvmArguments, ForestKernelArguments, LeafGpArguments
+from hedgerow._estimator import WithKernel
 from hedgerow._online import OnlineClassifier
 
 
-class LeafGpClassifier(LeafGpArguments, OnlineClassifier):
+class LeafGpClassifier(LeafGpArguments, WithKernel, OnlineClassifier):
     """A few trees with large leaves, and a Gaussian process in every leaf that has several classes.
 
     Nearly as good as a Gaussian process with all rows, for tens of thousands of them. A new row changes only the leaves it falls into.
@@ -36,11 +35,6 @@ class LeafGpClassifier(LeafGpArguments, OnlineClassifier):
     >>> model.predict([[0.0, 0.0], [2.0, 0.0]]).tolist()
     ['inside', 'outside']
     """
-
-    @property
-    def kernel_(self) -> dict[str, Any]:
-        """The parameters of the kernel by name."""
-        return dict(self._fitted().kernel)
 
 
 class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
@@ -71,7 +65,7 @@ class ForestIvmClassifier(ForestIvmArguments, OnlineClassifier):
     """
 
 
-class ForestKernelClassifier(ForestKernelArguments, OnlineClassifier):
+class ForestKernelClassifier(ForestKernelArguments, WithKernel, OnlineClassifier):
     """A Gaussian process with the forest kernel: the share of trees in which two rows fall into the same leaf.
 
     The forest gives the kernel, and the process is fitted to all rows together. Predictions take a few times as long as the forest's own.
@@ -99,8 +93,3 @@ class ForestKernelClassifier(ForestKernelArguments, OnlineClassifier):
     >>> model.predict([[0.0, 0.0], [3.0, 0.0]]).tolist()
     ['inside', 'outside']
     """
-
-    @property
-    def kernel_(self) -> dict[str, Any]:
-        """The parameters of the kernel by name."""
-        return dict(self._fitted().kernel)

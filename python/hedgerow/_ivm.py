@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow._arguments import IvmArguments
+from hedgerow._estimator import WithKernel
 from hedgerow._online import OnlineClassifier
 
 
-class IvmClassifier(IvmArguments, OnlineClassifier):
+class IvmClassifier(IvmArguments, WithKernel, OnlineClassifier):
     """The Informative Vector Machine: a sparse Gaussian process classifier that picks its rows by information gain.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
@@ -44,10 +43,4 @@ class IvmClassifier(IvmArguments, OnlineClassifier):
     @property
     def active_rows_(self) -> NDArray[np.float32]:
         """The active set: the rows that predictions are computed from."""
-        rows = self._fitted().active_rows
-        return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows
-
-    @property
-    def kernel_(self) -> dict[str, Any]:
-        """The parameters of the kernel by name."""
-        return dict(self._fitted().kernel)
+        return self._active_rows()

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hedgerow import _base, _hedgerow, _settings
-from hedgerow._base import BaseEstimator, CallbackSupportMixin, NotFittedError, OutlierMixin, with_callbacks
+from hedgerow._base import OutlierMixin, with_callbacks
+from hedgerow._native import NativeEstimator
 from hedgerow._progress import Watchers
 from hedgerow._table import TableReader
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class OutlierDetector(OutlierMixin, CallbackSupportMixin, BaseEstimator):
+class OutlierDetector(OutlierMixin, NativeEstimator):
     """Find the rows that are unlike the others, without labels.
 
     It takes any table as it is: missing values, categories and numbers of any scale. Scores depend on a row and the rows that the detector
@@ -80,6 +81,7 @@ class OutlierDetector(OutlierMixin, CallbackSupportMixin, BaseEstimator):
     [0]
     """
 
+    _holds = "_detector"
     _settings: ClassVar[Mapping[str, str]] = {
         "method": "method",
         "max_samples": "sample_rows",
@@ -92,8 +94,7 @@ class OutlierDetector(OutlierMixin, CallbackSupportMixin, BaseEstimator):
 
     outlier_scores_: Floats
     offset_: float
-    n_features_in_: int
-    feature_names_in_: NDArray[Any]
+    _detector: _hedgerow.Detector
 
     def __init__(
         self,
@@ -167,12 +168,7 @@ class OutlierDetector(OutlierMixin, CallbackSupportMixin, BaseEstimator):
         finally:
             watchers.close()
         self._reader, self._detector = reader, fitted.detector
-        self.n_features_in_ = values.shape[1]
-        names = reader.names()
-        if names is not None:
-            self.feature_names_in_ = names
-        else:
-            self.__dict__.pop("feature_names_in_", None)
+        self._name_columns(values.shape[1])
         self.outlier_scores_ = self._detector.training_scores()
         # As new rows, which is how `predict` sees them, too.
         normality = -self._score(values)
@@ -234,27 +230,8 @@ class OutlierDetector(OutlierMixin, CallbackSupportMixin, BaseEstimator):
         return scores
 
     def _fitted(self) -> _hedgerow.Detector:
-        detector: _hedgerow.Detector | None = self.__dict__.get("_detector")
-        if detector is None:
-            raise NotFittedError(
-                f"This {type(self).__name__} instance is not fitted yet. Call 'fit' with appropriate arguments before"
-                " using this estimator."
-            )
+        detector: _hedgerow.Detector = self._held()
         return detector
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "_detector" in self.__dict__
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        return tags
-
-    def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        if "_detector" in state:
-            state["_detector"] = state["_detector"].to_bytes()
-        return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

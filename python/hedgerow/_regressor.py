@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from hedgerow import _base, _hedgerow
 from hedgerow._base import RegressorMixin, with_callbacks
-from hedgerow._estimator import Estimator, check_lengths
+from hedgerow._estimator import WithKernel, check_lengths
 from hedgerow._labels import flat
-from hedgerow._progress import Watchers
 from hedgerow._table import TableReader
 
 if TYPE_CHECKING:
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 
 
-class Regressor(RegressorMixin, Estimator):
+class Regressor(RegressorMixin, WithKernel):
     """The base of all regressors of this package."""
 
     _task = "regression"
@@ -52,31 +51,13 @@ class Regressor(RegressorMixin, Estimator):
         check_lengths(rows, values)
         if len(rows) < 2:
             raise ValueError(f"{type(self).__name__} needs more than 1 sample, got n_samples = {len(rows)}")
-        watchers = Watchers(self, self._title, X, y)
-        try:
-            with self._argument_names():
-                fitted = _hedgerow.Model.fit(
-                    self._kind,
-                    self._engine_settings(),
-                    rows,
-                    values,
-                    columns=reader.json(),
-                    watch=watchers.watch(),
-                    **self._limits(),
-                )
-        finally:
-            watchers.close()
+        fitted = self._fit_model(X, y, reader, rows, values)
         self._reader = reader
         self._take_columns(fitted.model)
         self.log_evidence_, self.notes_ = fitted.log_evidence, fitted.notes
         if fitted.raised is not None:
             raise fitted.raised
         return self
-
-    @property
-    def kernel_(self) -> dict[str, Any]:
-        """The parameters of the kernel by name."""
-        return dict(self._fitted().kernel)
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Return the value of each row.

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
-from hedgerow import _hedgerow, _labels
 from hedgerow._arguments import RvmArguments
+from hedgerow._classifier import WithLogEvidence
+from hedgerow._estimator import WithKernel
 from hedgerow._online import OnlineClassifier
 from hedgerow._regressor import OnlineRegressor
 
 
-class RvmClassifier(RvmArguments, OnlineClassifier):
+class WithRelevanceVectors(WithKernel):
+    """An estimator whose model is made of relevance vectors."""
+
+    @property
+    def relevance_vectors_(self) -> NDArray[np.float32]:
+        """The relevance vectors: the rows that predictions are computed from."""
+        return self._active_rows()
+
+
+class RvmClassifier(RvmArguments, WithRelevanceVectors, WithLogEvidence, OnlineClassifier):
     """The Relevance Vector Machine: the evidence chooses a few relevance vectors, which are the whole model.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
@@ -47,24 +55,8 @@ class RvmClassifier(RvmArguments, OnlineClassifier):
     True
     """
 
-    log_evidence_: float | None
 
-    @property
-    def relevance_vectors_(self) -> NDArray[np.float32]:
-        """The relevance vectors: the rows that predictions are computed from."""
-        rows = self._fitted().active_rows
-        return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows
-
-    @property
-    def kernel_(self) -> dict[str, Any]:
-        """The parameters of the kernel by name."""
-        return dict(self._fitted().kernel)
-
-    def _tell(self, fitted: _hedgerow.Fitted, codes: _labels.Codes) -> None:
-        self.log_evidence_ = fitted.log_evidence
-
-
-class RvmRegressor(RvmArguments, OnlineRegressor):
+class RvmRegressor(RvmArguments, WithRelevanceVectors, OnlineRegressor):
     """The Relevance Vector Machine for regression: a few relevance vectors, and an interval with every prediction.
 
     Columns are standardised, categories made into columns and missing values filled in by the model itself. Rows have no weights.
@@ -98,9 +90,3 @@ class RvmRegressor(RvmArguments, OnlineRegressor):
     >>> bool(abs(((inside[:, 0] < y) & (y < inside[:, 1])).mean() - 0.9) < 0.06)
     True
     """
-
-    @property
-    def relevance_vectors_(self) -> NDArray[np.float32]:
-        """The relevance vectors: the rows that predictions are computed from."""
-        rows = self._fitted().active_rows
-        return np.empty((0, self.n_features_in_), np.float32) if rows is None else rows

@@ -12,21 +12,24 @@ import numpy as np
 
 from hedgerow import _labels
 
-# Arguments that are estimators themselves; None leaves their settings to the engine.
-PARTS = ("forest", "ivm")
 # The engine has 0 where scikit-learn has None.
 _ZERO_IS_NONE = ("max_depth",)
 # How messages of the engine about a parameter begin.
 _PARAMETER = re.compile(r"^parameter (?:\w+\.)*(\w+)(?=:)")
 
 
-def settings(arguments: Mapping[str, Any], names: Mapping[str, str]) -> list[tuple[str, str]]:
-    """Settings of the engine in JSON, from arguments; `names` has the engine's name for each."""
+def settings(
+    arguments: Mapping[str, Any], names: Mapping[str, str], parts: tuple[str, ...] = ()
+) -> list[tuple[str, str]]:
+    """Settings of the engine in JSON, from arguments; `names` has the engine's name for each.
+
+    `parts` are arguments that are estimators themselves; None leaves their settings to the engine.
+    """
     given = ((argument, name, arguments[argument]) for argument, name in names.items())
     return [
-        (name, json.dumps(_to_engine(argument, value)))
+        (name, json.dumps(_part_settings(value) if argument in parts else _to_engine(argument, value)))
         for argument, name, value in given
-        if argument not in PARTS or value is not None
+        if argument not in parts or value is not None
     ]
 
 
@@ -54,10 +57,12 @@ def _with_argument(message: str, names: Mapping[str, str]) -> str:
     return f"parameter {argument}{message[found.end() :]}"
 
 
+def _part_settings(part: Any) -> dict[str, Any]:
+    """Settings of an estimator that is an argument of another one."""
+    return {name: json.loads(text) for name, text in settings(part.get_params(deep=False), part._settings)}
+
+
 def _to_engine(argument: str, value: Any) -> Any:
-    if argument in PARTS:
-        own = settings(value.get_params(deep=False), value._settings)
-        return {name: json.loads(text) for name, text in own}
     if argument in _ZERO_IS_NONE and value is None:
         return 0
     if argument == "max_features":

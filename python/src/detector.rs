@@ -3,19 +3,15 @@
 use hedgerow::core::{Budget, Error, Par, Params as _, Result, Training};
 use hedgerow::outliers::OutlierParams;
 use hedgerow::{detector_from_bytes, detector_to_bytes};
-use ndarray::{Array1, s};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 use crate::errors::to_python;
 use crate::limits::Limits;
-use crate::model::{check_finite, columns_of, exception, new_schema};
+use crate::model::{check_finite, columns_of, exception, in_blocks, new_schema, threads_for};
 use crate::run;
 use crate::table::Table;
-
-/// Rows scored between two looks at signals.
-const SCORED_AT_ONCE: usize = 4096;
 
 /// A detector and the columns it was fitted to.
 #[pyclass(frozen, module = "hedgerow._hedgerow")]
@@ -78,22 +74,13 @@ impl Detector {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let table = Table::new(x)?;
         let (view, n_rows) = (table.view(), table.shape()[0]);
-        let scores = run::at_once(py, || -> PyResult<Array1<f64>> {
-            let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads).map_err(to_python)? };
-            let mut scores = Array1::zeros(n_rows);
-            for from in (0..n_rows).step_by(SCORED_AT_ONCE) {
-                if from > 0 {
-                    run::check_signals()?;
-                }
-                let rows = from..(from + SCORED_AT_ONCE).min(n_rows);
-                let mut out = scores.slice_mut(s![rows.clone()]);
-                view.with_rows(rows, |x| {
-                    check_finite(&self.schema, x, from, &par)?;
-                    out.assign(&Array1::from(self.detector.score(x, &par)?));
-                    Ok(())
-                })
-                .map_err(to_python)?;
-            }
+        let scores = run::at_once(py, || -> PyResult<Vec<f64>> {
+            let par = threads_for(n_rows, threads)?;
+            let mut scores = Vec::with_capacity(n_rows);
+            in_blocks(view, n_rows, &self.schema, &par, |x, _| {
+                scores.extend(self.detector.score(x, &par)?);
+                Ok(())
+            })?;
             Ok(scores)
         })??;
         Ok(scores.into_pyarray(py))

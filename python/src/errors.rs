@@ -19,7 +19,7 @@ pub(crate) fn to_python(error: Error) -> PyErr {
         },
         Error::BudgetTooSmall { .. } => PyMemoryError::new_err(message),
         Error::Interrupted => PyKeyboardInterrupt::new_err(message),
-        Error::Threads { .. } => PyRuntimeError::new_err(message),
+        Error::Threads { .. } | Error::NoModel | Error::StillRunning => PyRuntimeError::new_err(message),
         _ => PyValueError::new_err(message),
     }
 }

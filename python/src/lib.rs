@@ -53,13 +53,13 @@ mod _hedgerow {
         model.map(Model::of).map_err(crate::errors::to_python)
     }
 
-    /// The parameters of a kind of model as they are when nothing is said: an object in JSON.
+    /// The parameters of a kind of model as they are when none is given: an object in JSON.
     #[pyfunction]
     fn default_settings(kind: &str) -> PyResult<String> {
         crate::limits::default_settings(kind).map_err(crate::errors::to_python)
     }
 
-    /// The parameters of an outlier detector as they are when nothing is said: an object in JSON.
+    /// The parameters of an outlier detector as they are when none is given: an object in JSON.
     #[pyfunction]
     fn default_outlier_settings() -> String {
         crate::detector::default_settings()

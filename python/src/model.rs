@@ -1,15 +1,16 @@
 //! The model as Python sees it.
 
+use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use hedgerow::Delay;
 use hedgerow::core::{
     ClassId, Column, ColumnKind, DataError, DataProblem, Dataset, Error, LabelTable, Mixed,
-    OutlierScore as _, Par, Result, Rows, Schema, SetOptions, Silent, Source, StopReason, Targets, Task,
-    Training,
+    OutlierScore as _, Par, Result, Rows, Schema, SecondOrder, SetOptions, Silent, Source, StopReason,
+    Targets, Task, Training,
 };
-use ndarray::{Array2, s};
+use ndarray::{Array2, ArrayView2, s};
 use numpy::{IntoPyArray as _, PyArray1, PyArray2, PyReadonlyArray1};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -282,16 +283,7 @@ impl Model {
     /// How much evidence there is for the prediction of each row.
     #[pyo3(signature = (x, *, threads=0))]
     fn evidence(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Evidence> {
-        let table = Table::new(x)?;
-        let (view, n_rows) = (table.view(), table.shape()[0]);
-        let work = || -> Result<_> {
-            let (model, par) = (self.read(), Par::new(threads)?);
-            view.with_rows(0..n_rows, |x| {
-                check_finite(model.schema(), x, 0, &par)?;
-                model.predict_evidence_par(x, &par)
-            })
-        };
-        run::at_once(py, work)?.map(Evidence).map_err(to_python)
+        self.second_order(py, x, threads, hedgerow::Model::predict_evidence_par)
     }
 
     /// How unlike the rows that the model has learnt each row is.
@@ -305,21 +297,13 @@ impl Model {
         let table = Table::new(x)?;
         let (view, n_rows) = (table.view(), table.shape()[0]);
         let work = || -> PyResult<Vec<f64>> {
-            let model = self.read();
-            let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads).map_err(to_python)? };
+            let (model, par) = (self.read(), threads_for(n_rows, threads)?);
             let outliers = model.outliers(&par).map_err(to_python)?;
             let mut scores = Vec::with_capacity(n_rows);
-            for from in (0..n_rows).step_by(PREDICTED_AT_ONCE) {
-                if from > 0 {
-                    run::check_signals()?;
-                }
-                let rows = from..(from + PREDICTED_AT_ONCE).min(n_rows);
-                let found = view.with_rows(rows, |x| {
-                    check_finite(model.schema(), x, from, &par)?;
-                    outliers.outlier_score(x, &par)
-                });
-                scores.extend(found.map_err(to_python)?);
-            }
+            in_blocks(view, n_rows, model.schema(), &par, |x, _| {
+                scores.extend(outliers.outlier_score(x, &par)?);
+                Ok(())
+            })?;
             Ok(scores)
         };
         Ok(run::at_once(py, work)??.into_pyarray(py))
@@ -328,16 +312,7 @@ impl Model {
     /// Where the true class probabilities of each row lie.
     #[pyo3(signature = (x, *, threads=0))]
     fn true_probability(&self, py: Python<'_>, x: &Bound<'_, PyAny>, threads: usize) -> PyResult<Evidence> {
-        let table = Table::new(x)?;
-        let (view, n_rows) = (table.view(), table.shape()[0]);
-        let work = || -> Result<_> {
-            let (model, par) = (self.read(), Par::new(threads)?);
-            view.with_rows(0..n_rows, |x| {
-                check_finite(model.schema(), x, 0, &par)?;
-                model.predict_true_probability_par(x, &par)
-            })
-        };
-        run::at_once(py, work)?.map(Evidence).map_err(to_python)
+        self.second_order(py, x, threads, hedgerow::Model::predict_true_probability_par)
     }
 
     /// The number of every row and the variance of what would be observed.
@@ -445,16 +420,16 @@ impl Model {
         self.fact(py, hedgerow::Model::bytes)
     }
 
-    /// The share of each column in what the splits of a forest gained, where it is one.
+    /// The share of each column in what the splits of trees gained, where the model can tell.
     #[getter]
     fn importances(&self, py: Python<'_>) -> PyResult<Option<Vec<f64>>> {
-        self.fact(py, |model| model.as_forest().map(hedgerow::forest::Forest::impurity_importances))
+        self.fact(py, |model| model.summary().importances)
     }
 
-    /// How many trees there are, where it is a forest.
+    /// How many trees there are, where it is made of some.
     #[getter]
     fn n_trees(&self, py: Python<'_>) -> PyResult<Option<usize>> {
-        self.fact(py, |model| model.as_forest().map(|forest| forest.trees().len()))
+        self.fact(py, |model| Some(model.summary().values.get("trees")?.as_u64()? as usize))
     }
 
     /// The parameters of the kernel by name, where there is one.
@@ -488,7 +463,7 @@ impl Model {
         self.delay.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A fact of the model, asked for without the interpreter's lock: whoever has the model may be waiting for that one.
+    /// A fact of the model, asked for without the interpreter's lock: a thread that holds the model may wait for that one.
     fn fact<T: Send>(&self, py: Python<'_>, ask: impl FnOnce(&hedgerow::Model) -> T + Send) -> PyResult<T> {
         run::at_once(py, || ask(&self.read()))
     }
@@ -500,37 +475,70 @@ impl Model {
     }
 
     fn predict_rows(&self, view: View<'_>, n_rows: usize, threads: usize) -> PyResult<Array2<f64>> {
-        let model = self.read();
-        let par = if n_rows == 1 { Par::sequential() } else { Par::new(threads).map_err(to_python)? };
+        let (model, par) = (self.read(), threads_for(n_rows, threads)?);
         let width = if model.task() == Task::Regression { 2 } else { model.n_classes() };
         let mut predictions = Array2::zeros((n_rows, width));
-        for from in (0..n_rows).step_by(PREDICTED_AT_ONCE) {
-            if from > 0 {
-                run::check_signals()?;
+        in_blocks(view, n_rows, model.schema(), &par, |x, rows| {
+            let mut out = predictions.slice_mut(s![rows, ..]);
+            if model.task() == Task::Classification {
+                return model.classifier()?.predict_proba_into(x, &par, out);
             }
-            let rows = from..(from + PREDICTED_AT_ONCE).min(n_rows);
-            let mut out = predictions.slice_mut(s![rows.clone(), ..]);
-            view.with_rows(rows, |x| {
-                check_finite(model.schema(), x, from, &par)?;
-                if model.task() == Task::Classification {
-                    return model.classifier()?.predict_proba_into(x, &par, out);
-                }
-                out.assign(&model.predict_table(x, &par)?);
-                Ok(())
-            })
-            .map_err(to_python)?;
-        }
+            out.assign(&model.predict_table(x, &par)?);
+            Ok(())
+        })?;
         Ok(predictions)
+    }
+
+    /// A distribution for each row, which `ask` gets from the model.
+    fn second_order(
+        &self,
+        py: Python<'_>,
+        x: &Bound<'_, PyAny>,
+        threads: usize,
+        ask: impl Fn(&hedgerow::Model, ArrayView2<'_, f32>, &Par) -> Result<SecondOrder> + Sync,
+    ) -> PyResult<Evidence> {
+        let table = Table::new(x)?;
+        let (view, n_rows) = (table.view(), table.shape()[0]);
+        let work = || -> Result<_> {
+            let (model, par) = (self.read(), Par::new(threads)?);
+            view.with_rows(0..n_rows, |x| {
+                check_finite(model.schema(), x, 0, &par)?;
+                ask(&model, x, &par)
+            })
+        };
+        run::at_once(py, work)?.map(Evidence).map_err(to_python)
     }
 }
 
-/// Fails on the first infinite value of rows, the first of which is row `from` of a table.
-pub(crate) fn check_finite(
+/// Threads for so many rows.
+pub(crate) fn threads_for(n_rows: usize, threads: usize) -> PyResult<Par> {
+    if n_rows == 1 { Ok(Par::sequential()) } else { Par::new(threads).map_err(to_python) }
+}
+
+/// Does work on the rows of a table block by block, each with its range of rows, after looking for signals and infinite values.
+pub(crate) fn in_blocks(
+    view: View<'_>,
+    n_rows: usize,
     schema: &Schema,
-    x: ndarray::ArrayView2<'_, f32>,
-    from: usize,
     par: &Par,
-) -> Result<()> {
+    mut work: impl FnMut(ArrayView2<'_, f32>, Range<usize>) -> Result<()>,
+) -> PyResult<()> {
+    for from in (0..n_rows).step_by(PREDICTED_AT_ONCE) {
+        if from > 0 {
+            run::check_signals()?;
+        }
+        let rows = from..(from + PREDICTED_AT_ONCE).min(n_rows);
+        let worked = view.with_rows(rows.clone(), |x| {
+            check_finite(schema, x, from, par)?;
+            work(x, rows)
+        });
+        worked.map_err(to_python)?;
+    }
+    Ok(())
+}
+
+/// Fails on the first infinite value of rows, the first of which is row `from` of a table.
+pub(crate) fn check_finite(schema: &Schema, x: ArrayView2<'_, f32>, from: usize, par: &Par) -> Result<()> {
     let Some((row, column)) = first_infinite(x, par) else { return Ok(()) };
     let problem = DataProblem::Infinite { text: x[(row, column)].to_string() };
     let name = schema.columns.get(column).map(|c| c.name.clone()).unwrap_or_default();

@@ -19,7 +19,7 @@ pub(crate) struct Outcome<T> {
     pub(crate) raised: Option<PyErr>,
 }
 
-/// Keeps what the engine last said of its progress.
+/// Keeps the newest progress of the engine.
 #[derive(Default)]
 struct Meter(Mutex<Option<Progress>>);
 

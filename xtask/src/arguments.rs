@@ -35,20 +35,6 @@ const SPECIAL: &[(&str, &str, &str, &str, &str)] = &[
         "Weight of each class: None, `balanced` (all classes count the same), or a mapping from labels to weights.",
     ),
     ("leaf_power", "leaf_power", "str | float", "", ""),
-    (
-        "forest",
-        "forest",
-        "Any",
-        "None",
-        "The forest: an `OnlineForestClassifier` with its arguments; None for the arguments that suit most.",
-    ),
-    (
-        "ivm",
-        "ivm",
-        "Any",
-        "None",
-        "The IVMs: an `IvmClassifier` with its arguments; None for the arguments that suit most.",
-    ),
 ];
 
 /// What every class takes beside the parameters of its model.
@@ -80,12 +66,17 @@ const COMMON: &[(&str, &str, &str, &str)] = &[
     ("verbose", "int", "0", "1 shows how far a fit has come."),
 ];
 
+/// What the default of a set of parameters of its own reads like.
+const PART: &str = "its own";
+
 struct Argument {
     name: String,
     engine: Option<String>,
     kind: String,
     default: String,
     meaning: String,
+    /// Whether it is an estimator itself.
+    is_part: bool,
 }
 
 fn path() -> PathBuf {
@@ -117,6 +108,7 @@ fn class(text: &mut String, kind: Kind) {
         kind: kind.into(),
         default: default.into(),
         meaning: meaning.into(),
+        is_part: false,
     }));
     let name = kind.info().params.trim_end_matches("Params");
     // Writing to a string cannot fail.
@@ -132,7 +124,18 @@ fn class(text: &mut String, kind: Kind) {
             let _ = writeln!(text, "        \"{}\": \"{engine}\",", argument.name);
         }
     }
-    let _ = writeln!(text, "    }}\n\n    def __init__(\n        self,\n        *,");
+    let _ = writeln!(text, "    }}");
+    let parts: Vec<String> =
+        arguments.iter().filter(|a| a.is_part).map(|argument| format!("\"{}\"", argument.name)).collect();
+    if !parts.is_empty() {
+        let _ = writeln!(
+            text,
+            "    _parts: ClassVar[tuple[str, ...]] = ({}{})",
+            parts.join(", "),
+            if parts.len() == 1 { "," } else { "" }
+        );
+    }
+    let _ = writeln!(text, "\n    def __init__(\n        self,\n        *,");
     for argument in &arguments {
         let _ = writeln!(text, "        {}: {} = {},", argument.name, argument.kind, argument.default);
     }
@@ -153,6 +156,12 @@ fn class(text: &mut String, kind: Kind) {
 fn argument(param: ParamInfo) -> Argument {
     let (mut kind, mut default) = plain(&param.default);
     let (mut name, mut meaning) = (param.name.clone(), param.meaning);
+    let is_part = param.default == PART;
+    if is_part {
+        let what = meaning.split(':').next().unwrap_or_default();
+        meaning = format!("{what}: an estimator with its arguments; None for the arguments that suit most.");
+        (kind, default) = ("Any".into(), "None".into());
+    }
     if let Some((_, theirs, types, value, words)) = SPECIAL.iter().find(|special| special.0 == param.name) {
         name = (*theirs).into();
         kind = (*types).into();
@@ -163,7 +172,7 @@ fn argument(param: ParamInfo) -> Argument {
             meaning = (*words).into();
         }
     }
-    Argument { name, engine: Some(param.name), kind, default, meaning }
+    Argument { name, engine: Some(param.name), kind, default, meaning, is_part }
 }
 
 /// Type and text of a default in Python.

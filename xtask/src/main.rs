@@ -4,6 +4,7 @@ mod arguments;
 mod layers;
 mod parameters;
 mod stubs;
+mod words;
 
 use anyhow::bail;
 
@@ -14,11 +15,13 @@ fn main() -> anyhow::Result<()> {
             arguments::write()
         }
         Some("layers") => layers::check(),
+        Some("words") => words::check(),
         Some("stubs") => stubs::check_or_write(std::env::args().skip(2)),
         other => bail!(
             "expected one of these, got {other:?}:\n  \
              docs: write docs/parameters.md and the arguments of the Python classes\n  \
              layers: check which crate uses which\n  \
+             words: check for words that docs/glossary.md does not use\n  \
              stubs MODULE [--check]: write the types of the native Python module, or check them"
         ),
     }

@@ -5,12 +5,14 @@ use crate::situation::Situation;
 use crate::space::Targets;
 
 /// Chooses rows one by one, each the one of the largest utility; what is like a row chosen before counts less: the utility times 1 − `diversity` · K, with
-/// the [kernel](RankKernel) K on the ranks of columns. Returns places among the candidates, each with what its utility was then.
+/// the [kernel](RankKernel) K on the ranks of columns. Returns places among the candidates, each with what its utility was then. `look` is shown all
+/// utilities before each choice; those chosen before are NaN.
 pub(crate) fn choose(
     situation: &Situation<'_>,
     utilities: Vec<f64>,
     n: usize,
     diversity: f64,
+    mut look: impl FnMut(&[f64]),
 ) -> Vec<(usize, f64)> {
     let n = n.min(utilities.len());
     let mut left: Vec<f64> = utilities;
@@ -18,6 +20,7 @@ pub(crate) fn choose(
     let space = (n > 1 && diversity > 0.0).then(|| Alike::new(situation));
     while chosen.len() < n {
         let Some(best) = best_of(&left) else { break };
+        look(&left);
         chosen.push((best, left[best]));
         if let Some(space) = &space {
             for (utility, alike) in left.iter_mut().zip(space.to(best)) {

@@ -85,6 +85,33 @@ impl Querier {
         n: usize,
         par: &Par,
     ) -> Result<Vec<QueriedRow>> {
+        self.choose_among(pool, model, candidates, n, par, |_| {})
+    }
+
+    /// The same with the utilities of all candidates before each choice; those of candidates chosen before are NaN.
+    pub fn query_with_utilities(
+        &mut self,
+        pool: &Pool,
+        model: Option<&dyn QueryModel>,
+        candidates: Vec<usize>,
+        n: usize,
+        par: &Par,
+    ) -> Result<(Vec<QueriedRow>, Vec<Vec<f64>>)> {
+        let mut steps = Vec::new();
+        let queried =
+            self.choose_among(pool, model, candidates, n, par, |utilities| steps.push(utilities.to_vec()))?;
+        Ok((queried, steps))
+    }
+
+    fn choose_among(
+        &mut self,
+        pool: &Pool,
+        model: Option<&dyn QueryModel>,
+        candidates: Vec<usize>,
+        n: usize,
+        par: &Par,
+        look: impl FnMut(&[f64]),
+    ) -> Result<Vec<QueriedRow>> {
         if candidates.is_empty() || n == 0 {
             return Ok(Vec::new());
         }
@@ -93,7 +120,7 @@ impl Querier {
             .with_placed_targets(self.placed_targets.clone())
             .with_losses(self.params.losses.clone());
         let utilities = self.strategy.utilities(&situation)?;
-        let chosen = choose(&situation, utilities, n, self.params.diversity);
+        let chosen = choose(&situation, utilities, n, self.params.diversity, look);
         let queried = |(place, utility)| {
             let (row, reason) = (situation.candidates()[place], self.strategy.reason(&situation, place));
             QueriedRow { row, utility, reason }

@@ -168,3 +168,41 @@ fn names_lead_to_strategies_and_back() {
     let message = "orcale".parse::<StrategyName>().unwrap_err().to_string();
     assert!(message.contains("auto, ") && message.contains("orcale"), "{message}");
 }
+
+#[test]
+fn utilities_before_each_choice_are_shown() {
+    let data = mixed(80);
+    let pool = pool(&data, &(0..20).collect::<Vec<_>>());
+    let trained = forest(&pool.training_rows().unwrap());
+    let model = OfModel::new(&trained).unwrap();
+    let candidates: Vec<usize> = (30..80).collect();
+    for &name in StrategyName::ALL {
+        let par = Par::sequential();
+        let (queried, steps) =
+            querier(name).query_with_utilities(&pool, Some(&model), candidates.clone(), 3, &par).unwrap();
+        let plain = querier(name).query_among(&pool, Some(&model), candidates.clone(), 3, &par).unwrap();
+        assert_eq!((&queried, steps.len()), (&plain, 3), "{name}");
+        for (step, utilities) in steps.iter().enumerate() {
+            let place = queried[step].row - 30;
+            assert_eq!(utilities[place], queried[step].utility, "{name}");
+            let is_known = |before: &hedgerow_active::QueriedRow| !utilities[before.row - 30].is_nan();
+            assert!(!queried[..step].iter().any(is_known), "{name}: chosen before");
+            assert!(utilities.iter().all(|other| other.is_nan() || *other <= utilities[place]), "{name}");
+        }
+    }
+}
+
+#[test]
+fn classes_are_named_anew_and_forgotten() {
+    let data = mixed(20);
+    let mut pool = pool(&data, &[]);
+    pool.set_label(3, ClassId(1)).unwrap();
+    pool.keep_classes(0);
+    assert_eq!(pool.schema().labels.names(), ["a", "b"], "the class of a label stays, and those before it");
+    pool.set_classes(["x", "y", "z"].map(String::from).to_vec().into()).unwrap();
+    assert_eq!(pool.schema().labels.name(pool.label(3).unwrap()), "y");
+    assert!(pool.set_classes(vec!["x".to_string()].into()).is_err());
+    pool.take_label(3);
+    pool.keep_classes(0);
+    assert_eq!(pool.schema().n_classes(), 0);
+}

@@ -3,19 +3,19 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-/// Counts of out-of-sample predictions before and after the blend.
+/// Counts of out-of-sample predictions before and after the blend. Its lists are of as many classes, all of them.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlendReport {
     /// Rows by true class and the class the forest predicts.
-    pub before: Vec<Vec<u64>>,
+    before: Vec<Vec<u64>>,
     /// Rows by true class and the class the blend predicts.
-    pub after: Vec<Vec<u64>>,
+    after: Vec<Vec<u64>>,
     /// For each class the forest predicts, the rows whose prediction was blended.
-    pub blended: Vec<u64>,
+    blended: Vec<u64>,
     /// For each class the forest predicts, the rows that the blend predicts right.
-    pub right: Vec<u64>,
+    right: Vec<u64>,
     /// For each class the forest predicts, the summed log-loss of its rows: of the forest, and of the blend.
-    pub losses: Vec<[f64; 2]>,
+    losses: Vec<[f64; 2]>,
 }
 
 /// The counts of the rows for which the forest predicts one class.
@@ -45,6 +45,26 @@ impl BlendReport {
         self.blended.resize(n_classes, 0);
         self.right.resize(n_classes, 0);
         self.losses.resize(n_classes, [0.0; 2]);
+    }
+
+    /// How many classes there is room for.
+    pub fn n_classes(&self) -> usize {
+        self.before.len()
+    }
+
+    /// Rows of a class that were predicted as another, by the forest and by the blend.
+    pub fn counts(&self, truth: usize, prediction: usize) -> [u64; 2] {
+        [&self.before, &self.after].map(|table| table[truth][prediction])
+    }
+
+    /// Rows whose prediction was blended.
+    pub fn n_blended(&self) -> u64 {
+        self.blended.iter().sum()
+    }
+
+    /// The summed log-loss of all rows: of the forest, and of the blend.
+    pub fn summed_losses(&self) -> [f64; 2] {
+        [0, 1].map(|of| self.losses.iter().map(|loss| loss[of]).sum())
     }
 
     /// Counts a row.

@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use crate::error::Error;
+
 /// A flag that any thread (a Ctrl-C handler, for example) may set to end the work early with the best model so far.
 #[derive(Debug, Clone, Default)]
 pub struct StopFlag {
@@ -86,6 +88,11 @@ impl Budget {
     pub fn with_bytes(mut self, limit: u64) -> Self {
         self.bytes = Some(limit);
         self
+    }
+
+    /// Why there is no model, where there is none: the work was interrupted, or came to its end without one.
+    pub fn no_model(&self) -> Error {
+        if self.stop.is_stopped() { Error::Interrupted } else { Error::NoModel }
     }
 
     /// Whether the work must end now, and why.

@@ -95,13 +95,13 @@ pub enum Error {
     )]
     NoIntervals,
     /// Models of this kind cannot do what was asked.
-    #[error("models of kind {kind} cannot {what}; kinds that can: {able}")]
+    #[error("models of kind {kind} cannot {what}{}", if .able.is_empty() { String::new() } else { format!("; kinds that can: {able}") })]
     Unable {
         /// The kind.
         kind: String,
         /// What it cannot do.
         what: &'static str,
-        /// The kinds that can.
+        /// The kinds that can, where they are known.
         able: String,
     },
     /// A budget is too small for any model at all.
@@ -117,6 +117,12 @@ pub enum Error {
     /// The work was interrupted before there was anything to return.
     #[error("interrupted before a model existed")]
     Interrupted,
+    /// Training came to its end, or to that of its budget, without a model.
+    #[error("training ended before a model existed: allow it more time or memory")]
+    NoModel,
+    /// An engine whose work is still held on to by another handle.
+    #[error("the engine cannot be ended: something still holds on to its work")]
+    StillRunning,
     /// The operating system refused to read or write.
     #[error("{}: {source}", .path.display())]
     Io {
@@ -139,6 +145,11 @@ impl Error {
     /// A parameter outside its range.
     pub fn param(name: impl Into<String>, expected: impl Into<String>, got: impl ToString) -> Self {
         Self::Param { name: name.into(), expected: expected.into(), got: got.to_string() }
+    }
+
+    /// Something that models of a kind cannot do.
+    pub fn unable(kind: &str, what: &'static str) -> Self {
+        Self::Unable { kind: kind.into(), what, able: String::new() }
     }
 
     /// A limit on memory that is too small.

@@ -118,6 +118,16 @@ pub trait ModelKind: Params {
     /// The seed of all random choices.
     fn seed(&mut self) -> &mut u64;
 
+    /// One model out of several whose columns are the same, and its schema; classes may differ. For kinds that [merge](KindInfo::merges).
+    fn merge(_models: &[(&Schema, &Self::Model)]) -> Result<(Schema, Self::Model)> {
+        Err(Error::unable(Self::INFO.name, "be merged"))
+    }
+
+    /// Fails where the rows that a model retains are no fair sample of those that it learnt.
+    fn check_retains_fairly(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// Most rows that a model retains to learn from, 0 for any number.
     fn max_retained(&self) -> usize {
         0
@@ -180,7 +190,7 @@ pub fn fit<P: ModelKind>(
 /// Drives a run to its end, and makes the model.
 pub fn finish<M: 'static>(mut run: BoxedRun<M>, training: &Training<'_>) -> Result<Fitted<M>> {
     let stop = drive(&mut *run, training)?;
-    let make = run.model().ok_or(Error::Interrupted)?;
+    let make = run.model().ok_or_else(|| training.budget.no_model())?;
     // What only the run has is moved into the model, not copied.
     drop(run);
     let Candidate { model, validation, log_evidence, notes, oob_votes, .. } = make.run(training)?;

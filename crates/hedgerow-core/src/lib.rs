@@ -2,7 +2,7 @@
 //!
 //! [`data`] holds rows, labels and the schema that ties them to names. [`params`], [`budget`] and [`par`] say how a model is trained,
 //! [`run`] how its training is cut into jobs and driven, [`learn`] what online learning takes and gives. [`traits`] say what a model can
-//! predict; [`scores`] holds out-of-sample predictions, [`quality`] says how good they are, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
+//! predict; [`scores`] holds out-of-sample predictions, [`quality`] says how good they are, [`importance`] says which columns matter, [`folds`] cuts rows for them, [`calibration`] and [`blend`] are fitted to them,
 //! [`metrics`] evaluates predictions. [`second_order`] holds distributions over class probabilities, on [`special`] functions; [`outlier`] says how
 //! unlike its training rows a row is; [`committee`] members that predict alone, [`conformal`] sets of classes that cover a chosen share of rows,
 //! [`rejection`] decisions by losses and rows that are left undecided. [`drift`] detects
@@ -20,6 +20,7 @@ pub mod data;
 pub mod drift;
 pub mod error;
 pub mod folds;
+pub mod importance;
 pub mod kind;
 mod latent;
 pub mod learn;
@@ -72,6 +73,6 @@ pub use quality::{ClassQuality, Quality, ValueQuality};
 pub use run::{Candidate, Delta, Effort, JobState, JobStatus, ModelTask, Step, TrainingRun, WholeRun, drive};
 pub use scores::{OutOfSample, OutOfSampleParts, Source};
 pub use second_order::{About, NearbyRows, RelativeEvidence, SecondOrder, Supported, TrueProbability};
-pub use summary::{Comparison, Summary};
+pub use summary::{Closely, Comparison, Summary};
 pub use task_model::TaskModel;
 pub use traits::{Classifier, Normals, Observer, Progress, Regressor, Silent};

@@ -26,6 +26,33 @@ pub struct Summary {
     pub importances: Option<Vec<f64>>,
     /// What blending a forest with Gaussian processes changed, where the model does that.
     pub comparison: Option<Comparison>,
+    /// What is told only where a model is looked at closely.
+    pub closely: Closely,
+}
+
+/// More about what a model is made of.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Closely {
+    /// Named values for JSON.
+    pub values: Map<String, Value>,
+    /// Lines of text.
+    pub lines: Vec<String>,
+}
+
+impl Closely {
+    /// Adds a named value for JSON.
+    #[must_use]
+    pub fn value(mut self, name: &str, value: impl Serialize) -> Self {
+        self.values.insert(name.into(), serde_json::to_value(value).unwrap_or_default());
+        self
+    }
+
+    /// Adds a line of text.
+    #[must_use]
+    pub fn line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
 }
 
 /// A forest alone and blended with something, on out-of-sample predictions.

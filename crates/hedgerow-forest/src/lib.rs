@@ -26,7 +26,7 @@ mod confidence;
 mod forest;
 mod grow;
 mod horizons;
-pub mod importance;
+mod importance;
 mod leaf_weight;
 mod merge;
 mod model;

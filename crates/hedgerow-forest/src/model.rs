@@ -1,20 +1,23 @@
 //! A forest as a model: frozen, fitted and ready to learn, or learning.
 
+use std::collections::BTreeMap;
+
 use hedgerow_core::saved::{Saved, are_alike, array, optional, require};
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    BoxedRun, Budget, Checked, ClassId, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
+    BoxedRun, Budget, Checked, ClassId, Closely, Committee, Dataset, DatasetParts, Error, Features, KindInfo,
     Learning, Mixed, ModelKind, OnlineModel, OnlineStatus, Par, Predictor, RelativeEvidence, Renewed, Result,
     Rows, RunStart, Schema, Summary, Training, WholeRun,
 };
 use ndarray::{Array2, ArrayView1, ArrayView2, s};
 use serde::{Deserialize, Serialize};
 
+use crate::calibration::Calibration;
 use crate::confidence::ConfidenceForest;
 use crate::forest::Forest;
 use crate::horizons::MEMORIES;
 use crate::online::OnlineForest;
-use crate::params::ForestParams;
+use crate::params::{ForestParams, Keep};
 use crate::train::ForestRun;
 use crate::tree::Tree;
 
@@ -153,7 +156,9 @@ impl OnlineModel for ForestModel {
             Self::Frozen(_) => return None,
             Self::Fitted(_, rows) => (rows.n_seen, rows.labels.len()),
             Self::Learning(online) => (online.seen, online.pool.n_rows),
-            Self::Confidence(confidence) => return confidence.online_status(),
+            Self::Confidence(confidence) => {
+                return confidence.retained().map(|(schedule, rows)| OnlineStatus::new(schedule, rows.len()));
+            }
         };
         Some(OnlineStatus { n_seen, n_retained, room: usize::MAX })
     }
@@ -205,7 +210,9 @@ impl OnlineModel for ForestModel {
             Self::Frozen(_) => Ok(None),
             Self::Fitted(_, rows) => rows.dataset()?.under(schema).map(Some),
             Self::Learning(online) => online.retained_rows(schema).map(Some),
-            Self::Confidence(confidence) => confidence.retained_rows(schema),
+            Self::Confidence(confidence) => {
+                confidence.retained().map(|(_, rows)| rows.dataset(schema)).transpose()
+            }
         }
     }
 
@@ -214,6 +221,14 @@ impl OnlineModel for ForestModel {
             Self::Confidence(confidence) => Self::Confidence(Box::new(confidence.frozen())),
             _ => Self::Frozen(self.into_forest()),
         }
+    }
+
+    fn memory_weights(&self) -> Vec<f64> {
+        self.forest().memory_weights()
+    }
+
+    fn n_best_by_short_memory(&self) -> u64 {
+        self.forest().n_best_by_short_memory()
     }
 
     fn put_in_order(&mut self) {
@@ -232,10 +247,10 @@ impl OnlineModel for ForestModel {
     }
 
     fn summary(&self, _classes: &[String]) -> Summary {
-        if let Self::Confidence(confidence) = self {
-            return confidence.summary();
-        }
         let forest = self.forest();
+        if let Self::Confidence(confidence) = self {
+            return Summary { closely: closely(forest), ..confidence.summary() };
+        }
         let height = forest.trees().iter().map(Tree::height).max().unwrap_or(0);
         let online = forest.horizons.is_some() && forest.params.calibrate;
         let is_calibrated = online || forest.calibration().is_some();
@@ -256,8 +271,36 @@ impl OnlineModel for ForestModel {
             summary = summary.fact("Weights of memories", text).value("memory_weights", weights);
         }
         summary.importances = Some(forest.impurity_importances());
+        summary.closely = closely(forest);
         summary
     }
+}
+
+/// Heights of trees, and how they become predictions.
+fn closely(forest: &Forest) -> Closely {
+    let mut heights: BTreeMap<usize, usize> = BTreeMap::new();
+    forest.trees().iter().for_each(|tree| *heights.entry(tree.height()).or_default() += 1);
+    let (power, calibration) = (forest.leaf_power(), forest.calibration());
+    let mut closely = Closely::default()
+        .value("heights", &heights)
+        .value("leaf_power", power)
+        .value("calibration", calibration);
+    if let (Some((low, _)), Some((high, _))) = (heights.first_key_value(), heights.last_key_value()) {
+        closely = closely.line(format!("trees are {low} to {high} high"));
+    }
+    let calibrated = calibration.map_or_else(
+        || "probabilities not calibrated".to_string(),
+        |Calibration { sharpness, pseudo_votes }| {
+            let values = format!("sharpness {sharpness:.3}, pseudo-votes {pseudo_votes:.3}");
+            format!("probabilities calibrated out of bag: {values}")
+        },
+    );
+    closely = closely.line(calibrated);
+    if power != 0.0 {
+        let which = if power < 0.0 { "small" } else { "large" };
+        closely = closely.line(format!("{which} leaves count more: their size to the power of {power}"));
+    }
+    closely
 }
 
 impl ModelKind for ForestParams {
@@ -308,6 +351,36 @@ impl ModelKind for ForestParams {
 
     fn seed(&mut self) -> &mut u64 {
         &mut self.seed
+    }
+
+    fn merge(models: &[(&Schema, &ForestModel)]) -> Result<(Schema, ForestModel)> {
+        let forests: Vec<(&Schema, &Forest)> =
+            models.iter().map(|(schema, model)| (*schema, model.forest())).collect();
+        let (schema, forest) = crate::merge(&forests)?;
+        let mut rows: Option<Dataset> = None;
+        for (own, model) in models {
+            let Some(own) = model.retained_rows(own)? else {
+                return Ok((schema, ForestModel::Frozen(forest)));
+            };
+            let own = own.under(&schema)?;
+            match &mut rows {
+                None => rows = Some(own),
+                Some(rows) => rows.append(&own)?,
+            }
+        }
+        let merged = match rows {
+            Some(rows) => ForestModel::fitted(forest, rows),
+            None => ForestModel::Frozen(forest),
+        };
+        Ok((schema, merged))
+    }
+
+    fn check_retains_fairly(&self) -> Result<()> {
+        if self.keep == Keep::All {
+            return Ok(());
+        }
+        let got = format!("{:?}", self.keep).to_lowercase();
+        Err(Error::param("keep", "all, for intervals: other rows are no fair sample", got))
     }
 
     fn max_retained(&self) -> usize {

@@ -8,7 +8,7 @@ use hedgerow_core::{
     Schema, Silent, StopReason, Targets, Training,
 };
 use hedgerow_forest::proximity::{ForestKernel, proximities};
-use hedgerow_forest::{Fitted, Forest, ForestParams, importance, merge};
+use hedgerow_forest::{Fitted, Forest, ForestParams, merge};
 use ndarray::{Array2, s};
 
 fn fit_with(data: &Dataset, settings: &[(&str, &str)], threads: usize, budget: &Budget) -> Fitted {
@@ -392,7 +392,9 @@ fn importances_find_the_columns_that_matter() {
     let fitted = fit(&data, &[("n_trees", "40")]);
     let impurity = fitted.forest.impurity_importances();
     assert!((impurity.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-    let loss = importance::permutation(&fitted.forest, &mixed(800, 6), 2, 0, &Par::new(2).unwrap()).unwrap();
+    let loss =
+        hedgerow_core::importance::permutation(&fitted.forest, &mixed(800, 6), 2, 0, &Par::new(2).unwrap())
+            .unwrap();
     assert!(loss[0] < loss[1] && loss[0] < loss[2], "{loss:?}");
 }
 

@@ -17,10 +17,15 @@
 //! # Ok::<(), hedgerow_core::Error>(())
 //! ```
 
+#[macro_use]
+mod with_forest;
+
 pub mod forest_ivm;
 pub mod forest_kernel;
 pub mod interval;
 pub mod leaf_gp;
+#[cfg(test)]
+mod testing;
 
 pub use forest_ivm::{Combine, ForestIvm, ForestIvmParams, ForestIvmRun};
 pub use forest_kernel::{ForestKernelClassifier, ForestKernelParams, ForestKernelRun, KernelLearner};

@@ -5,12 +5,13 @@
 //! retained rows are others.
 
 use hedgerow_core::blend::Pair;
+use hedgerow_core::online::work_on;
 use hedgerow_core::rng::{Purpose, Rng};
 use hedgerow_core::second_order::log_odds;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    ClassId, Dataset, Learning, OnlineModel, OnlineStatus, Par, Predictor, RelativeEvidence, Result, Rows,
-    Schema, Summary,
+    ClassId, Learning, OnlineModel, Par, Predictor, RelativeEvidence, Result, RetainedRows, Rows, Schedule,
+    Summary,
 };
 use ndarray::{Array2, ArrayView1};
 
@@ -34,12 +35,8 @@ impl<P: Method> OnlineModel for NeighborClassifier<P> {
         Some(self)
     }
 
-    fn online_status(&self) -> Option<OnlineStatus> {
-        self.online.as_ref().map(|online| OnlineStatus::new(&online.schedule, online.rows.len()))
-    }
-
-    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        self.online.as_ref().map(|online| online.rows.dataset(schema)).transpose()
+    fn retained(&self) -> Option<(&Schedule, &RetainedRows)> {
+        self.online.as_ref().map(|online| (&online.schedule, &online.rows))
     }
 
     /// A calibration that does not know a class would hold it back: there is none until enough is known again.
@@ -64,22 +61,14 @@ impl<P: Method> OnlineModel for NeighborClassifier<P> {
     }
 
     fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
-        let Some(mut online) = self.online.take() else { return Ok(()) };
-        let common = self.params.common();
-        online.schedule.postpone(pause(common.max_rows));
-        learning.update.n_forgotten += self.forget_oldest(&mut online, learning.training.budget.bytes);
-        if online.is_outdated(common.max_rows) {
-            online.schedule.note_search();
-            self.learn_retained(&mut online, learning.schema, learning.training);
-            let Choice { n_tried, n_replaced, scores } = self.choose(learning.training, 1);
-            learning.update.n_tried += n_tried;
-            learning.update.n_replaced += n_replaced;
-            online.prequential = prequential_of(&scores);
-        } else if let Some(scores) = online.prequential.scores(self.n_classes, LATE) {
-            self.calibration = rising(scores.calibration(learning.training.par));
-        }
-        self.online = Some(online);
-        Ok(())
+        work_on(
+            self,
+            |model| &mut model.online,
+            |model, online| {
+                model.update(online, learning);
+                Ok(())
+            },
+        )
     }
 
     fn forget(&mut self, row: ArrayView1<'_, f32>, class: ClassId, _par: &Par) -> bool {
@@ -162,15 +151,29 @@ impl<P: Method> NeighborClassifier<P> {
         (0..times).for_each(|_| online.prequential.push(pair.clone()));
     }
 
+    /// Forgets what is too much, chooses settings anew where that is due, and calibrates otherwise.
+    fn update(&mut self, online: &mut OnlineState, learning: &mut Learning<'_>) {
+        let max_rows = self.params.common().max_rows;
+        online.schedule.postpone(pause(max_rows));
+        learning.update.n_forgotten += self.forget_oldest(online, learning.training.budget.bytes);
+        if online.is_outdated(max_rows) {
+            online.schedule.note_search();
+            self.learn_retained(online, learning.schema, learning.training);
+            let Choice { n_tried, n_replaced, scores } = self.choose(learning.training, 1);
+            learning.update.n_tried += n_tried;
+            learning.update.n_replaced += n_replaced;
+            online.prequential = prequential_of(&scores);
+        } else if let Some(scores) = online.prequential.scores(self.n_classes, LATE) {
+            self.calibration = rising(scores.calibration(learning.training.par));
+        }
+    }
+
     /// Forgets the oldest rows while there are more than may be retained, or than there is room for.
     fn forget_oldest(&mut self, online: &mut OnlineState, limit: Option<u64>) -> usize {
-        let n = online.rows.len();
-        let bytes = (self.bytes() + online.bytes()) as f64;
-        let room = limit.map_or(n, |limit| (n as f64 * (limit as f64 / bytes).min(1.0)) as usize);
-        let most = self.params.common().max_rows.min(room.max(2));
-        let excess = n.saturating_sub(most);
+        let most = self.params.common().max_rows;
+        let excess = online.rows.n_excess(most, self.bytes() + online.bytes(), limit);
         if excess > 0 {
-            let kept: Vec<usize> = (excess..n).collect();
+            let kept: Vec<usize> = (excess..online.rows.len()).collect();
             online.rows.keep(&kept);
             self.points.keep(&kept);
         }

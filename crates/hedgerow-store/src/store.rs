@@ -366,7 +366,7 @@ impl Store {
     }
 
     fn lock(&self) -> MutexGuard<'_, Log> {
-        // Whoever panicked while writing has written nothing: the state here changes only after a write has succeeded.
+        // A thread that panicked while writing has written nothing: the state here changes only after a write has succeeded.
         self.0.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,4 +1,4 @@
-//! The protocol between the threads that work and whoever controls them: one lock, one condition, and no waiting while either is held.
+//! The protocol between the threads that work and what controls them: one lock, one condition, and no waiting while either is held.
 //!
 //! A worker takes a task off the board, works without the lock, and reports what came of it; the host merges that under the lock, which is quick by contract. Control
 //! only changes what is on the board: workers see it when they come back.

@@ -6,12 +6,11 @@ use hedgerow_core::error::check_shapes;
 use hedgerow_core::params::require;
 use hedgerow_core::saved::Saved as _;
 use hedgerow_core::{Dataset, Error, Par, Result, Schema, SecondOrder, TrueProbability as _};
-use hedgerow_forest::Keep;
 use hedgerow_hybrid::IntervalEnsemble;
 use ndarray::{Array2, ArrayView2};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::kinds::{Kind, ModelParams};
+use crate::kinds::Kind;
 use crate::model::Model;
 
 /// What intervals are read from: made when it is first asked for, and saved with the model only if that was wished.
@@ -143,17 +142,7 @@ impl Model {
 
     /// The rows that the model was fitted to or has learnt, as far as it retains them; fails where it retains only those it got wrong.
     fn rows_for_intervals(&self) -> Result<Option<Dataset>> {
-        let keep = match self.params() {
-            ModelParams::Forest(params) => params.keep,
-            _ => Keep::All,
-        };
-        if keep != Keep::All {
-            return Err(Error::param(
-                "keep",
-                "all, for intervals: other rows are no fair sample",
-                format!("{keep:?}").to_lowercase(),
-            ));
-        }
+        self.params().check_retains_fairly()?;
         match &self.rows {
             Some(rows) => rows.dataset(&self.schema).map(Some),
             None => self.retained_rows(),

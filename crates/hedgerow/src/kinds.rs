@@ -323,6 +323,17 @@ impl ModelParams {
         with_params!(self, params => (*params).with_a_prior().into())
     }
 
+    /// One out of several of this kind.
+    pub(crate) fn merge(&self, models: &[(&Schema, &Learner)]) -> Result<(Schema, Learner)> {
+        with_params!(self, params => merge(&**params, models))
+    }
+
+    /// Fails where the rows that a model retains are no fair sample of those that it learnt.
+    #[cfg(feature = "hybrid")]
+    pub(crate) fn check_retains_fairly(&self) -> Result<()> {
+        with_params!(self, params => params.check_retains_fairly())
+    }
+
     /// A model without training rows.
     pub(crate) fn new_model(&self, schema: &Schema) -> Result<Learner> {
         if !self.kind().learns() {
@@ -347,6 +358,12 @@ impl ModelParams {
 
 fn new_model<P: InLearner>(params: &P, schema: &Schema) -> Result<Learner> {
     Ok(P::wrap(P::new_model(schema, &params.clone().check()?)?))
+}
+
+fn merge<P: InLearner>(_: &P, models: &[(&Schema, &Learner)]) -> Result<(Schema, Learner)> {
+    let own: Vec<(&Schema, &P::Model)> =
+        models.iter().filter_map(|(schema, learner)| Some((*schema, P::unwrap(learner)?))).collect();
+    P::merge(&own).map(|(schema, model)| (schema, P::wrap(model)))
 }
 
 fn n_parts<P: InLearner>(params: &P, learner: &Learner) -> (usize, &'static str) {

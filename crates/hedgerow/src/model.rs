@@ -208,7 +208,7 @@ impl Model {
             return;
         }
         let n_before = self.n_seen().unwrap_or(0).saturating_sub(rows.labels().len() as u64);
-        let n_recent = self.n_best_by_short_memory();
+        let n_recent = self.learner.get().n_best_by_short_memory();
         let history = self.history.get_or_insert_with(|| Box::new(StreamHistory::after(n_before)));
         history.add(rows, drifts, n_recent);
     }
@@ -283,19 +283,7 @@ impl Model {
     /// How much the memory of all rows and those of the newest 20, 100, 300 and 1,000 rows count in predictions of a forest that has learnt online;
     /// empty for other models.
     pub fn memory_weights(&self) -> Vec<f64> {
-        #[cfg(feature = "forest")]
-        if let Some(forest) = self.as_forest() {
-            return forest.memory_weights();
-        }
-        Vec::new()
-    }
-
-    fn n_best_by_short_memory(&self) -> u64 {
-        #[cfg(feature = "forest")]
-        if let Some(forest) = self.as_forest() {
-            return forest.n_best_by_short_memory();
-        }
-        0
+        self.learner.get().memory_weights()
     }
 
     /// The model itself, if it is of this type: `model.downcast::<IvmClassifier>()`.

@@ -69,8 +69,8 @@ impl Model {
             n_classes = n_classes.max(class.index() + 1);
             let now = update.predictions.slice(s![i, ..known]).to_vec();
             update.sets.push(conformal.outcome(&now, class.index()));
-            let told = rows.earlier.map(|earlier| &earlier[i].told).filter(|told| !told.is_empty());
-            conformal.learn(told.unwrap_or(&now), class.index());
+            let earlier = rows.earlier.map(|earlier| &earlier[i].told).filter(|proba| !proba.is_empty());
+            conformal.learn(earlier.unwrap_or(&now), class.index());
         }
     }
 }

@@ -1,11 +1,13 @@
-//! Accuracy and log-loss on real data, pinned for every kind of model: a loss of half a point, or of 3 % in log-loss, is a failure.
+//! Accuracy and log-loss on real data, pinned for every kind of model: a loss of half a point, or of 3 % in log-loss, is a failure. Of regressions the RMSE
+//! (3 %) and the NLPD (0.03) are pinned.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod models;
 
 use std::path::PathBuf;
 
-use hedgerow::core::{Budget, ClassQuality, Dataset, Par, Silent, Training};
+use hedgerow::core::metrics::ValueReport;
+use hedgerow::core::{Budget, ClassQuality, Dataset, Par, Quality, Silent, Task, Training};
 use hedgerow::io::{ColumnRef, Format, ReadOptions, read_dataset};
 use hedgerow::{Kind, Model, ModelParams};
 use models::{digits, shipped};
@@ -126,4 +128,35 @@ fn letters_are_recognised() {
         (Kind::Knn, &[], 81.53, 0.6277),
     ];
     check("a sixth of letter", &some, &test, &pinned);
+}
+
+/// The test rows, and the out-of-sample predictions of the training rows, which must not look much better than the test rows.
+#[test]
+fn numbers_are_predicted() {
+    let Some(folder) = large("tabular") else { return };
+    let (par, budget) = (Par::new(2).unwrap(), Budget::open());
+    let training = Training { par: &par, budget: &budget, observer: &Silent };
+    for (name, target, step, pinned) in [
+        ("boston", "medv", 1, [(Kind::Gp, 0.0, 0.0), (Kind::Rvm, 0.0, 0.0)]),
+        ("abalone", "rings", 4, [(Kind::Gp, 0.0, 0.0), (Kind::Rvm, 0.0, 0.0)]),
+    ] {
+        let target = Some(ColumnRef::Name(target.into()));
+        let options = ReadOptions { target, task: Task::Regression, ..Default::default() };
+        let data = read_dataset(&folder.join(format!("{name}.csv.gz")), &options, None).unwrap();
+        let [train, test] = split(&data);
+        let train = train.select(&(0..train.n_rows()).step_by(step).collect::<Vec<_>>());
+        let x = test.features.to_array(0..test.n_rows());
+        for (kind, rmse, nlpd) in pinned {
+            let fitted = Model::fit(&train, &ModelParams::new(kind), &training).unwrap();
+            let predictions = fitted.model.predict_values_par(x.view(), &par).unwrap();
+            let found = ValueReport::new(&predictions, test.values()).unwrap();
+            let Some(Quality::Values(own)) = fitted.validation.map(|own| own.quality()) else {
+                panic!("{kind}")
+            };
+            println!("{name} {kind}: {found:?}, of itself {own:?}");
+            assert!(found.rmse < 1.03 * rmse && found.nlpd < nlpd + 0.03, "{name} {kind}: {found:?}");
+            assert!(own.rows == train.n_rows(), "{name} {kind}: {own:?}");
+            assert!((own.rmse / found.rmse - 1.0).abs() < 0.25, "{name} {kind}: {own:?} {found:?}");
+        }
+    }
 }

@@ -131,7 +131,7 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use hedgerow_core::testing::blobs;
-    use hedgerow_core::{Error, Params as _, Schema};
+    use hedgerow_core::{Error, Features, Params as _};
     use ndarray::{Array2, ArrayView2};
 
     use super::*;
@@ -172,11 +172,16 @@ mod tests {
         Retrospective::new(StoppingParams::default().check().unwrap(), 7)
     }
 
-    fn pool(n_rows: usize, n_labels: usize, schema: Option<Schema>) -> Pool {
+    /// Three clouds far apart.
+    fn pool(n_rows: usize, n_labels: usize) -> Pool {
         let data = blobs(n_rows, 2, 3, 2);
+        let apart = |(row, column): (usize, usize)| {
+            data.features.value(row, column) + 100.0 * data.labels()[row].0 as f32
+        };
+        let x = Array2::from_shape_fn((n_rows, 2), apart);
         let label = |row: usize| (row < n_labels).then(|| data.labels()[row]);
         let labels = (0..n_rows).map(label).collect();
-        Pool::new(schema.unwrap_or(data.schema.clone()), data.features.clone(), labels).unwrap()
+        Pool::new(data.schema.clone(), Features::from_view(x.view()), labels).unwrap()
     }
 
     #[test]
@@ -193,14 +198,14 @@ mod tests {
         let (trainer, par) = (Nearest(AtomicUsize::new(0)), Par::sequential());
         let mut retrospective = retrospective();
         let mut advise = |pool: &Pool| retrospective.advise(pool, &trainer, &par).unwrap();
-        let none = advise(&pool(400, 0, None));
+        let none = advise(&pool(400, 0));
         assert!(!none.stop && none.n_labels == 0 && none.gain.is_none(), "{none}");
-        let few = advise(&pool(400, 30, None));
+        let few = advise(&pool(400, 30));
         assert!(!few.stop && few.reason.contains("30 labels of at least 50"), "{few}");
         assert!(few.gain.is_some(), "estimated over fewer labels");
-        let many = advise(&pool(400, 150, None));
+        let many = advise(&pool(400, 150));
         assert!(many.stop && many.gain.unwrap().mean < 0.01, "{many}");
-        let all = advise(&pool(400, 400, None));
+        let all = advise(&pool(400, 400));
         assert!(all.stop && all.reason == "every row has a label" && all.n_labels == 400);
     }
 
@@ -208,7 +213,7 @@ mod tests {
     fn models_are_trained_once_and_again_only_where_labels_have_changed() {
         let (trainer, par) = (Nearest(AtomicUsize::new(0)), Par::sequential());
         let mut kept = retrospective();
-        let mut pool = pool(300, 120, None);
+        let mut pool = pool(300, 120);
         let trained = || trainer.0.swap(0, Ordering::Relaxed);
         kept.advise(&pool, &trainer, &par).unwrap();
         assert_eq!(trained(), 2 * points(120, kept.params.get()).len());

@@ -18,7 +18,7 @@ pub(crate) struct FitArgs {
     #[arg(required_unless_present = "help_params")]
     pub(crate) data: Option<PathBuf>,
     /// Kind of model
-    #[arg(long, value_parser = kind(), default_value_t = Kind::Forest, value_name = "KIND")]
+    #[arg(long, value_parser = kind(), default_value_t = Kind::default(), value_name = "KIND")]
     pub(crate) model: Kind,
     /// What the target is: `classification` for labels, or `regression` for numbers. Without this, classification, unless the kind of model
     /// can do regression and the target looks continuous: numbers, most of them different

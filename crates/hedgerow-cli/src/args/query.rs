@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, value_parser};
 use hedgerow::Kind;
 use hedgerow::active::StrategyName;
 
 use super::run::LimitArgs;
 use super::setting::setting;
+use super::simulate::strategy;
 use super::{DataArgs, RunArgs};
 
 #[derive(Debug, Args)]
@@ -73,13 +73,4 @@ fn model(text: &str) -> Result<QueryModel, String> {
     }
     let kinds: Vec<&str> = Kind::ALL.iter().map(|kind| kind.name()).collect();
     Err(format!("expected a model file, or one of {}", kinds.join(", ")))
-}
-
-/// Strategies by name.
-fn strategy() -> impl TypedValueParser<Value = StrategyName> {
-    let names = StrategyName::ALL.iter().map(|strategy| {
-        let (name, about) = strategy.words();
-        PossibleValue::new(name).help(about)
-    });
-    PossibleValuesParser::new(names).try_map(|name| name.parse::<StrategyName>())
 }

@@ -59,7 +59,7 @@ pub(crate) struct SimulateArgs {
 }
 
 /// The strategies by name.
-fn strategy() -> impl TypedValueParser<Value = StrategyName> {
+pub(super) fn strategy() -> impl TypedValueParser<Value = StrategyName> {
     let names = StrategyName::ALL.iter().map(|strategy| {
         let (name, about) = strategy.words();
         PossibleValue::new(name).help(about)

@@ -5,7 +5,6 @@ use hedgerow::Model;
 use hedgerow::core::conformal::SetReport;
 use hedgerow::core::rejection::RejectionCurve;
 use hedgerow::core::{DataProblem, Dataset, Features, Par, Result, Task};
-use hedgerow::forest::importance;
 use hedgerow::io::{ReadOptions, RowReader};
 use hedgerow::report::{Importances, Page, Sets};
 use serde::Serialize;
@@ -88,5 +87,5 @@ fn importances(args: &EvaluateArgs, model: &Model, options: &ReadOptions, par: &
     let Some(rows) = feed.next(MOST_ROWS)? else { return Err(DataProblem::MissingLabel.into()) };
     let features = Features::from_view(rows.x.view());
     let data = Dataset::new(model.schema().clone(), features, rows.targets, None)?;
-    importance::permutation(model.classifier()?, &data, 3, 0, par)
+    hedgerow::core::importance::permutation(model.classifier()?, &data, 3, 0, par)
 }

@@ -1,15 +1,14 @@
 //! `info`: what a file holds.
 
-use std::collections::BTreeMap;
 use std::fs;
 
 use anyhow::Context as _;
 use hedgerow::core::drift::StreamSummary;
 use hedgerow::core::{Schema, Task};
-use hedgerow::forest::{Calibration, Forest};
 use hedgerow::io::{Summary, summarize};
 use hedgerow::{FORMAT_VERSION, Kind, Model, ModelParams, is_model_file};
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::Outcome;
 use crate::args::InfoArgs;
@@ -29,22 +28,14 @@ pub(crate) struct ModelInfo {
     #[serde(flatten)]
     pub(crate) inside: hedgerow::core::Summary,
     #[serde(flatten)]
-    pub(crate) forest: Option<ForestInfo>,
+    pub(crate) closely: Map<String, Value>,
+    /// Share of the impurity removed by each column, the largest first, where splits of trees remove some.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) importances: Option<Vec<(String, f64)>>,
     /// What it can go on learning from; none for a model that was saved without its rows or does not learn row by row.
     pub(crate) learning: Option<LearningInfo>,
     #[serde(skip)]
     pub(crate) show_all: bool,
-}
-
-/// What `info` tells about a forest only.
-#[derive(Debug, Serialize)]
-pub(crate) struct ForestInfo {
-    /// How many trees have each height.
-    pub(crate) heights: BTreeMap<usize, usize>,
-    pub(crate) leaf_power: f64,
-    pub(crate) calibration: Option<Calibration>,
-    /// Share of the impurity removed by each column, the largest first.
-    pub(crate) importances: Vec<(String, f64)>,
 }
 
 /// What `info` tells about a model that keeps learning.
@@ -53,7 +44,7 @@ pub(crate) struct LearningInfo {
     /// Rows learnt since the beginning.
     pub(crate) rows_learnt: u64,
     pub(crate) rows_retained: usize,
-    /// Rows of each class that a forest retains.
+    /// Rows of each class that it retains.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) retained_by_class: Option<Vec<(String, usize)>>,
     /// Bytes of the file without retained rows: the trees or the active rows.
@@ -110,6 +101,8 @@ pub(crate) fn run(args: &InfoArgs) -> anyhow::Result<Outcome> {
 fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
     let model = Model::load(&args.file)?;
     let bytes = fs::metadata(&args.file).with_context(|| args.file.display().to_string())?.len();
+    let mut inside = model.summary();
+    let importances = inside.importances.take().map(|shares| super::by_column(model.schema(), shares));
     Ok(ModelInfo {
         model: model.kind(),
         task: model.task(),
@@ -118,21 +111,12 @@ fn model_info(args: &InfoArgs) -> anyhow::Result<ModelInfo> {
         schema: model.schema().clone(),
         bytes,
         model_memory_bytes: model.bytes() as u64,
-        inside: model.summary(),
-        forest: model.as_forest().map(|forest| forest_info(forest, model.schema())),
+        closely: std::mem::take(&mut inside.closely.values),
+        inside,
+        importances,
         learning: learning_info(&model)?,
         show_all: args.all,
     })
-}
-
-fn forest_info(forest: &Forest, schema: &Schema) -> ForestInfo {
-    let mut heights = BTreeMap::new();
-    for tree in forest.trees() {
-        *heights.entry(tree.height()).or_insert(0) += 1;
-    }
-    let importances = super::by_column(schema, forest.impurity_importances());
-    let (leaf_power, calibration) = (forest.leaf_power(), forest.calibration().copied());
-    ForestInfo { heights, leaf_power, calibration, importances }
 }
 
 fn learning_info(model: &Model) -> anyhow::Result<Option<LearningInfo>> {

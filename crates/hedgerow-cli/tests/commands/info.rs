@@ -26,9 +26,9 @@ fn a_model_is_described_with_its_schema() {
     .unwrap();
     insta::assert_snapshot!(program.ok("info m.hedgerow"), @r#"
     forest of 6 trees, 146 nodes, up to 4 high, 15.9 kB (file format 3)
-    trees are 4 to 4 high
     2 classes of "Survived": No, Yes
     3 columns: Class (categorical), Sex (categorical), Age (categorical)
+    trees are 4 to 4 high
     probabilities not calibrated
     keeps learning: 2,201 rows learnt, 2,201 retained (11.2 kB in the file, the model without them 4.8 kB)
     retained by class: No (1,490), Yes (711)

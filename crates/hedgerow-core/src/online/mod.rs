@@ -105,9 +105,15 @@ pub trait OnlineModel: Any + Send + Sync {
     /// What predicts.
     fn predictor(&self) -> Predictor<'_>;
 
+    /// When something is due, and the rows that it retains; none if it cannot learn more. Kinds that keep their rows otherwise say how far they have come
+    /// ([`Self::online_status`]), and give their rows ([`Self::retained_rows`]), by themselves.
+    fn retained(&self) -> Option<(&Schedule, &RetainedRows)> {
+        None
+    }
+
     /// How far it has come; none if it cannot learn more.
     fn online_status(&self) -> Option<OnlineStatus> {
-        None
+        self.retained().map(|(schedule, rows)| OnlineStatus::new(schedule, rows.len()))
     }
 
     /// Whether it can learn more.
@@ -199,8 +205,8 @@ pub trait OnlineModel: Any + Send + Sync {
     }
 
     /// The retained rows, the oldest first; none if there are none or they are not kept as they came.
-    fn retained_rows(&self, _schema: &Schema) -> Result<Option<Dataset>> {
-        Ok(None)
+    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
+        self.retained().map(|(_, rows)| rows.dataset(schema)).transpose()
     }
 
     /// The same without what learning more needs.
@@ -247,10 +253,33 @@ pub trait OnlineModel: Any + Send + Sync {
         None
     }
 
+    /// How much each of its memories counts in predictions, that of all rows first; empty where it has no others.
+    fn memory_weights(&self) -> Vec<f64> {
+        Vec::new()
+    }
+
+    /// How many rows were predicted best by a memory of the newest rows only; 0 where it has none.
+    fn n_best_by_short_memory(&self) -> u64 {
+        0
+    }
+
     /// The model of one task, where this one stands for either.
     fn inner(&self) -> Option<&dyn OnlineModel> {
         None
     }
+}
+
+/// Works on a part of a model that is taken out meanwhile, so that the model can change too, and is put back whatever comes of it. Does nothing where
+/// there is none.
+pub fn work_on<M, P>(
+    model: &mut M,
+    part: fn(&mut M) -> &mut Option<P>,
+    work: impl FnOnce(&mut M, &mut P) -> Result<()>,
+) -> Result<()> {
+    let Some(mut taken) = part(model).take() else { return Ok(()) };
+    let worked = work(model, &mut taken);
+    *part(model) = Some(taken);
+    worked
 }
 
 /// Predicts rows by class frequencies alone: those of a model that has seen so many rows of each class, and one more of every class.

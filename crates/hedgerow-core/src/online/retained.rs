@@ -82,6 +82,22 @@ impl RetainedRows {
         self.weights = self.weights.take().map(|weights| rows.iter().map(|&row| weights[row]).collect());
     }
 
+    /// How many of the oldest rows are too many: beyond so many, or beyond what a limit on memory has room for where all that there is takes `bytes`.
+    pub fn n_excess(&self, most: usize, bytes: usize, limit: Option<u64>) -> usize {
+        let n = self.len();
+        let share = |limit: u64| (limit as f64 / bytes.max(1) as f64).min(1.0);
+        let room = limit.map_or(n, |limit| (n as f64 * share(limit)) as usize);
+        n.saturating_sub(most.min(room.max(2)))
+    }
+
+    /// Whether a model can be trained on them: on numbers, or on more than one class.
+    pub fn can_train(&self) -> bool {
+        match self.targets() {
+            TargetSlice::Classes(_) => self.has_two_classes(),
+            TargetSlice::Values(values) => !values.is_empty(),
+        }
+    }
+
     /// Whether there are rows of more than one class.
     pub fn has_two_classes(&self) -> bool {
         let labels = self.labels();

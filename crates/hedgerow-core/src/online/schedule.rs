@@ -66,6 +66,12 @@ impl Schedule {
         self.n_seen >= 2 * self.tuned_at
     }
 
+    /// Whether hyper-parameters are to be searched for again: when [twice as many](Self::has_doubled) rows have been learnt, until as many are retained as
+    /// may be.
+    pub fn is_search_due(&self, n_retained: usize, most: usize) -> bool {
+        self.has_doubled() && n_retained < most
+    }
+
     /// Whether what was read is possible for a model that retains so many rows.
     pub fn is_valid(&self, n_retained: usize) -> bool {
         self.n_seen >= n_retained as u64
@@ -91,6 +97,10 @@ mod tests {
         schedule.note_search();
         schedule.add(20);
         assert_eq!((schedule.room(), schedule.has_doubled(), schedule.since_search()), (30, false, 20));
+        assert!(!schedule.is_search_due(10, 20));
+        schedule.add(400);
+        assert!(schedule.is_search_due(19, 20) && !schedule.is_search_due(20, 20));
+        let schedule = Schedule { n_seen: 420, ..schedule };
         assert!(schedule.is_valid(420) && !schedule.is_valid(421));
         assert_eq!(Schedule::new(1 << 30, pause).room(), 128);
     }

@@ -8,14 +8,17 @@ mod contract;
 
 pub use contract::{check_kind, mixed, mixed_numbers};
 
-use ndarray::{ArrayView2, s};
+use ndarray::{Array2, ArrayView2, s};
 
+use crate::budget::Budget;
 use crate::data::{ClassId, Dataset, Features, LabelTable, Schema};
 use crate::error::Result;
+use crate::learn::{Rows, Training};
+use crate::online::OnlineModel;
 use crate::par::Par;
 use crate::rng::{Purpose, Rng};
 use crate::saved::{Plan, Saved, StoredArray, Values, read};
-use crate::traits::{Classifier, Regressor};
+use crate::traits::{Classifier, Regressor, Silent};
 
 /// Every prediction is a distribution: finite, not negative, summing to 1.
 pub fn check_distributions(model: &dyn Classifier, x: ArrayView2<'_, f32>) {
@@ -66,6 +69,27 @@ pub fn check_regressor(model: &dyn Regressor, x: ArrayView2<'_, f32>) {
     }
     let wide = ndarray::Array2::<f32>::zeros((1, model.n_features() + 1));
     assert!(model.predict_values(wide.view(), &par).is_err());
+}
+
+/// Lets a classifier learn all rows in calls of some size, with so many threads; returns their predictions.
+pub fn learn_in_calls(
+    model: &mut dyn OnlineModel,
+    data: &Dataset,
+    size: usize,
+    threads: usize,
+) -> Array2<f64> {
+    let par = Par::new(threads).expect("threads can be started");
+    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
+    let x = data.features.to_array(0..data.n_rows());
+    let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
+    for first in (0..data.n_rows()).step_by(size) {
+        let end = data.n_rows().min(first + size);
+        let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
+        let update = model.learn(&data.schema, rows, &training).expect("the rows fit");
+        assert_eq!(update.n_learnt, end - first);
+        predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
+    }
+    predictions
 }
 
 /// Gaussian blobs, one a class, around random centres: an easy task for tests.

@@ -152,7 +152,7 @@ impl Votes {
     /// The smallest sharpness whose loss can hardly be told from the best: within half a standard error of it, and nearer
     /// to the best than to the plain loss.
     ///
-    /// Out-of-bag rows are often more like the training rows than what comes later (one writer, one day, one machine), so
+    /// Out-of-bag rows are often more like the training rows than what comes later (one writer, one day, one device), so
     /// doubt is settled in favor of caution.
     pub(super) fn most_cautious(&self, found: Calibration, best: f64, plain: f64, par: &Par) -> Calibration {
         let n = self.rows.len() as f64;

@@ -3,10 +3,9 @@
 //! A row counts in its leaves from the moment it was learnt. When half as many rows again have come, or half of the retained rows are others, all
 //! trees are grown anew with background rows for as many.
 
+use hedgerow_core::online::work_on;
 use hedgerow_core::saved::{Saved, require, require_rules};
-use hedgerow_core::{
-    Dataset, Learning, OnlineStatus, Pause, Result, RetainedRows, Rows, Schedule, Schema, Training,
-};
+use hedgerow_core::{Learning, Pause, Result, RetainedRows, Rows, Schedule, Schema, Training};
 use ndarray::Array2;
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +36,8 @@ impl Online {
 }
 
 impl ConfidenceForest {
-    pub(crate) fn online_status(&self) -> Option<OnlineStatus> {
-        self.online.as_ref().map(|online| OnlineStatus::new(&online.schedule, online.rows.len()))
+    pub(crate) fn retained(&self) -> Option<(&Schedule, &RetainedRows)> {
+        self.online.as_ref().map(|online| (&online.schedule, &online.rows))
     }
 
     pub(crate) fn know_classes(&mut self, n_classes: usize) {
@@ -89,9 +88,12 @@ impl ConfidenceForest {
 
     /// Forgets what is too much, and grows trees anew when that is due.
     pub(crate) fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
-        let Some(mut online) = self.online.take() else { return Ok(()) };
+        work_on(self, |forest| &mut forest.online, |forest, online| forest.update(online, learning))
+    }
+
+    fn update(&mut self, online: &mut Online, learning: &mut Learning<'_>) -> Result<()> {
         online.schedule.postpone(PAUSE);
-        learning.update.n_forgotten += self.forget_oldest(&mut online, learning.training.budget.bytes);
+        learning.update.n_forgotten += self.forget_oldest(online, learning.training.budget.bytes);
         let n_retained = online.rows.len();
         let is_due = self.forest.trees.is_empty()
             || online.schedule.since_search() as f64 >= NEW_ROWS * (n_retained as f64 / (1.0 + NEW_ROWS));
@@ -104,25 +106,18 @@ impl ConfidenceForest {
                 learning.update.n_replaced += n_trees;
             }
         }
-        self.online = Some(online);
         Ok(())
     }
 
     /// Forgets the oldest rows while there are more than may be retained, or than there is room for.
     fn forget_oldest(&self, online: &mut Online, limit: Option<u64>) -> usize {
-        let n = online.rows.len();
-        let bytes = (self.bytes() + online.bytes()).max(1) as f64;
-        let room = limit.map_or(n, |limit| (n as f64 * (limit as f64 / bytes).min(1.0)) as usize);
-        let excess = n.saturating_sub(self.params().most_pool_rows().min(room.max(2)));
+        let most = self.params().most_pool_rows();
+        let excess = online.rows.n_excess(most, self.bytes() + online.bytes(), limit);
         if excess > 0 {
-            let kept: Vec<usize> = (excess..n).collect();
+            let kept: Vec<usize> = (excess..online.rows.len()).collect();
             online.rows.keep(&kept);
         }
         excess
-    }
-
-    pub(crate) fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        self.online.as_ref().map(|online| online.rows.dataset(schema)).transpose()
     }
 
     pub(crate) fn frozen(self) -> Self {

@@ -322,7 +322,7 @@ impl ModelKind for GpParams {
     };
 
     fn new_model(_schema: &Schema, _params: &Checked<Self>) -> Result<GpModel> {
-        Err(Error::Frozen)
+        Err(Error::unable(Self::INFO.name, "learn row by row"))
     }
 
     fn start_run(start: &RunStart<'_, Self>) -> Result<BoxedRun<GpModel>> {

@@ -5,11 +5,12 @@
 //! last active row, which loses its place and may be forgotten later. The cost depends on the number of retained rows,
 //! never on how many were learnt.
 
+use hedgerow_core::online::work_on;
 use hedgerow_core::summary::length_and_variance;
 use hedgerow_core::text::count;
 use hedgerow_core::{
-    Classifier as _, Dataset, Error, LatentProcess, Learning, OnlineModel, OnlineStatus, Predictor, Result,
-    Rows, Schema, Summary, Training, drive,
+    Classifier as _, Dataset, LatentProcess, Learning, OnlineModel, Predictor, Result, RetainedRows, Rows,
+    Schedule, Summary, Training, drive,
 };
 use ndarray::Array2;
 
@@ -28,12 +29,8 @@ impl OnlineModel for IvmClassifier {
         self.learnt.is_some().then_some(self)
     }
 
-    fn online_status(&self) -> Option<OnlineStatus> {
-        self.online.as_ref().map(|online| OnlineStatus::new(&online.schedule, online.rows.len()))
-    }
-
-    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        self.online.as_ref().map(|online| online.rows.dataset(schema)).transpose()
+    fn retained(&self) -> Option<(&Schedule, &RetainedRows)> {
+        self.online.as_ref().map(|online| (&online.schedule, &online.rows))
     }
 
     fn know_classes(&mut self, n_classes: usize) {
@@ -52,10 +49,7 @@ impl OnlineModel for IvmClassifier {
 
     /// Trains the one-vs-rest classifiers on the retained rows.
     fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
-        let Some(mut online) = self.online.take() else { return Ok(()) };
-        let updated = self.update(&mut online, learning);
-        self.online = Some(online);
-        updated
+        work_on(self, |model| &mut model.online, |model, online| model.update(online, learning))
     }
 
     fn frozen(self) -> Self {
@@ -94,10 +88,10 @@ impl IvmClassifier {
         online.counts = online.rows.targets().class_counts();
         online.postpone(&self.params);
         let mut ratings = online.gains.clone();
-        if online.rows.has_two_classes() {
+        if online.rows.can_train() {
             let data = online.rows.dataset(schema)?;
             // Columns are prepared and the kernel searched for again whenever twice as many rows have been learnt, until no more can be retained.
-            let has_grown = online.schedule.has_doubled() && online.rows.len() < self.params.pool_rows();
+            let has_grown = online.schedule.is_search_due(online.rows.len(), self.params.pool_rows());
             let is_anew = self.learnt.is_none() || has_grown;
             let before = (self.preparation.clone(), self.learnt.clone());
             if is_anew {
@@ -133,7 +127,7 @@ impl IvmClassifier {
         let (params, lanes) = (self.params.clone(), training.par.threads());
         let mut run = IvmRun::on_prepared(data, params, self.preparation.clone(), known, lanes, training);
         drive(&mut run, training)?;
-        let make = run.outcome().ok_or(Error::Interrupted)?;
+        let make = run.outcome().ok_or_else(|| training.budget.no_model())?;
         let Outcome { learnt, gains, ratings, .. } = make(training)?;
         self.learnt = Some(learnt);
         Ok((gains, ratings))
@@ -142,7 +136,9 @@ impl IvmClassifier {
 
 #[cfg(test)]
 mod tests {
-    use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+    use hedgerow_core::testing::{
+        blobs, check_distributions, check_prediction_is_pure, check_shapes, learn_in_calls,
+    };
     use hedgerow_core::traits::most_probable;
     use hedgerow_core::{Budget, ClassId, LabelTable, Par, Params as _, Silent};
     use ndarray::s;
@@ -158,30 +154,13 @@ mod tests {
         IvmParams { n_active: 15, max_rows: 200, ..IvmParams::default() }
     }
 
-    /// Learns all rows in calls of some size; returns the predictions.
-    fn learn(model: &mut IvmClassifier, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
-        let par = Par::new(threads).unwrap();
-        let budget = Budget::open();
-        let training = Training { par: &par, budget: &budget, observer: &Silent };
-        let x = data.features.to_array(0..data.n_rows());
-        let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
-        for first in (0..data.n_rows()).step_by(size) {
-            let end = data.n_rows().min(first + size);
-            let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
-            let update = model.learn(&data.schema, rows, &training).unwrap();
-            assert_eq!(update.n_learnt, end - first);
-            predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
-        }
-        predictions
-    }
-
     #[test]
     fn batches_and_threads_change_nothing() {
         let data = blobs(500, 3, 3, 1);
         let mut models: Vec<IvmClassifier> = (0..3).map(|_| new(&data, small())).collect();
-        let whole = learn(&mut models[0], &data, 500, 1);
-        assert_eq!(whole, learn(&mut models[1], &data, 7, 1));
-        assert_eq!(whole, learn(&mut models[2], &data, 100, 3));
+        let whole = learn_in_calls(&mut models[0], &data, 500, 1);
+        assert_eq!(whole, learn_in_calls(&mut models[1], &data, 7, 1));
+        assert_eq!(whole, learn_in_calls(&mut models[2], &data, 100, 3));
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = most_probable(whole.slice(s![250.., ..]))
             .iter()
@@ -221,7 +200,7 @@ mod tests {
             let mut rooms = Vec::new();
             for first in (0..1_200).step_by(100) {
                 let rows: Vec<usize> = (first..first + 100).collect();
-                learn(&mut model, &data.select(&rows), 100, 1);
+                learn_in_calls(&mut model, &data.select(&rows), 100, 1);
                 rooms.push(model.online_status().unwrap().room);
             }
             let restored = hedgerow_core::testing::saved_copy(&model, &data.schema).unwrap();
@@ -242,10 +221,10 @@ mod tests {
         schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
         let first = all.select(&early).under(&schema).unwrap();
         model.n_classes = 2;
-        learn(&mut model, &first, 64, 1);
+        learn_in_calls(&mut model, &first, 64, 1);
         let late: Vec<usize> = (300..600).collect();
         let late = all.select(&late);
-        let predictions = learn(&mut model, &late, 64, 1);
+        let predictions = learn_in_calls(&mut model, &late, 64, 1);
         // The class is known from its first row on, and not before.
         let first_late = late.labels().iter().position(|class| class.0 == 2).unwrap();
         assert!(first_late > 0 && predictions.slice(s![..first_late, 2]).iter().all(|p| *p == 0.0));
@@ -283,16 +262,16 @@ mod tests {
             _ => 1.0,
         });
         hard.edit(|hard| hard.features = hedgerow_core::Features::from_view(x.view())).unwrap();
-        learn(&mut model, &hard, 50, 1);
+        learn_in_calls(&mut model, &hard, 50, 1);
         check_distributions(&model, x.view());
         let mut empty = new(&hard, small());
         check_distributions(&empty, x.view());
         hard.edit(|hard| hard.labels_mut().fill(ClassId(1))).unwrap();
-        learn(&mut empty, &hard, 50, 1);
+        learn_in_calls(&mut empty, &hard, 50, 1);
         assert!(empty.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
         let frozen = &mut model.frozen();
         let rows = Rows::new(x.view(), hard.labels(), None);
-        assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(Error::Frozen)));
+        assert!(matches!(frozen.learn(&hard.schema, rows, &training), Err(hedgerow_core::Error::Frozen)));
         budget.stop.stop();
         let update = empty.learn(&hard.schema, rows, &training).unwrap();
         assert!(update.n_learnt < 200, "it can be interrupted");

@@ -60,7 +60,7 @@ pub fn train(
     let columns = Columns::any(kernel, x.to_owned());
     let rows = |active: &[usize]| x.select(Axis(0), active);
     let shared = Shared { columns: &columns, kernel, rows: &rows, params, par, budget };
-    let one = shared.train(&[y.to_vec()])?.pop().ok_or(Error::Interrupted)?;
+    let one = shared.train(&[y.to_vec()])?.pop().ok_or_else(|| budget.no_model())?;
     let ivm = one.ivm(kernel.clone(), rows(&one.sites.active), &Par::sequential())?;
     let OneVsRest { sites, gains, mean, variance, log_evidence, .. } = one;
     Ok(Trained { ivm, active: sites.active, gains, mean, variance, log_evidence })

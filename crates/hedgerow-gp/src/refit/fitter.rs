@@ -1,7 +1,7 @@
 //! One regression of all rows on chosen ones, scored without each row's own label.
 
 use hedgerow_core::scores::mask_unknown;
-use hedgerow_core::{Budget, ClassId, Error, OutOfSample, Par, Result, Source};
+use hedgerow_core::{Budget, ClassId, OutOfSample, Par, Result, Source};
 use ndarray::{Array2, ArrayView2, Axis};
 
 use super::equations::NormalEquations;
@@ -185,7 +185,7 @@ impl Fitter<'_> {
         let mut equations = self.equations(chosen, length);
         let mut kept = Array2::zeros((validation.rows.len(), chosen.len()));
         let open = Fitter { budget: &Budget::open(), ..*self };
-        open.add(1.0, &all, validation, &mut equations, &mut kept).ok_or(Error::Interrupted)?;
+        open.add(1.0, &all, validation, &mut equations, &mut kept).ok_or_else(|| self.budget.no_model())?;
         Ok((equations, kept))
     }
 

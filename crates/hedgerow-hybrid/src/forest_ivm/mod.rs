@@ -18,8 +18,8 @@ mod validation;
 use hedgerow_core::blend::Pair;
 use hedgerow_core::traits::largest;
 use hedgerow_core::{
-    BlendReport, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Result,
-    RunStart, Schema,
+    BlendReport, BoxedRun, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Result, RunStart,
+    Schema,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use hedgerow_gp::IvmClassifier;
@@ -187,23 +187,5 @@ impl ModelKind for ForestIvmParams {
         Ok(Box::new(ForestIvmRun::new(start.data, start.params, start.lanes, start.training)?))
     }
 
-    fn check_ends(&self, budget: &Budget) -> Result<()> {
-        self.forest.check_ends(budget)
-    }
-
-    fn of_model(model: &ForestIvm) -> &Self {
-        &model.params
-    }
-
-    fn seed(&mut self) -> &mut u64 {
-        &mut self.seed
-    }
-
-    fn max_retained(&self) -> usize {
-        self.forest.pool_rows
-    }
-
-    fn with_a_prior(self) -> Self {
-        Self { forest: self.forest.with_a_prior(), ..self }
-    }
+    as_its_forest!();
 }

@@ -37,7 +37,7 @@ pub struct ForestIvmParams {
     pub min_rows: usize,
     /// The forest: its parameters, which may be set by their own names.
     pub forest: ForestParams,
-    /// The ivms: parameters of the ivm, which may be set by their own names.
+    /// The IVMs: parameters of the `ivm`, which may be set by their own names.
     pub ivm: IvmParams,
     /// Seed of all random choices: same seed, same data, same model.
     pub seed: u64,

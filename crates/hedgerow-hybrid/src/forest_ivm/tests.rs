@@ -1,16 +1,16 @@
 //! Tests of a forest blended with IVMs.
 
-use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow_core::traits::most_probable;
-use hedgerow_core::{
-    Budget, ClassId, Dataset, Features, LabelTable, OnlineModel as _, Rows, Silent, Training,
+use hedgerow_core::testing::{
+    blobs, check_distributions, check_prediction_is_pure, check_shapes, learn_in_calls,
 };
+use hedgerow_core::{Budget, Dataset, LabelTable, OnlineModel as _, Rows, Silent, Training};
 use hedgerow_forest::ForestParams;
 use ndarray::s;
 
 use hedgerow_gp::IvmParams;
 
 use super::*;
+use crate::testing::{fit, right, stripes};
 
 fn small() -> ForestIvmParams {
     ForestIvmParams {
@@ -21,34 +21,9 @@ fn small() -> ForestIvmParams {
     }
 }
 
-/// Three classes in stripes that lie across the axes.
-fn stripes(n: usize, seed: u64) -> Dataset {
-    let mut data = blobs(n, 2, 3, seed);
-    let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
-    let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
-    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
-    data.edit(|data| {
-        data.targets = hedgerow_core::Targets::Classes(
-            x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect(),
-        );
-    })
-    .unwrap();
-    data
-}
-
-fn fit(data: &Dataset, params: ForestIvmParams, threads: usize) -> ForestIvm {
-    let par = Par::new(threads).unwrap();
-    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    hedgerow_core::fit(data, &params.check().unwrap(), &training).unwrap().model
-}
-
-fn right(proba: &Array2<f64>, labels: &[ClassId]) -> usize {
-    most_probable(proba.view()).iter().zip(labels).filter(|(a, b)| a == b).count()
-}
-
 #[test]
 fn blending_with_ivms_beats_the_forest_alone() {
-    let (train, test) = (stripes(600, 1), stripes(500, 2));
+    let (train, test) = (stripes(600, 1.6, 1), stripes(500, 1.6, 2));
     let par = Par::sequential();
     let x = test.features.to_array(0..500);
     for combine in [Combine::Pool, Combine::Gate, Combine::Route] {
@@ -71,7 +46,7 @@ fn blending_with_ivms_beats_the_forest_alone() {
 
 #[test]
 fn threads_change_nothing_and_easy_data_need_no_ivm() {
-    let train = stripes(400, 3);
+    let train = stripes(400, 1.6, 3);
     assert!(fit(&train, small(), 1) == fit(&train, small(), 3));
     let deep = ForestParams { n_trees: 50, ..ForestParams::default() };
     let easy = fit(&blobs(300, 8, 3, 1), ForestIvmParams { forest: deep, ..small() }, 1);
@@ -83,35 +58,19 @@ fn threads_change_nothing_and_easy_data_need_no_ivm() {
     assert!(wrong(ForestIvmParams { forest: all, ..small() }).contains("bagging"));
 }
 
-fn learn(model: &mut ForestIvm, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
-    let par = Par::new(threads).unwrap();
-    let budget = Budget::open();
-    let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let x = data.features.to_array(0..data.n_rows());
-    let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
-    for first in (0..data.n_rows()).step_by(size) {
-        let end = data.n_rows().min(first + size);
-        let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
-        let update = model.learn(&data.schema, rows, &training).unwrap();
-        assert_eq!(update.n_learnt, end - first);
-        predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
-    }
-    predictions
-}
-
 fn new(data: &Dataset, params: ForestIvmParams) -> ForestIvm {
     ForestIvmParams::new_model(&data.schema, &params.check().unwrap()).unwrap()
 }
 
 #[test]
 fn batches_and_threads_change_nothing_while_it_learns() {
-    let data = stripes(500, 4);
+    let data = stripes(500, 1.6, 4);
     for combine in [Combine::Pool, Combine::Route] {
         let params = ForestIvmParams { combine, ..small() };
         let mut models: Vec<ForestIvm> = (0..3).map(|_| new(&data, params.clone())).collect();
-        let whole = learn(&mut models[0], &data, 500, 1);
-        assert_eq!(whole, learn(&mut models[1], &data, 11, 1));
-        assert_eq!(whole, learn(&mut models[2], &data, 100, 3));
+        let whole = learn_in_calls(&mut models[0], &data, 500, 1);
+        assert_eq!(whole, learn_in_calls(&mut models[1], &data, 11, 1));
+        assert_eq!(whole, learn_in_calls(&mut models[2], &data, 100, 3));
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels()[300..]);
         assert!(right > 140, "{combine:?}: {right} of 200");
@@ -122,12 +81,12 @@ fn batches_and_threads_change_nothing_while_it_learns() {
 
 #[test]
 fn an_ivm_begins_when_the_forest_has_predicted_its_class_often_enough() {
-    let data = stripes(500, 4);
+    let data = stripes(500, 1.6, 4);
     let route = |min_rows| ForestIvmParams { min_rows, combine: Combine::Route, ..small() };
     let (min_rows, mut n_begun) = (80, 0);
     let mut model = new(&data, route(min_rows));
     for first in (0..500).step_by(20) {
-        learn(&mut model, &data.select(&(first..first + 20).collect::<Vec<_>>()), 20, 1);
+        learn_in_calls(&mut model, &data.select(&(first..first + 20).collect::<Vec<_>>()), 20, 1);
         for assigned in &model.ivms[n_begun..] {
             let validation = model.online.as_ref().unwrap().prequential.newest(3, 0.0);
             let is_own = |row: &&Pair| largest(&row.forest) == assigned.class;
@@ -138,20 +97,20 @@ fn an_ivm_begins_when_the_forest_has_predicted_its_class_often_enough() {
     }
     assert!(n_begun > 0);
     let mut never = new(&data, route(501));
-    learn(&mut never, &data, 500, 1);
+    learn_in_calls(&mut never, &data, 500, 1);
     assert_eq!(never.n_ivms(), [0, 0]);
 }
 
 #[test]
 fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
-    let all = stripes(700, 5);
+    let all = stripes(700, 1.6, 5);
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
     let early: Vec<usize> = (0..400).filter(|row| all.labels()[*row].0 < 2).collect();
     let first = all.select(&early).under(&schema).unwrap();
     let mut model = fit(&first, small(), 1);
     let late = all.select(&(400..700).collect::<Vec<_>>());
-    let predictions = learn(&mut model, &late, 60, 1);
+    let predictions = learn_in_calls(&mut model, &late, 60, 1);
     let found = right(&predictions.slice(s![200.., ..]).to_owned(), &late.labels()[200..]);
     assert!(found > 65, "{found} of 100");
     let (par, x) = (Par::sequential(), late.features.to_array(0..50));

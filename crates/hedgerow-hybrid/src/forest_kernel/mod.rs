@@ -25,8 +25,8 @@ mod training;
 mod validation;
 
 use hedgerow_core::{
-    Blend, BoxedRun, Budget, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Renewed, Result,
-    RunStart, Schema,
+    Blend, BoxedRun, Checked, Classifier, KindInfo, ModelKind, Par, Params as _, Renewed, Result, RunStart,
+    Schema,
 };
 use hedgerow_forest::{Forest, ForestModel, ForestParams};
 use ndarray::{Array2, ArrayView2, ArrayViewMut2};
@@ -148,23 +148,5 @@ impl ModelKind for ForestKernelParams {
         Ok(Box::new(ForestKernelRun::new(start.data, start.params, start.lanes, start.training)?))
     }
 
-    fn check_ends(&self, budget: &Budget) -> Result<()> {
-        self.forest.check_ends(budget)
-    }
-
-    fn of_model(model: &ForestKernelClassifier) -> &Self {
-        &model.params
-    }
-
-    fn seed(&mut self) -> &mut u64 {
-        &mut self.seed
-    }
-
-    fn max_retained(&self) -> usize {
-        self.forest.pool_rows
-    }
-
-    fn with_a_prior(self) -> Self {
-        Self { forest: self.forest.with_a_prior(), ..self }
-    }
+    as_its_forest!();
 }

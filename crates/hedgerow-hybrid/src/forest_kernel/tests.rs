@@ -1,11 +1,12 @@
 //! What a GP with the kernel of a forest promises.
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
-use hedgerow_core::traits::most_probable;
+use hedgerow_core::testing::{
+    blobs, check_distributions, check_prediction_is_pure, check_shapes, learn_in_calls,
+};
 use hedgerow_core::{
-    Budget, ClassId, Dataset, Effort, Features, JobState, LabelTable, OnlineModel as _, Rows, Silent, Source,
-    Step, StopFlag, StopReason, Training, TrainingRun,
+    Budget, Dataset, Effort, JobState, LabelTable, OnlineModel as _, Rows, Silent, Source, Step, StopFlag,
+    StopReason, Training, TrainingRun,
 };
 use hedgerow_forest::ForestParams;
 use hedgerow_forest::proximity::proximities;
@@ -15,6 +16,7 @@ use ndarray::s;
 use super::conjugate_gradients::ConjugateGradients;
 use super::leaves::Leaves;
 use super::*;
+use crate::testing::{fit, right, stripes};
 
 fn small() -> ForestKernelParams {
     ForestKernelParams {
@@ -23,31 +25,6 @@ fn small() -> ForestKernelParams {
         forest: ForestParams { n_trees: 15, ..ForestParams::default() },
         ..ForestKernelParams::default()
     }
-}
-
-/// Three classes in stripes that lie across the axes.
-fn stripes(n: usize, seed: u64) -> Dataset {
-    let mut data = blobs(n, 2, 3, seed);
-    let mut rng = Rng::new(seed, Purpose::Data, 9);
-    let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
-    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
-    data.edit(|data| {
-        data.targets = hedgerow_core::Targets::Classes(
-            x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.6).floor() as u32 % 3)).collect(),
-        );
-    })
-    .unwrap();
-    data
-}
-
-fn fit(data: &Dataset, params: ForestKernelParams, threads: usize) -> ForestKernelClassifier {
-    let par = Par::new(threads).unwrap();
-    let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
-    hedgerow_core::fit(data, &params.check().unwrap(), &training).unwrap().model
-}
-
-fn right(proba: &Array2<f64>, labels: &[ClassId]) -> usize {
-    most_probable(proba.view()).iter().zip(labels).filter(|(a, b)| a == b).count()
 }
 
 fn forest(data: &Dataset, n_trees: usize) -> Forest {
@@ -59,7 +36,7 @@ fn forest(data: &Dataset, n_trees: usize) -> Forest {
 
 #[test]
 fn sums_over_leaves_are_the_gp_with_the_matrix_of_matches() {
-    let (data, test) = (stripes(150, 1), stripes(40, 2));
+    let (data, test) = (stripes(150, 1.6, 1), stripes(40, 1.6, 2));
     let par = Par::new(2).unwrap();
     let training = Training { par: &par, budget: &Budget::open(), observer: &Silent };
     let forest = forest(&data, 21);
@@ -103,7 +80,7 @@ fn sums_over_leaves_are_the_gp_with_the_matrix_of_matches() {
 
 #[test]
 fn the_gp_is_as_good_as_its_forest_and_keeps_the_contract() {
-    let (train, test) = (stripes(600, 1), stripes(500, 2));
+    let (train, test) = (stripes(600, 1.6, 1), stripes(500, 1.6, 2));
     let (par, x) = (Par::sequential(), test.features.to_array(0..500));
     for learner in [KernelLearner::Gp, KernelLearner::Ivm] {
         let model = fit(&train, ForestKernelParams { learner, ..small() }, 1);
@@ -152,40 +129,19 @@ fn an_interrupted_fit_is_the_forest_and_memory_is_limited() {
     assert!(limited(20_000).unwrap_err().to_string().contains("n_trees"));
 }
 
-fn learn_in_batches(
-    model: &mut ForestKernelClassifier,
-    data: &Dataset,
-    size: usize,
-    threads: usize,
-) -> Array2<f64> {
-    let par = Par::new(threads).unwrap();
-    let budget = Budget::open();
-    let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let x = data.features.to_array(0..data.n_rows());
-    let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
-    for first in (0..data.n_rows()).step_by(size) {
-        let end = data.n_rows().min(first + size);
-        let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
-        let update = model.learn(&data.schema, rows, &training).unwrap();
-        assert_eq!(update.n_learnt, end - first);
-        predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
-    }
-    predictions
-}
-
 fn new(data: &Dataset, params: ForestKernelParams) -> ForestKernelClassifier {
     ForestKernelParams::new_model(&data.schema, &params.check().unwrap()).unwrap()
 }
 
 #[test]
 fn batches_and_threads_change_nothing_while_it_learns() {
-    let data = stripes(500, 4);
+    let data = stripes(500, 1.6, 4);
     for learner in [KernelLearner::Gp, KernelLearner::Ivm] {
         let params = ForestKernelParams { learner, ..small() };
         let mut models: Vec<ForestKernelClassifier> = (0..3).map(|_| new(&data, params.clone())).collect();
-        let whole = learn_in_batches(&mut models[0], &data, 500, 1);
-        assert_eq!(whole, learn_in_batches(&mut models[1], &data, 11, 1));
-        assert_eq!(whole, learn_in_batches(&mut models[2], &data, 100, 3));
+        let whole = learn_in_calls(&mut models[0], &data, 500, 1);
+        assert_eq!(whole, learn_in_calls(&mut models[1], &data, 11, 1));
+        assert_eq!(whole, learn_in_calls(&mut models[2], &data, 100, 3));
         assert!(models[0] == models[1] && models[0] == models[2]);
         let right = right(&whole.slice(s![300.., ..]).to_owned(), &data.labels()[300..]);
         assert!(right > 150, "{learner:?}: {right} of 200");
@@ -197,14 +153,14 @@ fn batches_and_threads_change_nothing_while_it_learns() {
 
 #[test]
 fn a_fitted_model_goes_on_late_classes_come_and_frozen_ones_learn_no_more() {
-    let all = stripes(700, 5);
+    let all = stripes(700, 1.6, 5);
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
     let early: Vec<usize> = (0..400).filter(|row| all.labels()[*row].0 < 2).collect();
     let first = all.select(&early).under(&schema).unwrap();
     let mut model = fit(&first, small(), 1);
     let late = all.select(&(400..700).collect::<Vec<_>>());
-    let predictions = learn_in_batches(&mut model, &late, 60, 1);
+    let predictions = learn_in_calls(&mut model, &late, 60, 1);
     let first_late = late.labels().iter().position(|class| class.0 == 2).unwrap();
     let of_late = predictions[(first_late, 2)];
     assert!(of_late > 0.0 && of_late < 0.1, "{}", predictions.row(first_late));
@@ -249,7 +205,7 @@ fn in_slices(run: &mut ForestKernelRun, seed: u64, training: &Training<'_>) {
 
 #[test]
 fn slices_in_any_order_give_the_model_of_a_fit() {
-    let (data, test) = (stripes(400, 1), stripes(2_000, 2));
+    let (data, test) = (stripes(400, 1.6, 1), stripes(2_000, 1.6, 2));
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let x = test.features.to_array(0..2_000);
@@ -277,7 +233,7 @@ fn slices_in_any_order_give_the_model_of_a_fit() {
 
 #[test]
 fn without_folds_the_forest_predicts_alone() {
-    let data = stripes(400, 1);
+    let data = stripes(400, 1.6, 1);
     let (par, budget) = (Par::sequential(), Budget::open());
     let training = Training { par: &par, budget: &budget, observer: &Silent };
     let mut run = ForestKernelRun::new(&data, &small().check().unwrap(), 2, &training).unwrap();
@@ -293,7 +249,7 @@ fn without_folds_the_forest_predicts_alone() {
 
 #[test]
 fn a_forest_without_end_has_a_gp_whenever_it_has_doubled() {
-    let data = stripes(200, 1);
+    let data = stripes(200, 1.6, 1);
     let par = Par::sequential();
     let params =
         ForestKernelParams { forest: ForestParams { n_trees: 0, ..ForestParams::default() }, ..small() };

@@ -1,6 +1,8 @@
 //! What trees with GPs in their leaves promise.
 
-use hedgerow_core::testing::{blobs, check_distributions, check_prediction_is_pure, check_shapes};
+use hedgerow_core::testing::{
+    blobs, check_distributions, check_prediction_is_pure, check_shapes, learn_in_calls,
+};
 use hedgerow_core::traits::most_probable;
 use hedgerow_core::{
     Budget, ClassId, Classifier as _, Dataset, Error, Features, Fitted, LabelTable, OnlineModel as _, Par,
@@ -9,6 +11,7 @@ use hedgerow_core::{
 use ndarray::{Array2, s};
 
 use super::*;
+use crate::testing::stripes;
 
 fn small() -> LeafGpParams {
     LeafGpParams { n_trees: 3, leaf_rows: 40, ..LeafGpParams::default() }
@@ -30,24 +33,9 @@ fn right(model: &LeafGp, data: &Dataset) -> usize {
     predicted.iter().zip(data.labels()).filter(|(a, b)| a == b).count()
 }
 
-/// Three classes in stripes that lie across the axes, which stumps follow badly and GPs well.
-fn stripes(n: usize, seed: u64) -> Dataset {
-    let mut data = blobs(n, 2, 3, seed);
-    let mut rng = hedgerow_core::rng::Rng::new(seed, hedgerow_core::rng::Purpose::Data, 9);
-    let x = Array2::from_shape_fn((n, 2), |_| 4.0 * rng.unit() as f32);
-    data.edit(|data| data.features = Features::from_view(x.view())).unwrap();
-    data.edit(|data| {
-        data.targets = hedgerow_core::Targets::Classes(
-            x.rows().into_iter().map(|row| ClassId(((row[0] + row[1]) / 1.1).floor() as u32 % 3)).collect(),
-        );
-    })
-    .unwrap();
-    data
-}
-
 #[test]
 fn leaf_gps_predict_better_than_class_frequencies() {
-    let (train, test) = (stripes(900, 1), stripes(600, 2));
+    let (train, test) = (stripes(900, 1.1, 1), stripes(600, 1.1, 2));
     for learner in [LeafLearner::Labels, LeafLearner::Laplace, LeafLearner::Ivm, LeafLearner::Rvm] {
         let params = LeafGpParams { learner, ..small() };
         let model = fit(&train, params.clone());
@@ -66,7 +54,7 @@ fn leaf_gps_predict_better_than_class_frequencies() {
 
 #[test]
 fn larger_leaves_are_better_and_one_leaf_is_the_exact_gp() {
-    let (train, test) = (stripes(400, 3), stripes(600, 4));
+    let (train, test) = (stripes(400, 1.1, 3), stripes(600, 1.1, 4));
     let with_leaves =
         |leaf_rows| right(&fit(&train, LeafGpParams { leaf_rows, n_trees: 2, ..small() }), &test);
     let found: Vec<usize> = [5, 40, 400].map(with_leaves).to_vec();
@@ -91,7 +79,7 @@ fn larger_leaves_are_better_and_one_leaf_is_the_exact_gp() {
 
 #[test]
 fn threads_change_nothing_and_fusion_rules_agree_nearly() {
-    let (train, test) = (stripes(500, 5), stripes(300, 6));
+    let (train, test) = (stripes(500, 1.1, 5), stripes(300, 1.1, 6));
     let one = fit(&train, small());
     assert!(one == fit_with(&train, small(), 3, &Budget::open()).model);
     for fusion in [Fusion::Vote, Fusion::Clipped, Fusion::Normalized] {
@@ -110,7 +98,7 @@ fn threads_change_nothing_and_fusion_rules_agree_nearly() {
 
 #[test]
 fn limits_are_kept() {
-    let train = stripes(600, 7);
+    let train = stripes(600, 1.1, 7);
     let budget = Budget::open();
     budget.stop.stop();
     let cut = fit_with(&train, small(), 1, &budget);
@@ -130,33 +118,17 @@ fn limits_are_kept() {
     assert!(wrong(LeafGpParams { length_scale: -1.0, ..small() }).contains("length_scale"));
 }
 
-fn learn(model: &mut LeafGp, data: &Dataset, size: usize, threads: usize) -> Array2<f64> {
-    let par = Par::new(threads).unwrap();
-    let budget = Budget::open();
-    let training = Training { par: &par, budget: &budget, observer: &Silent };
-    let x = data.features.to_array(0..data.n_rows());
-    let mut predictions = Array2::zeros((data.n_rows(), data.schema.n_classes()));
-    for first in (0..data.n_rows()).step_by(size) {
-        let end = data.n_rows().min(first + size);
-        let rows = Rows::new(x.slice(s![first..end, ..]), &data.labels()[first..end], None);
-        let update = model.learn(&data.schema, rows, &training).unwrap();
-        assert_eq!(update.n_learnt, end - first);
-        predictions.slice_mut(s![first..end, ..]).assign(&update.predictions);
-    }
-    predictions
-}
-
 fn new(data: &Dataset, params: LeafGpParams) -> LeafGp {
     LeafGpParams::new_model(&data.schema, &params.check().unwrap()).unwrap()
 }
 
 #[test]
 fn batches_and_threads_change_nothing_while_it_learns() {
-    let data = stripes(700, 8);
+    let data = stripes(700, 1.1, 8);
     let mut models: Vec<LeafGp> = (0..3).map(|_| new(&data, small())).collect();
-    let whole = learn(&mut models[0], &data, 700, 1);
-    assert_eq!(whole, learn(&mut models[1], &data, 7, 1));
-    assert_eq!(whole, learn(&mut models[2], &data, 100, 3));
+    let whole = learn_in_calls(&mut models[0], &data, 700, 1);
+    assert_eq!(whole, learn_in_calls(&mut models[1], &data, 7, 1));
+    assert_eq!(whole, learn_in_calls(&mut models[2], &data, 100, 3));
     assert!(models[0] == models[1] && models[0] == models[2]);
     let predicted = most_probable(whole.slice(s![400.., ..]));
     let right = predicted.iter().zip(&data.labels()[400..]).filter(|(a, b)| a == b).count();
@@ -168,13 +140,13 @@ fn batches_and_threads_change_nothing_while_it_learns() {
 
 #[test]
 fn a_row_changes_only_the_leaves_it_falls_into_and_large_ones_are_split() {
-    let data = stripes(500, 9);
+    let data = stripes(500, 1.1, 9);
     let first = data.select(&(0..400).collect::<Vec<_>>());
     let mut model = fit(&first, small());
     let before = model.clone();
     // Fewer than it takes to double, more than it waits for.
     let more = data.select(&(400..440).collect::<Vec<_>>());
-    learn(&mut model, &more, 40, 1);
+    learn_in_calls(&mut model, &more, 40, 1);
     let changed = before.leaves.iter().zip(&model.leaves).filter(|(a, b)| a != b).count();
     let n_placed = model.online.as_ref().unwrap().n_placed;
     assert!(n_placed > 400, "some have been learnt");
@@ -196,16 +168,16 @@ fn a_row_changes_only_the_leaves_it_falls_into_and_large_ones_are_split() {
 
 #[test]
 fn late_classes_forgetting_and_hard_rows() {
-    let all = stripes(600, 10);
+    let all = stripes(600, 1.1, 10);
     let params = LeafGpParams { max_rows: 250, ..small() };
     let mut schema = all.schema.clone();
     schema.labels = LabelTable::from(vec!["0".to_string(), "1".to_string()]);
     let early: Vec<usize> = (0..300).filter(|row| all.labels()[*row].0 < 2).collect();
     let first = all.select(&early).under(&schema).unwrap();
     let mut model = new(&first, params);
-    learn(&mut model, &first, 50, 1);
+    learn_in_calls(&mut model, &first, 50, 1);
     let late = all.select(&(300..600).collect::<Vec<_>>());
-    let predictions = learn(&mut model, &late, 50, 1);
+    let predictions = learn_in_calls(&mut model, &late, 50, 1);
     assert!(predictions.row(0)[2] > 0.0 && predictions.row(0)[2] < 0.05);
     let last = most_probable(predictions.slice(s![200.., ..]));
     let right = last.iter().zip(&late.labels()[200..]).filter(|(a, b)| a == b).count();
@@ -219,7 +191,7 @@ fn late_classes_forgetting_and_hard_rows() {
         _ => 1.0,
     });
     hard.edit(|hard| hard.features = Features::from_view(x.view())).unwrap();
-    learn(&mut model, &hard, 50, 1);
+    learn_in_calls(&mut model, &hard, 50, 1);
     check_distributions(&model, x.view());
     check_distributions(&fit(&hard, small()), x.view());
     let frozen = &mut model.clone().frozen();
@@ -237,6 +209,6 @@ fn late_classes_forgetting_and_hard_rows() {
     let mut single = new(&hard, small());
     check_distributions(&single, x.view());
     hard.edit(|hard| hard.labels_mut().fill(ClassId(1))).unwrap();
-    learn(&mut single, &hard, 50, 1);
+    learn_in_calls(&mut single, &hard, 50, 1);
     assert!(single.predict_proba(x.view(), &par).unwrap()[(0, 1)] > 0.9, "one class only");
 }

@@ -119,7 +119,7 @@ mod tests {
         assert!(a < b - 0.005, "{a} with frequencies, {b} without");
         assert_eq!((without.blend(), without.blend_report().n_rows()), (None, 0));
         let report = with.blend_report();
-        assert_eq!((report.n_rows(), report.blended.iter().sum::<u64>() > 700), (800, true));
+        assert_eq!((report.n_rows(), report.n_blended() > 700), (800, true));
     }
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
                 let mut tried =
                     LeafGp { blend, report: hedgerow_core::BlendReport::default(), ..model.clone() };
                 let quality = tried.account_for(&all).quality();
-                let sum = tried.blend_report().losses.iter().map(|loss| loss[1]).sum::<f64>();
+                let sum = tried.blend_report().summed_losses()[1];
                 assert!((quality.log_loss() * 500.0 - sum).abs() < 1e-6);
                 sum
             };

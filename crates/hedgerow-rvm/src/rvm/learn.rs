@@ -4,10 +4,9 @@
 //! relevant, by the evidence of the retained rows, and what no longer helps is dropped. The cost of an update depends on the rows that are
 //! retained, never on how many were learnt.
 
+use hedgerow_core::online::work_on;
 use hedgerow_core::text::count;
-use hedgerow_core::{
-    Dataset, Learning, OnlineModel, OnlineStatus, Predictor, Result, Rows, Schema, Summary, Task,
-};
+use hedgerow_core::{Learning, OnlineModel, Predictor, Result, RetainedRows, Rows, Schedule, Summary};
 use hedgerow_gp::prepare::Preparation;
 use ndarray::Array2;
 
@@ -20,8 +19,8 @@ impl<M: FittedModel> OnlineModel for Rvm<M> {
         M::predictor(self)
     }
 
-    fn online_status(&self) -> Option<OnlineStatus> {
-        self.online.as_ref().map(|online| OnlineStatus::new(&online.schedule, online.rows.len()))
+    fn retained(&self) -> Option<(&Schedule, &RetainedRows)> {
+        self.online.as_ref().map(|online| (&online.schedule, &online.rows))
     }
 
     fn know_classes(&mut self, n_classes: usize) {
@@ -35,14 +34,7 @@ impl<M: FittedModel> OnlineModel for Rvm<M> {
     }
 
     fn maintain(&mut self, learning: &mut Learning<'_>) -> Result<()> {
-        let Some(mut online) = self.online.take() else { return Ok(()) };
-        let updated = self.update(&mut online, learning);
-        self.online = Some(online);
-        updated
-    }
-
-    fn retained_rows(&self, schema: &Schema) -> Result<Option<Dataset>> {
-        self.online.as_ref().map(|online| online.rows.dataset(schema)).transpose()
+        work_on(self, |model| &mut model.online, |model, online| model.update(online, learning))
     }
 
     fn frozen(self) -> Self {
@@ -84,12 +76,12 @@ impl<M: FittedModel> Rvm<M> {
         let has_lost = online.relevant().len() < n_before;
         online.schedule.postpone(PAUSE);
         online.counts = online.rows.targets().class_counts();
-        if M::TASK == Task::Classification && !online.rows.has_two_classes() {
+        if !online.rows.can_train() {
             online.n_new = 0;
             return Ok(());
         }
         // Columns are prepared and lengths searched for again whenever twice as many rows were learnt, until no more are retained.
-        let has_grown = online.schedule.has_doubled() && online.rows.len() < most;
+        let has_grown = online.schedule.is_search_due(online.rows.len(), most);
         let is_stale = self.fit.as_ref().is_none_or(|fit| fit.model.must_refit(online, &self.params));
         let first_new = online.first_new();
         let features = online.rows.features();

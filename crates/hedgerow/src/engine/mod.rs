@@ -257,7 +257,7 @@ impl Engine {
         drop(self.observation);
         let jobs = self.trainer.jobs();
         self.stop.stop();
-        let Some(mut host) = self.trainer.finish() else { return Err(Error::Interrupted) };
+        let Some(mut host) = self.trainer.finish() else { return Err(Error::StillRunning) };
         host.make_last()?;
         let n_rows = host.inbox.n_rows;
         drop(host);

@@ -72,9 +72,9 @@ impl Engine {
         feeder.feed(usize::MAX)?;
         let is_over = Arc::new(AtomicBool::new(false));
         let observed = Arc::new(Mutex::new(Observed { cursor: feeder.events.cursor(), problem: None }));
-        let (told_over, told) = (Arc::clone(&is_over), Arc::clone(&observed));
+        let (end, progress) = (Arc::clone(&is_over), Arc::clone(&observed));
         let thread =
-            std::thread::Builder::new().name("observer".into()).spawn(move || feeder.run(&told_over, &told));
+            std::thread::Builder::new().name("observer".into()).spawn(move || feeder.run(&end, &progress));
         let failed = |e: std::io::Error| Error::Threads { threads: 1, reason: e.to_string() };
         let thread = Some(thread.map_err(failed)?);
         *own = Some(Observation { store: store.clone(), is_over, observed, thread });
@@ -111,17 +111,17 @@ struct Feeder {
 }
 
 impl Feeder {
-    fn run(mut self, is_over: &AtomicBool, told: &Mutex<Observed>) {
+    fn run(mut self, is_over: &AtomicBool, observed: &Mutex<Observed>) {
         while !is_over.load(Ordering::Acquire) {
             if !self.events.wait(LOOK) {
                 continue;
             }
             let fed = self.feed(1);
-            let mut told = lock(told);
+            let mut observed = lock(observed);
             match fed {
-                Ok(()) => told.cursor = self.events.cursor(),
+                Ok(()) => observed.cursor = self.events.cursor(),
                 Err(error) => {
-                    told.problem = Some(error.to_string());
+                    observed.problem = Some(error.to_string());
                     return;
                 }
             }
@@ -265,7 +265,7 @@ mod tests {
         assert!(engine.observe(&store).is_err(), "one store only");
         engine.wait();
         assert_eq!(engine.jobs()[0].status.points, 200, "rows without a label are not learnt");
-        // All are told to be of the next class, then it is set right.
+        // All get the label of the next class, then their own.
         let all = |turn: u32| -> Vec<(u64, ClassId)> {
             let of = |(row, label): (usize, &ClassId)| (row as u64 + 1, ClassId((label.0 + turn) % 3));
             data.labels().iter().enumerate().map(of).collect()

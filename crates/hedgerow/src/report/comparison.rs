@@ -35,11 +35,6 @@ fn name(comparison: &Comparison, class: usize) -> String {
     clip(comparison.classes.get(class).map_or("?", String::as_str), 18)
 }
 
-/// Rows of a class that were predicted as another, by the forest and by the blend.
-fn counts(comparison: &Comparison, truth: usize, prediction: usize) -> [u64; 2] {
-    [&comparison.report.before, &comparison.report.after].map(|table| table[truth][prediction])
-}
-
 fn even_table(head: &str, rows: impl Iterator<Item = (String, String)>) -> String {
     format!("<div class=\"scroll\">{}</div>\n", table("class=\"classes even\"", head, rows))
 }
@@ -71,10 +66,10 @@ fn by_prediction(comparison: &Comparison) -> String {
 
 /// One table of both: forest → blend.
 fn confusion(comparison: &Comparison) -> String {
-    let n = comparison.report.before.len();
+    let n = comparison.report.n_classes();
     let head = head_cells((0..n).map(|class| name(comparison, class)));
     let row = |truth: usize| {
-        let texts = (0..n).map(|prediction| match counts(comparison, truth, prediction) {
+        let texts = (0..n).map(|prediction| match comparison.report.counts(truth, prediction) {
             [0, 0] => String::new(),
             [before, after] if before == after => count(before),
             [before, after] => format!("{} → {}", count(before), count(after)),
@@ -87,11 +82,11 @@ fn confusion(comparison: &Comparison) -> String {
 
 /// The confused pairs of classes whose number changed most.
 fn changed_pairs(comparison: &Comparison) -> String {
-    let n = comparison.report.before.len();
+    let n = comparison.report.n_classes();
     let all = (0..n).flat_map(|truth| (0..n).map(move |prediction| (truth, prediction)));
     let with_counts = all
         .filter(|(truth, prediction)| truth != prediction)
-        .map(|(truth, prediction)| (truth, prediction, counts(comparison, truth, prediction)));
+        .map(|(truth, prediction)| (truth, prediction, comparison.report.counts(truth, prediction)));
     let mut changed: Vec<_> = with_counts.filter(|(_, _, [before, after])| before != after).collect();
     changed.sort_by_key(|(.., [before, after])| std::cmp::Reverse(before.abs_diff(*after)));
     let item = |(truth, prediction, [before, after]): (usize, usize, [u64; 2])| {
@@ -113,13 +108,9 @@ mod tests {
         (after[0][0], after[0][1], after[1][1]) = (5, 2, 13);
         let mut right = vec![0; n];
         right[1] = 18;
-        let report = hedgerow_core::BlendReport {
-            before,
-            after,
-            blended: vec![10; n],
-            right,
-            losses: vec![[4.0, 2.0]; n],
-        };
+        let (blended, losses) = (vec![10; n], vec![[4.0, 2.0]; n]);
+        let report = serde_json::json!({ "before": before, "after": after, "blended": blended, "right": right, "losses": losses });
+        let report = serde_json::from_value(report).unwrap();
         Comparison { partners: ["IVM", "IVMs"], classes: (0..n).map(|c| format!("<{c}>")).collect(), report }
     }
 

@@ -11,7 +11,7 @@ use super::plot::evenly;
 
 /// Cells a side.
 const SIDE: usize = 128;
-/// Cells asked about at once.
+/// Cells predicted at once.
 const BLOCK: usize = 2048;
 /// The most rows that are drawn; of more, evenly spaced ones.
 const MOST_ROWS: usize = 1_500;

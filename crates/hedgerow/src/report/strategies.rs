@@ -147,7 +147,11 @@ impl RankDiagram {
         for tick in x.ticks() {
             let at = number(side(tick));
             plot.shape("line c", &format!("M{at} 130V150"));
-            plot.text("over", &format!("left:{}%;top:calc(13% - 18px)", number(100.0 * x.share(tick))), &short(tick));
+            plot.text(
+                "over",
+                &format!("left:{}%;top:calc(13% - 18px)", number(100.0 * x.share(tick))),
+                &short(tick),
+            );
         }
         let width = format!("critical difference {}", decimal(self.critical_difference, 2));
         plot.text("upper", "top:-14px;left:0", &width);

@@ -10,7 +10,7 @@ use super::html::{clip, element, paragraph};
 use super::png;
 use super::section::Section;
 
-/// Places asked about at once.
+/// Places predicted at once.
 const BLOCK: usize = 2048;
 /// The color where there is most uncertainty, and how opaque it is there.
 const COLOR: [u8; 3] = [124, 58, 150];

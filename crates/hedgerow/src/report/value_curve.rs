@@ -9,7 +9,7 @@ use super::number::short;
 use super::plot::{Plot, evenly};
 use super::section::Section;
 
-/// Places at which the curve is asked for.
+/// Places at which the curve is computed.
 const POINTS: usize = 240;
 /// Rows that are drawn, at most.
 const MOST_ROWS: usize = 1500;

@@ -17,7 +17,7 @@ use crate::commands::params;
 use crate::output;
 
 /// The kind of model, the settings and the seed as they were given.
-pub(crate) type Asked<'a> = (Option<Kind>, &'a [(String, String)], Option<u64>);
+pub(crate) type Given<'a> = (Option<Kind>, &'a [(String, String)], Option<u64>);
 
 /// What was found in a folder: a store and how the learner was begun, where they are there already.
 pub(crate) struct Found<'a> {
@@ -41,10 +41,10 @@ impl<'a> Found<'a> {
         self.store.as_ref().map(Store::schema)
     }
 
-    /// How to learn: as the learner was begun, which what is asked for must not contradict; or, for a new one, as is asked for.
+    /// How to learn: as the learner was begun, which what is given must not contradict; or, for a new one, as is given.
     pub(crate) fn settings(
         &self,
-        (model, settings, seed): Asked<'_>,
+        (model, settings, seed): Given<'_>,
         cut: Cut,
         max_memory: Option<u64>,
     ) -> anyhow::Result<(Config, ModelParams)> {
@@ -56,12 +56,12 @@ impl<'a> Found<'a> {
             begun.model.parse().ok().with_context(|| format!("unknown kind {:?}", begun.model))?;
         let kept = params(kind, &begun.settings, begun.seed)?;
         let is_plain = model.is_none() && settings.is_empty() && seed.is_none();
-        let asked = if is_plain { kept.clone() } else { params(model.unwrap_or(kind), settings, seed)? };
+        let given = if is_plain { kept.clone() } else { params(model.unwrap_or(kind), settings, seed)? };
         let now = Config {
             from: begun.from.clone(),
             bytes: begun.bytes,
             delay: begun.delay,
-            ..Config::new(&asked, (&begun.settings, begun.seed), cut, max_memory.or(begun.max_memory))
+            ..Config::new(&given, (&begun.settings, begun.seed), cut, max_memory.or(begun.max_memory))
         };
         begun.check_same(self.learner, &now)?;
         Ok((now, kept))

@@ -23,10 +23,10 @@ pub(crate) fn begin<'a>(
     mut plan: Plan<'a>,
 ) -> anyhow::Result<(StreamRun<'a>, Feed<'static>, PathBuf)> {
     let found = Found::open(dir, &args.learner)?;
-    let asked = (args.model, args.settings.as_slice(), args.seed);
+    let given = (args.model, args.settings.as_slice(), args.seed);
     let begun = found.begun.as_ref().filter(|_| plan.cut == Cut::Windows(WINDOW));
     let cut = begun.map_or(plan.cut, |begun| begun.cut);
-    let (mut config, params) = found.settings(asked, cut, plan.max_memory)?;
+    let (mut config, params) = found.settings(given, cut, plan.max_memory)?;
     if args.delay > 0 {
         config.delay = args.delay;
         found.begun.as_ref().map_or(Ok(()), |begun| begun.check_same(&args.learner, &config))?;

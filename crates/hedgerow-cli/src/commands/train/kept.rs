@@ -36,8 +36,8 @@ impl StoredRows {
     pub(super) fn open(args: &TrainArgs, dir: &Path) -> anyhow::Result<Self> {
         let found = Found::open(dir, &args.learner)?;
         // Slices know no windows.
-        let asked = (args.model, args.settings.as_slice(), args.seed);
-        let (config, params) = found.settings(asked, Cut::Windows(0), None)?;
+        let given = (args.model, args.settings.as_slice(), args.seed);
+        let (config, params) = found.settings(given, Cut::Windows(0), None)?;
         let (known, data) = (found.schema(), found.input(args.data.as_deref())?);
         let open = |path| open_to_learn(path, &args.common.data.options(), known.as_deref());
         let reader = data.as_deref().map(open).transpose()?;

@@ -4,12 +4,11 @@ use std::io::{self, Write};
 
 use hedgerow::core::text::list;
 use hedgerow::core::{Column, Summary, Task};
-use hedgerow::forest::Calibration;
 use hedgerow::io::ColumnSummary;
 use serde_json::Value;
 
 use super::super::{Show, count, size};
-use crate::commands::info::{DataInfo, ForestInfo, LearningInfo, ModelInfo};
+use crate::commands::info::{DataInfo, LearningInfo, ModelInfo};
 
 /// Columns shown unless all are asked for.
 const FIRST_COLUMNS: usize = 20;
@@ -59,12 +58,6 @@ impl Show for ModelInfo {
         let (model, bytes, version) = (self.model, size(self.bytes), self.format_version);
         let Summary { parts, details, .. } = &self.inside;
         writeln!(out, "{model} of {parts}, {details}, {bytes} (file format {version})")?;
-        if let Some(forest) = &self.forest
-            && let Some((low, _)) = forest.heights.first_key_value()
-            && let Some((high, _)) = forest.heights.last_key_value()
-        {
-            writeln!(out, "trees are {low} to {high} high")?;
-        }
         let labels = self.schema.labels.names();
         if self.task == Task::Regression {
             writeln!(out, "{}", super::made::regression_of(self.schema.target.as_deref()))?;
@@ -79,9 +72,7 @@ impl Show for ModelInfo {
         let columns: Vec<String> = self.schema.columns.iter().map(column).collect();
         let most = if self.show_all { usize::MAX } else { FIRST_COLUMNS };
         writeln!(out, "{} columns: {}", columns.len(), list(&columns, most))?;
-        if let Some(forest) = &self.forest {
-            write_predictions(forest, out)?;
-        }
+        self.inside.closely.lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         match &self.learning {
             Some(learning) => write_learning(learning, out)?,
             None if self.model.learns() => {
@@ -89,9 +80,9 @@ impl Show for ModelInfo {
             }
             None => writeln!(out, "it predicts; models of this kind do not learn row by row")?,
         }
-        if let Some(forest) = &self.forest {
+        if let Some(importances) = &self.importances {
             writeln!(out, "columns that removed most impurity:")?;
-            write_shares(&forest.importances, if self.show_all { usize::MAX } else { 8 }, out)?;
+            write_shares(importances, if self.show_all { usize::MAX } else { 8 }, out)?;
         }
         let params = serde_json::to_value(&self.params).map_err(io::Error::other)?;
         if let Value::Object(params) = params {
@@ -101,22 +92,6 @@ impl Show for ModelInfo {
         }
         Ok(())
     }
-}
-
-/// How a forest makes its predictions.
-fn write_predictions(forest: &ForestInfo, out: &mut dyn Write) -> io::Result<()> {
-    match &forest.calibration {
-        Some(Calibration { sharpness, pseudo_votes }) => {
-            let values = format!("sharpness {sharpness:.3}, pseudo-votes {pseudo_votes:.3}");
-            writeln!(out, "probabilities calibrated out of bag: {values}")?;
-        }
-        None => writeln!(out, "probabilities not calibrated")?,
-    }
-    if forest.leaf_power != 0.0 {
-        let which = if forest.leaf_power < 0.0 { "small" } else { "large" };
-        writeln!(out, "{which} leaves count more: their size to the power of {}", forest.leaf_power)?;
-    }
-    Ok(())
 }
 
 fn write_learning(learning: &LearningInfo, out: &mut dyn Write) -> io::Result<()> {

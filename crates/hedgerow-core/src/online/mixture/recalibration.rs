@@ -4,7 +4,8 @@
 //! the largest probability, linear in between, and subtracted. Nothing that a forecaster of any kind leaves out of account in its own probability survives
 //! this (Foster & Hart, 2023, "Calibeating": beating forecasters at their own game). After a change of concept, while members learn it, the bias of all
 //! predictions moves faster than knots can follow: the mean residual of the newest rows is taken off too, shrunk by what chance would make of it
-//! (James & Stein, 1961). The predicted class stays the same.
+//! (James & Stein, 1961). Where a prediction is calibrated already, all this is noise: how far it is followed depends on what it has gained so far. The
+//! predicted class stays the same.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +23,10 @@ const RECENT_STEP: f64 = 0.01;
 const CHANCE: f64 = 2.0;
 /// The most that log-odds are moved by it.
 const MOST_ODDS: f64 = 3.0;
+/// The gain that is taken for granted, how much a gain counts one row later, and the most that is counted.
+const PRIOR_GAIN: f64 = 1.0;
+const GAIN_DISCOUNT: f64 = 0.999;
+const MOST_GAIN: f64 = 6.0;
 /// The most that is left to a class, and the least that the others share.
 const MOST: f64 = 1.0 - 1e-4;
 
@@ -36,6 +41,8 @@ pub(super) struct Recalibration {
     /// The mean residual of the newest rows at the knots, and the variance that their probabilities imply.
     residual: f64,
     variance: f64,
+    /// The discounted log-loss of whether predictions are right without the step less that with all of it.
+    gain: f64,
 }
 
 /// The most probable class of a prediction, its probability before it was moved, and after.
@@ -45,13 +52,15 @@ pub(super) struct Top {
     before: f64,
     /// As the knots moved it.
     at_knots: f64,
+    /// With all of the step, and with the part of it that is followed.
+    moved: f64,
     after: f64,
 }
 
 impl Default for Recalibration {
     fn default() -> Self {
         let zeros = || vec![0.0; N_INTERVALS + 1];
-        Self { shifts: zeros(), rows: zeros(), residual: 0.0, variance: 0.1 }
+        Self { shifts: zeros(), rows: zeros(), residual: 0.0, variance: 0.1, gain: 0.0 }
     }
 }
 
@@ -62,7 +71,7 @@ impl Recalibration {
         let before = proba[class];
         let rest = 1.0 - before;
         if rest <= 1.0 - MOST {
-            return Top { class, before, at_knots: before, after: before };
+            return Top { class, before, at_knots: before, moved: before, after: before };
         }
         let shift: f64 = knots(before).into_iter().map(|(knot, share)| share * self.shifts[knot]).sum();
         let at_knots = (before + shift).clamp(1.0 - MOST, MOST);
@@ -71,7 +80,9 @@ impl Recalibration {
         let second = others.map(|(_, p)| *p).fold(0.0, f64::max);
         // Below this another class would be the most probable one.
         let least = second / (rest + second) * (1.0 + 1e-9);
-        let (wanted, even) = ((odds / (1.0 + odds)).min(MOST), 1.0 / proba.len() as f64);
+        let even = 1.0 / proba.len() as f64;
+        let moved = (odds / (1.0 + odds)).clamp(even.min(before), MOST);
+        let wanted = before + (moved - before) / (1.0 + libm::exp(-PRIOR_GAIN - self.gain));
         let alone = wanted.max(least);
         proba.iter_mut().for_each(|p| *p *= (1.0 - alone) / rest);
         proba[class] = alone;
@@ -81,7 +92,7 @@ impl Recalibration {
             let share = share.min(MOST);
             proba.iter_mut().for_each(|p| *p += share * (even - *p));
         }
-        Top { class, before, at_knots, after: proba[class] }
+        Top { class, before, at_knots, moved, after: proba[class] }
     }
 
     /// How far the log-odds of all predictions are moved by the mean residual of the newest rows. At first order a step `d` moves each probability by
@@ -98,7 +109,15 @@ impl Recalibration {
 
     /// Learns the label of a row that it has predicted. A row of weight 2 counts like two rows.
     pub(super) fn learn(&mut self, top: Top, label: usize, weight: f64) {
-        let residual = f64::from(u8::from(top.class == label)) - top.at_knots;
+        let is_right = top.class == label;
+        let gain = match is_right {
+            true => libm::log(top.moved / top.before),
+            false => libm::log((1.0 - top.moved) / (1.0 - top.before)),
+        };
+        if gain.is_finite() {
+            self.gain = (GAIN_DISCOUNT * self.gain + weight * gain).clamp(-MOST_GAIN, MOST_GAIN);
+        }
+        let residual = f64::from(u8::from(is_right)) - top.at_knots;
         let step = (weight * RECENT_STEP).min(1.0);
         self.residual += step * (residual - self.residual);
         self.variance += step * (top.at_knots * (1.0 - top.at_knots) - self.variance);
@@ -117,6 +136,7 @@ impl Recalibration {
             && self.rows.iter().all(|rows| (0.0..1e18).contains(rows))
             && self.residual.abs() <= 1.0
             && (0.0..=0.25).contains(&self.variance)
+            && self.gain.abs() <= MOST_GAIN
     }
 }
 
@@ -194,16 +214,17 @@ mod tests {
             let p = 0.55 + 0.4 * rng.unit();
             let mut proba = [p, 1.0 - p];
             let top = found.apply(&mut proba);
-            moved += (top.after - top.at_knots).powi(2) / f64::from(n);
+            moved += (top.after - p).powi(2) / f64::from(n);
             found.learn(top, usize::from(rng.unit() > p), 1.0);
         }
-        // Unshrunk it would be as much as the variance of the mean, 0.001.
-        assert!(moved > 0.0 && moved < 3e-4, "{moved}");
+        // The variance of the mean residual alone is 0.001.
+        assert!(moved > 0.0 && moved < 2e-4, "{moved}");
     }
 
     #[test]
     fn the_predicted_class_and_the_proportions_of_the_others_stay() {
-        let mut down = Recalibration::default();
+        let whole = || Recalibration { gain: f64::INFINITY, ..Recalibration::default() };
+        let mut down = whole();
         let mut moved = |shift: f64| {
             down.shifts.fill(shift);
             let mut proba = [0.2, 0.5, 0.3];
@@ -219,7 +240,7 @@ mod tests {
         assert!((proba[1] - 0.36).abs() < 1e-9 && (proba[2] - 0.36).abs() < 1e-8, "{proba:?}");
         assert!(proba[0] > 0.25 && proba[0] < 0.36);
         assert!(moved(-0.9).iter().all(|p| (p - 1.0 / 3.0).abs() < 1e-4));
-        let mut up = Recalibration::default();
+        let mut up = whole();
         up.shifts.fill(0.9);
         let mut proba = [0.2, 0.5, 0.3];
         up.apply(&mut proba);

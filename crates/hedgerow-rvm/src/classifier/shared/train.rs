@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use hedgerow_core::rng::{Purpose, Rng};
-use hedgerow_core::{Calibration, ClassId, Error, OutOfSample, Result, Source, StopReason};
+use hedgerow_core::{Calibration, ClassId, OutOfSample, Result, Source, StopReason};
 use hedgerow_gp::refit::{Refit, centered_signs, nearness};
 use ndarray::{Array2, ArrayView1, Axis};
 
@@ -144,7 +144,7 @@ impl<'a> SharedTrainer<'a> {
             n_tried += added.len();
             (columns, start) = extended(&old, &at.alpha, &added, at.beta);
         };
-        let Some(best) = best else { return Err(Error::Interrupted) };
+        let Some(best) = best else { return Err(self.rows.budget.no_model()) };
         let mut validation = best.validation.clone();
         validation.calibrate(&best.calibration, self.rows.par);
         let validation = Some(validation);
