@@ -63,7 +63,7 @@ impl QueryModel for Fitted {
     }
 }
 
-#[allow(clippy::print_stdout)]
+#[allow(clippy::print_stdout, clippy::format_collect)]
 fn main() -> Result<()> {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let (mut seeds, mut queries) = (10, 50);

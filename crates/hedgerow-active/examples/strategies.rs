@@ -18,7 +18,7 @@ use ndarray::Array2;
 
 const ROWS_MADE: usize = 3_000;
 
-#[allow(clippy::print_stdout)]
+#[allow(clippy::print_stdout, clippy::format_collect)]
 fn main() -> Result<()> {
     let mut args: Vec<String> = std::env::args().skip(1).collect();
     let mut params = SimulationParams { share_of_full: 0.0, test_share: 0.5, ..SimulationParams::default() };

@@ -5,12 +5,15 @@ use std::sync::Arc;
 use crate::model::Trainer;
 use crate::strategy::{Strategy, StrategyName};
 
+/// Makes a strategy for models of a trainer.
+type Make = dyn Fn(&Arc<dyn Trainer>) -> Box<dyn Strategy> + Send + Sync;
+
 /// A query strategy under a name, made anew for each run.
 #[derive(Clone)]
 pub struct Contestant {
     /// Its name in results.
     pub name: String,
-    make: Arc<dyn Fn(&Arc<dyn Trainer>) -> Box<dyn Strategy> + Send + Sync>,
+    make: Arc<Make>,
 }
 
 impl Contestant {

@@ -35,7 +35,7 @@ impl Strategy for VoteEntropy {
             let mut shares = Array2::<f64>::zeros((n_rows, n_classes));
             for member in members.outer_iter() {
                 for (row, proba) in member.rows().into_iter().enumerate() {
-                    if let Some(class) = largest(&proba) {
+                    if let Some(class) = largest(proba) {
                         shares[(row, class)] += 1.0 / n_members as f64;
                     }
                 }
@@ -61,7 +61,7 @@ impl Strategy for Bald {
         by_members(situation, |members| {
             let Some(mean) = mean_of(members) else { return Vec::new() };
             let expected: Array1<f64> = members
-                .map_axis(Axis(2), |proba| entropy(&proba))
+                .map_axis(Axis(2), entropy)
                 .mean_axis(Axis(0))
                 .unwrap_or_else(|| Array1::zeros(mean.nrows()));
             let total = mean.rows().into_iter().map(entropy);
@@ -83,7 +83,7 @@ fn by_members(situation: &Situation<'_>, utilities: impl Fn(&Array3<f64>) -> Vec
     };
     Ok(match members {
         Some(members) => utilities(&members),
-        None => situation.by_probabilities(|proba| entropy(&proba)),
+        None => situation.by_probabilities(|proba| entropy(proba)),
     })
 }
 

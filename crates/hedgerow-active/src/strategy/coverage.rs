@@ -8,6 +8,7 @@ use ndarray::ArrayView1;
 
 use super::Strategy;
 use crate::kernel::RankKernel;
+use crate::model::QueryModel;
 use crate::situation::Situation;
 use crate::space::Targets;
 
@@ -93,7 +94,7 @@ impl Coverage {
     fn column_weights(&self, situation: &Situation<'_>) -> Vec<f32> {
         let n_features = situation.pool().space().n_features();
         let n_labels = situation.pool().labelled().len() as f64;
-        let importances = situation.model().and_then(|model| model.importances());
+        let importances = situation.model().and_then(QueryModel::importances);
         let sum = importances.as_ref().map_or(0.0, |all| all.iter().sum::<f64>());
         match importances {
             Some(importances) if importances.len() == n_features && sum > 0.0 => {

@@ -11,7 +11,7 @@ pub struct Entropy;
 
 impl Strategy for Entropy {
     fn utilities(&mut self, situation: &Situation<'_>) -> Result<Vec<f64>> {
-        Ok(situation.by_probabilities(|proba| entropy(&proba)))
+        Ok(situation.by_probabilities(|proba| entropy(proba)))
     }
 }
 

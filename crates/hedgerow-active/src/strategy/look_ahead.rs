@@ -21,14 +21,14 @@ const PRIOR: f64 = 0.1;
 /// Labels less probable than this are not looked at.
 const LEAST_PROBABLE: f64 = 1e-3;
 
-/// Rows whose label is expected to leave the least error: Σ_y p(y|x) of the mean probability of the most probable class of all rows (Roy and McCallum, 2001, Toward
+/// Rows whose label is expected to leave the least error: `Σ_y p(y|x)` of the mean probability of the most probable class of all rows (Roy and McCallum, 2001, Toward
 /// optimal active learning through sampling estimation of error reduction).
 #[derive(Clone, Default)]
 pub struct ErrorReduction {
     trainer: Option<Arc<dyn Trainer>>,
 }
 
-/// Rows whose label is expected to change predictions most: Σ_y p(y|x) of the mean share of probability that moves from one class to another (Freytag, Rodner and
+/// Rows whose label is expected to change predictions most: `Σ_y p(y|x)` of the mean share of probability that moves from one class to another (Freytag, Rodner and
 /// Denzler, 2014, Selecting influential examples: active learning with expected model output changes).
 #[derive(Clone, Default)]
 pub struct ExpectedChange {

@@ -2,7 +2,7 @@
 //!
 //! Labels are a random field: those of near rows are alike, with the correlation ρ = exp(−r/σ). The two nearest labelled rows tell the class probabilities of a row.
 
-use hedgerow_core::Result;
+use hedgerow_core::{ClassId, Result};
 
 use super::Strategy;
 use crate::situation::Situation;
@@ -37,7 +37,7 @@ impl Strategy for Lss {
             squares.into_iter().map(|square| libm::exp(-libm::sqrt(f64::from(square)) / reach)).collect()
         };
         let classes: Vec<usize> =
-            pool.labelled().iter().map(|&row| pool.label(row).map_or(0, |class| class.index())).collect();
+            pool.labelled().iter().map(|&row| pool.label(row).map_or(0, ClassId::index)).collect();
         let n_classes = pool.schema().n_classes().max(2);
         let nearest = |from: &[f32]| nearest_two(&correlations(from, &labelled), &classes);
         let par = situation.par();

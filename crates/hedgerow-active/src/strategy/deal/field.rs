@@ -68,9 +68,10 @@ impl Field {
     pub(super) fn new(situation: &Situation<'_>, is_scaled: bool) -> Self {
         let pool = situation.pool();
         let (n_rows, features) = (pool.n_rows(), pool.features());
-        let columns = match is_scaled {
-            true => Columns::AsTheyAre(features.n_features()),
-            false => Columns::Prepared(Preparation::of(pool.schema(), features)),
+        let columns = if is_scaled {
+            Columns::AsTheyAre(features.n_features())
+        } else {
+            Columns::Prepared(Preparation::of(pool.schema(), features))
         };
         let targets = columns.map(pool.rows(situation.targets()));
         let kernel = normal_reference(targets.view(), n_rows);

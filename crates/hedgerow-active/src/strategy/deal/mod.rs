@@ -90,13 +90,9 @@ pub fn of_second_order(known: &SecondOrder, losses: &[f64], seed: u64) -> Vec<f6
             .map(|row| dirichlet_utility(&row.to_vec(), losses))
             .collect();
     }
-    let drawn;
-    let draws = match known.as_samples() {
-        Some(samples) => samples,
-        None => {
-            drawn = known.sample(DRAWS, seed);
-            drawn.view()
-        }
+    let drawn = if known.as_samples().is_none() { Some(known.sample(DRAWS, seed)) } else { None };
+    let Some(draws) = drawn.as_ref().map(|drawn| drawn.view()).or(known.as_samples()) else {
+        return Vec::new();
     };
     (0..known.n_rows()).map(|row| utility::of_draws(draws.slice(ndarray::s![.., row, ..]), losses)).collect()
 }

@@ -1,13 +1,13 @@
 //! Training utilities: the expected loss of deciding now, less the expected loss if the class probabilities were known.
 //!
-//! With losses L of taking a row of class c for another one, deciding for c costs Σ L q less what it saves, L_c q_c. So the utility is
-//! E[max L_c q_c] − max L_c E[q_c].
+//! With losses L of taking a row of class c for another one, deciding for c costs `Σ L q` less what it saves, `L_c q_c`. So the utility
+//! is `E[max L_c q_c] − max L_c E[q_c]`.
 
 use hedgerow_core::special::{beta, gamma};
 use ndarray::ArrayView2;
 
 /// Of two classes with Beta(a, b) as the distribution of the second one's probability, where taking the first for the second costs L₁ and the other way
-/// round L₂. With θ = L₁/(L₁ + L₂), m = a/(a + b) and T = θᵃ(1 − θ)ᵇ/((a + b)B(a, b)) it is (L₁ + L₂)(T − (m − θ)I_θ(a, b)) if m > θ: no difference of nearly equal losses.
+/// round L₂. With θ = L₁/(L₁ + L₂), m = a/(a + b) and T = θᵃ(1 − θ)ᵇ/((a + b)B(a, b)) it is `(L₁ + L₂)(T − (m − θ)I_θ(a, b))` if m > θ: no difference of nearly equal losses.
 pub fn beta_utility([a, b]: [f64; 2], [first, second]: [f64; 2]) -> f64 {
     let theta = first / (first + second);
     let mean = a / (a + b);
@@ -23,7 +23,7 @@ pub fn beta_utility([a, b]: [f64; 2], [first, second]: [f64; 2]) -> f64 {
 /// Of any number of classes with a Dirichlet distribution.
 ///
 /// Shares of independent gamma variables Gⱼ are independent of their sum, so E[max L q] is E[max L G]/Σα. With k the class of the largest L α, and Fⱼ the distribution
-/// function of LⱼGⱼ, the utility is ∫ F_k (1 − Π Fⱼ) dt/Σα over the others j: a sum of numbers above 0.
+/// function of `LⱼGⱼ`, the utility is `∫ F_k (1 − Π Fⱼ) dt/Σα` over the others j: a sum of numbers above 0.
 pub fn dirichlet_utility(concentrations: &[f64], losses: &[f64]) -> f64 {
     if let ([b, a], [first, second]) = (concentrations, losses) {
         return beta_utility([*a, *b], [*first, *second]);
@@ -42,7 +42,7 @@ pub fn dirichlet_utility(concentrations: &[f64], losses: &[f64]) -> f64 {
         return 0.0;
     };
     kinds[0].2 = n_alike - 1;
-    // By the logarithm of t, where the integrand is a bump: from where F_k is 0 to where all others are 1.
+    // By the logarithm of t, where the integrand is a bump: from where `F_k` is 0 to where all others are 1.
     let spread = 10.0 * libm::sqrt(alpha);
     let low = if alpha > 2.0 * spread { loss * (alpha - spread) } else { 1e-14 * loss * alpha.min(1.0) };
     let high = |(alpha, loss, _): &(f64, f64, i32)| loss * (alpha + 10.0 * libm::sqrt(*alpha) + 35.0);

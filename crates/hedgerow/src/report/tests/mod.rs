@@ -14,6 +14,9 @@ fn alone() -> Vec<(&'static str, Page)> {
     let full = everything("x");
     let empty = Page::default;
     vec![
+        ("strategies", Page { strategies: full.strategies, ..empty() }),
+        ("ranks", Page { ranks: full.ranks, ..empty() }),
+        ("order-1", Page { queries: full.queries, ..empty() }),
         ("scores", Page { scores: full.scores, ..empty() }),
         ("curve", Page { curve: full.curve, ..empty() }),
         ("map", Page { map: full.map, ..empty() }),
@@ -70,6 +73,20 @@ fn nothing_is_fetched() {
         assert!(value.starts_with('#') || value.starts_with("data:image/png;base64,"), "{name}={value}");
     }
     assert!(!html.contains("url(") && !html.contains("@import"));
+}
+
+#[test]
+fn strategies_without_runs_are_drawn_without_numbers() {
+    let empty = StrategyCurves { model: "forest".into(), strategies: vec![("auto".into(), Vec::new())] };
+    let page = Page {
+        strategies: vec![empty, StrategyCurves::default()],
+        ranks: Some(RankDiagram { strategies: vec![("auto".into(), 1.0)], ..RankDiagram::default() }),
+        queries: vec![QueryMap { order: vec![7], ..QueryMap::default() }],
+        ..Page::default()
+    };
+    let html = page.to_html();
+    Markup::check(&html);
+    assert!(html.contains("There is nothing to compare.") && !html.contains("NaN"));
 }
 
 #[test]

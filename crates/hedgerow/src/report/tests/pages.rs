@@ -51,6 +51,19 @@ pub(super) fn everything(text: &str) -> Page {
         examples: vec![Example { picture, caption: text.into() }],
     };
     page.class_bars = vec![bars];
+    let point = |i: u64| StrategyPoint { labels: i, accuracy: 0.5 + 0.01 * i as f64, standard_error: 0.02 };
+    let strategies = (0..3).map(|n| (named(n), (1..20).map(point).collect())).collect();
+    page.strategies = vec![StrategyCurves { model: text.into(), strategies }];
+    page.ranks = Some(RankDiagram {
+        text: text.into(),
+        strategies: (0..3).map(|n| (named(n), 1.0 + 0.8 * n as f64)).collect(),
+        critical_difference: 1.1,
+        groups: vec![vec![0, 1], vec![1, 2]],
+    });
+    let rows = (0..40).map(|i| ([f64::from(i % 7), f64::from(i * i % 11)], i as usize % 2)).collect();
+    let columns = [0, 1].map(named);
+    let classes = (0..2).map(named).collect();
+    page.queries = vec![QueryMap { strategy: text.into(), columns, rows, order: (3..30).collect(), classes }];
     page.notes = vec![text.into()];
     page
 }
