@@ -71,10 +71,10 @@ impl Calibration {
         let near = earlier.unwrap_or_else(|| {
             // A few rows find the neighborhood, all of them the place.
             let few = Votes::new(oob, labels, &weight, &rows[..rows.len().min(FEW_ROWS)]);
-            few.search([0.0; 2], 1e-4, par)
+            few.search_nearby([0.0; 2], 1.0..0.2, par)
         });
         let votes = Votes::new(oob, labels, &weight, &rows);
-        let found = votes.search(near.logs(), 1e-5, par);
+        let found = votes.search_nearby(near.logs(), 0.25..0.04, par);
         let (best, plain) = (votes.loss(Some(found), par), votes.loss(None, par));
         (best < plain).then(|| votes.most_cautious(found, best, plain, par))
     }

@@ -1,6 +1,7 @@
 //! How well out-of-bag votes, calibrated somehow, foretell the truth.
 
-use std::ops::RangeInclusive;
+use std::collections::VecDeque;
+use std::ops::{Range, RangeInclusive};
 
 use hedgerow_core::calibration::{Slopes, minimize};
 use hedgerow_core::{ClassId, Par};
@@ -72,27 +73,96 @@ impl Votes {
     pub(super) fn search(&self, start: [f64; 2], tolerance: f64, par: &Par) -> Calibration {
         let at = |x: [f64; 2]| Calibration { pseudo_votes: libm::exp(x[0]), sharpness: libm::exp(x[1]) };
         let is_possible = |x: [f64; 2]| x.iter().all(|x| LOGARITHMS.contains(x));
-        at(minimize(start, tolerance, |x| match is_possible(x) {
-            true => self.penalized(x, at(x), par),
-            false => Slopes { value: f64::INFINITY, ..Slopes::default() },
-        }))
+        let outside = Slopes { value: f64::INFINITY, ..Slopes::default() };
+        at(minimize(
+            start,
+            tolerance,
+            |x| if is_possible(x) { self.penalized(x, at(x), par) } else { outside },
+        ))
     }
 
-    /// Mean log-loss; without a calibration, that of the plain shares. Sums run in row order whatever the threads.
+    /// Numbers of a low penalized loss, near a start. Steps along the axes end in the valley along which `a` and `β` make up for each other before its
+    /// lowest place, which has many pseudo-votes and a high power: these fade as trees are added. So what is found here carries over better to the whole
+    /// forest, whose trees are more than those that vote for a row out of bag.
+    pub(super) fn search_nearby(&self, start: [f64; 2], steps: Range<f64>, par: &Par) -> Calibration {
+        let at = |x: [f64; 2]| Calibration { pseudo_votes: libm::exp(x[0]), sharpness: libm::exp(x[1]) };
+        // Steps along one axis leave the logarithms as they are.
+        let mut known: VecDeque<LogShares> = VecDeque::new();
+        at(compass(start, steps, |x| {
+            let Calibration { pseudo_votes, sharpness } = at(x);
+            if !known.iter().any(|logs| logs.pseudo_votes == pseudo_votes) {
+                known.truncate(2);
+                known.push_front(self.log_shares(pseudo_votes, par));
+            }
+            let logs = known.iter().find(|logs| logs.pseudo_votes == pseudo_votes);
+            logs.map_or(f64::INFINITY, |logs| self.loss_at(logs, sharpness, par)) * self.penalty(x)
+        })
+        .0)
+    }
+
+    /// A slight preference for numbers near 1, by their logarithms: where the rows cannot tell `a` and `β` apart, extreme ones would carry over badly to
+    /// another number of trees.
+    fn penalty(&self, x: [f64; 2]) -> f64 {
+        1.0 + 4.0 / self.rows.len() as f64 * (x[0] * x[0] + x[1] * x[1])
+    }
+
+    /// Mean log-loss; without a calibration, that of the plain shares.
     pub(super) fn loss(&self, calibration: Option<Calibration>, par: &Par) -> f64 {
-        let sums = par.map(self.rows.len().div_ceil(CHUNK), |chunk| {
-            let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(self.rows.len());
-            range.map(|i| self.rows[i].weight * self.row_loss(i, calibration)).sum::<f64>()
-        });
+        match calibration {
+            Some(of) => self.loss_at(&self.log_shares(of.pseudo_votes, par), of.sharpness, par),
+            None => self.mean(|i| self.row_loss(i, None), par),
+        }
+    }
+
+    /// The same by logarithms of shares.
+    fn loss_at(&self, logs: &LogShares, sharpness: f64, par: &Par) -> f64 {
+        self.mean(
+            |i| {
+                let others = logs.others[self.others_of(i)].iter().copied();
+                self.row_loss_at(i, sharpness, logs.own[i], others, logs.silent[i])
+            },
+            par,
+        )
+    }
+
+    /// The weighted mean of the losses of rows. Sums run in row order whatever the threads.
+    fn mean(&self, loss: impl Fn(usize) -> f64 + Sync, par: &Par) -> f64 {
+        let sums = self.chunks(par, |rows| rows.map(|i| self.rows[i].weight * loss(i)).sum::<f64>());
         sums.iter().sum::<f64>() / self.total_weight
     }
 
-    /// The loss with a slight preference for numbers near 1, by their logarithms: `a` and `β` can make up for each other, and where the rows cannot
-    /// tell them apart, extreme ones would carry over badly to another number of trees.
+    /// Works on some rows at a time.
+    fn chunks<T: Send>(&self, par: &Par, work: impl Fn(Range<usize>) -> T + Sync) -> Vec<T> {
+        let n = self.rows.len();
+        par.map(n.div_ceil(CHUNK), |chunk| work(chunk * CHUNK..((chunk + 1) * CHUNK).min(n)))
+    }
+
+    fn log_shares(&self, pseudo_votes: f64, par: &Par) -> LogShares {
+        let chunks = self.chunks(par, |rows| {
+            let mut logs = LogShares { pseudo_votes, ..LogShares::default() };
+            for i in rows {
+                let RowVotes { n_trees, own, .. } = self.rows[i];
+                let log = |votes: f64| log_share(votes, n_trees, pseudo_votes);
+                logs.own.push(log(own));
+                logs.others.extend(self.others[self.others_of(i)].iter().map(|votes| log(*votes)));
+                logs.silent.push(log(0.0));
+            }
+            logs
+        });
+        let mut all = LogShares { pseudo_votes, ..LogShares::default() };
+        for mut logs in chunks {
+            all.own.append(&mut logs.own);
+            all.others.append(&mut logs.others);
+            all.silent.append(&mut logs.silent);
+        }
+        all
+    }
+
+    /// The loss times the penalty, and its slopes.
     fn penalized(&self, x: [f64; 2], calibration: Calibration, par: &Par) -> Slopes {
         let Slopes { value, gradient, curvature } = self.slopes(calibration, par);
         let each = 4.0 / self.rows.len() as f64;
-        let factor = 1.0 + each * (x[0] * x[0] + x[1] * x[1]);
+        let factor = self.penalty(x);
         let [aa, ab, bb] = curvature;
         Slopes {
             value: value * factor,
@@ -103,11 +173,9 @@ impl Votes {
 
     /// Mean log-loss and how it changes with the logarithms of the two numbers. Sums run in row order whatever the threads.
     fn slopes(&self, calibration: Calibration, par: &Par) -> Slopes {
-        let sums = par.map(self.rows.len().div_ceil(CHUNK), |chunk| {
-            let range = chunk * CHUNK..((chunk + 1) * CHUNK).min(self.rows.len());
-            range.fold(Slopes::default(), |sum, i| {
-                sum.plus(&self.row_slopes(i, calibration), self.rows[i].weight)
-            })
+        let sums = self.chunks(par, |rows| {
+            let add = |sum: Slopes, i: usize| sum.plus(&self.row_slopes(i, calibration), self.rows[i].weight);
+            rows.fold(Slopes::default(), add)
         });
         let sum = sums.iter().fold(Slopes::default(), |sum, part| sum.plus(part, 1.0));
         Slopes::default().plus(&sum, 1.0 / self.total_weight)
@@ -117,9 +185,9 @@ impl Votes {
     /// what is the same for all classes, the gradient is `E z − z_y` and `E u − u_y` under the predicted probabilities, and their covariance is the
     /// expected curvature (Fisher information).
     fn row_slopes(&self, i: usize, Calibration { pseudo_votes: a, sharpness }: Calibration) -> Slopes {
-        let (RowVotes { n_trees: m, own, .. }, others) = (self.rows[i], self.others(i));
+        let (RowVotes { n_trees: m, own, .. }, others) = (self.rows[i], &self.others[self.others_of(i)]);
         let term = |votes: f64| {
-            let z = sharpness * libm::log((votes + a) / (m + a));
+            let z = sharpness * log_share(votes, m, a);
             (libm::exp(z), z, sharpness * a / (votes + a))
         };
         let silent = self.n_classes - 1.0 - others.len() as f64;
@@ -161,9 +229,10 @@ impl Votes {
         let allowed = (best + 0.5 * libm::sqrt(variance / n)).min((best + plain) / 2.0);
         let with = |sharpness| Calibration { sharpness, ..found };
         let (mut low, mut high) = (found.sharpness / 2.0, found.sharpness);
+        let logs = self.log_shares(found.pseudo_votes, par);
         for _ in 0..6 {
             let middle = (low + high) / 2.0;
-            if self.loss(Some(with(middle)), par) <= allowed {
+            if self.loss_at(&logs, middle, par) <= allowed {
                 high = middle;
             } else {
                 low = middle;
@@ -172,24 +241,78 @@ impl Votes {
         with(high)
     }
 
+    /// The log-loss of a row; without a calibration, that of its plain share.
     pub(super) fn row_loss(&self, i: usize, calibration: Option<Calibration>) -> f64 {
-        let (RowVotes { n_trees: m, own, .. }, others) = (self.rows[i], self.others(i));
-        let Some(Calibration { pseudo_votes: a, sharpness }) = calibration else {
+        let RowVotes { n_trees: m, own, .. } = self.rows[i];
+        let Some(Calibration { pseudo_votes, sharpness }) = calibration else {
             return -libm::log((own / m).max(LEAST_PROBABILITY));
         };
-        // Votes as shares of the most there can be, so that no power overflows.
-        let power = |votes: f64| libm::exp(sharpness * libm::log((votes + a) / (m + a)));
-        let silent = self.n_classes - 1.0 - others.len() as f64;
+        let log = |votes: f64| log_share(votes, m, pseudo_votes);
+        let others = self.others[self.others_of(i)].iter().map(|votes| log(*votes));
+        self.row_loss_at(i, sharpness, log(own), others, log(0.0))
+    }
+
+    /// The same by the logarithms of its shares.
+    fn row_loss_at(
+        &self,
+        i: usize,
+        sharpness: f64,
+        own: f64,
+        others: impl Iterator<Item = f64>,
+        silent: f64,
+    ) -> f64 {
+        let power = |log: f64| libm::exp(sharpness * log);
+        let n_silent = self.n_classes - 1.0 - self.others_of(i).len() as f64;
         let own = power(own);
-        let all = own + others.iter().map(|&votes| power(votes)).sum::<f64>() + silent * power(0.0);
+        let all = own + others.map(power).sum::<f64>() + n_silent * power(silent);
         -libm::log((own / all).max(LEAST_PROBABILITY))
     }
 
-    /// Votes above 0 for the classes of a row that are not its own.
-    fn others(&self, i: usize) -> &[f64] {
+    /// Where the votes of a row for classes that are not its own are.
+    fn others_of(&self, i: usize) -> Range<usize> {
         let start = if i == 0 { 0 } else { self.rows[i - 1].others_end };
-        &self.others[start..self.rows[i].others_end]
+        start..self.rows[i].others_end
     }
+}
+
+/// The logarithms of [`log_share`], of a row's own class, of its others, and of classes without votes.
+#[derive(Debug, Clone, Default)]
+struct LogShares {
+    pseudo_votes: f64,
+    own: Vec<f64>,
+    others: Vec<f64>,
+    silent: Vec<f64>,
+}
+
+/// The logarithm of votes as a share of the most there can be, so that no power of it overflows.
+fn log_share(votes: f64, n_trees: f64, pseudo_votes: f64) -> f64 {
+    libm::log((votes + pseudo_votes) / (n_trees + pseudo_votes))
+}
+
+/// Minimizes a smooth function of two logarithms: tries a step along each axis, keeps what helps, halves the step when
+/// nothing does; from the first step down to the last.
+fn compass(start: [f64; 2], steps: Range<f64>, mut f: impl FnMut([f64; 2]) -> f64) -> ([f64; 2], f64) {
+    let mut x = start;
+    let mut best = f(x);
+    let mut step = steps.start;
+    while step > steps.end {
+        let mut moved = false;
+        for axis in 0..2 {
+            for direction in [-step, step] {
+                let mut y = x;
+                y[axis] = (y[axis] + direction).clamp(*LOGARITHMS.start(), *LOGARITHMS.end());
+                let value = f(y);
+                if value < best {
+                    (x, best, moved) = (y, value, true);
+                    break;
+                }
+            }
+        }
+        if !moved {
+            step /= 2.0;
+        }
+    }
+    (x, best)
 }
 
 #[cfg(test)]
@@ -197,6 +320,13 @@ mod tests {
     use hedgerow_core::rng::{Purpose, Rng};
 
     use super::*;
+
+    #[test]
+    fn compass_finds_the_bottom() {
+        let (x, value) =
+            compass([-2.0, 0.0], 1.0..0.02, |[a, b]| (a - 1.0).powi(2) + 3.0 * (b + 2.0 - 0.3 * a).powi(2));
+        assert!((x[0] - 1.0).abs() < 0.1 && (x[1] + 1.7).abs() < 0.1 && value < 0.02, "{x:?}");
+    }
 
     #[test]
     fn the_quick_loss_is_the_loss_of_the_predictions() {

@@ -11,7 +11,7 @@ use crate::leaf_weight::LeafWeight;
 use crate::params::ForestParams;
 
 /// Rows that prediction sets are made from, and their values.
-const MOST_SET_ROWS: usize = 3_000;
+const MOST_SET_ROWS: usize = 2_000;
 const LEAST_SET_ROWS: usize = 500;
 const MOST_SET_VALUES: usize = 1_000_000;
 /// How far a line is continued at most, in steps from half of the trees to all of them.

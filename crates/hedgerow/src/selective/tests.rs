@@ -96,7 +96,9 @@ fn every_kind_that_learns_learns_a_tenth_of_the_labels() {
             let last = whole.1.iter().zip(data.labels()).skip(400);
             let n_right = last.filter(right).count();
             assert!(n_right > 170, "{kind}, batches of {batch}: {n_right} of 200");
-            assert!(whole.0.n_seen().unwrap() >= 45, "{kind}: {:?}", whole.0.n_seen());
+            // Fewer than 60, where hardly any prediction is uncertain.
+            let n_learnt = whole.0.n_seen().unwrap();
+            assert!((30..=60).contains(&n_learnt), "{kind}: {n_learnt}");
         }
     }
 }

@@ -110,10 +110,9 @@ impl Recalibration {
     /// Learns the label of a row that it has predicted. A row of weight 2 counts like two rows.
     pub(super) fn learn(&mut self, top: Top, label: usize, weight: f64) {
         let is_right = top.class == label;
-        let gain = match is_right {
-            true => libm::log(top.moved / top.before),
-            false => libm::log((1.0 - top.moved) / (1.0 - top.before)),
-        };
+        let (moved, before) =
+            if is_right { (top.moved, top.before) } else { (1.0 - top.moved, 1.0 - top.before) };
+        let gain = libm::log(moved / before);
         if gain.is_finite() {
             self.gain = (GAIN_DISCOUNT * self.gain + weight * gain).clamp(-MOST_GAIN, MOST_GAIN);
         }
