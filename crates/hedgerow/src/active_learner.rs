@@ -36,7 +36,7 @@ pub struct ActiveOptions {
 /// ```
 /// use hedgerow::ActiveLearner;
 ///
-/// let data = hedgerow::core::testing::blobs(300, 2, 3, 1);
+/// let data = hedgerow::core::testing::blobs(300, 2, 3, 4);
 /// let x = data.features.to_array(0..300);
 /// let mut learner = ActiveLearner::new(x.view())?;
 /// while learner.pool().labelled().len() < 30 {
